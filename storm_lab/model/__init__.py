@@ -1,0 +1,28 @@
+"""The field's nouns, frozen: topology, component, grouping, cluster, node, slot, executor, assignment."""
+
+from storm_lab.model.assignment import Assignment, InvalidAssignmentError, check_assignment
+from storm_lab.model.cluster import Cluster, Node, Slot
+from storm_lab.model.executor import Executor, acker_count, executors_of
+from storm_lab.model.load import MeasuredLoad
+from storm_lab.model.topology import ACKER, Component, Grouping, Resources, Subscription, Topology
+from storm_lab.model.version import StormVersion
+
+__all__ = [
+    "ACKER",
+    "Assignment",
+    "Cluster",
+    "Component",
+    "Executor",
+    "Grouping",
+    "InvalidAssignmentError",
+    "MeasuredLoad",
+    "Node",
+    "Resources",
+    "Slot",
+    "StormVersion",
+    "Subscription",
+    "Topology",
+    "acker_count",
+    "check_assignment",
+    "executors_of",
+]

@@ -1,0 +1,79 @@
+"""Assignments: which executor runs in which slot, and what makes one invalid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from storm_lab.model.cluster import Cluster, Slot
+from storm_lab.model.executor import Executor
+
+
+class InvalidAssignmentError(ValueError):
+    """An assignment that no cluster could run; the message names the executor and the slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The executors' slots, for any number of topologies. Immutable; compare by value."""
+
+    slots: Mapping[Executor, Slot] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Executor, Slot]]) -> Assignment:
+        """Build from pairs.
+
+        Raises:
+            InvalidAssignmentError: an executor occurs twice.
+        """
+        slots: dict[Executor, Slot] = {}
+        for executor, slot in pairs:
+            if executor in slots:
+                raise InvalidAssignmentError(f"executor {executor} is placed twice: {slots[executor]} and {slot}")
+            slots[executor] = slot
+        return cls(MappingProxyType(slots))
+
+    def workers(self) -> dict[Slot, tuple[Executor, ...]]:
+        """Slot to its executors (ascending), slots in order of first appearance."""
+        grouped: dict[Slot, list[Executor]] = {}
+        for executor, slot in self.slots.items():
+            grouped.setdefault(slot, []).append(executor)
+        return {slot: tuple(sorted(executors)) for slot, executors in grouped.items()}
+
+    def nodes_used(self) -> tuple[str, ...]:
+        """Ids of the nodes with at least one executor, sorted."""
+        return tuple(sorted({slot.node for slot in self.slots.values()}))
+
+    def of_topology(self, topology_id: str) -> Assignment:
+        """The part that belongs to one topology."""
+        return Assignment(MappingProxyType({e: s for e, s in self.slots.items() if e.topology == topology_id}))
+
+    def merged(self, other: Assignment) -> Assignment:
+        """This assignment with ``other``'s executors added or moved."""
+        return Assignment(MappingProxyType({**self.slots, **other.slots}))
+
+
+def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterable[Executor]) -> None:
+    """Refuse an assignment that is not a complete, valid placement of ``executors``.
+
+    Raises:
+        InvalidAssignmentError: an executor is missing or foreign, a slot unknown, or two topologies share a slot.
+    """
+    known = set(cluster.slots())
+    wanted = set(executors)
+    tenant: dict[Slot, Executor] = {}
+    for executor, slot in assignment.slots.items():
+        if executor not in wanted:
+            raise InvalidAssignmentError(f"executor {executor} in slot {slot} belongs to no topology that is scheduled")
+        if slot not in known:
+            raise InvalidAssignmentError(f"executor {executor} is placed in slot {slot}, which the cluster does not have")
+        first = tenant.setdefault(slot, executor)
+        if first.topology != executor.topology:
+            raise InvalidAssignmentError(
+                f"slot {slot} holds executor {first} of {first.topology!r} and {executor} of {executor.topology!r}: "
+                "a worker serves one topology"
+            )
+    missing = sorted(wanted - set(assignment.slots))
+    if missing:
+        raise InvalidAssignmentError(f"executor {missing[0]} has no slot ({len(missing)} executors without one)")

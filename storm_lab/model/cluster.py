@@ -1,0 +1,84 @@
+"""Clusters: nodes (supervisors) with slots, in racks.
+
+A node's physical figures (cores, clock, memory) are what the emulator plays; its *offer* is what its
+configuration tells resource-aware schedulers, which may differ (R-Storm's nodes offer ten times their memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storm_lab.model.topology import Resources
+
+DEFAULT_PORTS = (6700, 6701, 6702, 6703)
+DEFAULT_RACK = "default-rack"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """A place for one worker process: a port of a node."""
+
+    node: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine that runs a supervisor.
+
+    ``cores`` physical cores at ``core_mhz``; ``threads_per_core`` hardware threads; ``memory_mb`` of RAM;
+    ``nic_mbps`` network card speed in each direction, in megabits per second.
+    """
+
+    id: str
+    host: str = ""
+    rack: str = DEFAULT_RACK
+    ports: tuple[int, ...] = DEFAULT_PORTS
+    cores: int = 4
+    core_mhz: float = 2000.0
+    threads_per_core: int = 1
+    memory_mb: float = 4096.0
+    nic_mbps: float = 1000.0
+    offer: Resources = Resources(cpu_points=400.0, memory_mb=4096.0)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The node's slots, in order of declaration of its ports."""
+        return tuple(Slot(self.id, port) for port in self.ports)
+
+    @property
+    def capacity_mhz(self) -> float:
+        """CPU capacity of the whole node in MHz, as T-Storm's load monitor counts it."""
+        return self.cores * self.core_mhz
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The worker nodes, in the order in which Nimbus learns of them."""
+
+    nodes: tuple[Node, ...]
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for node in self.nodes:
+            if node.id == node_id:
+                return node
+        raise KeyError(f"the cluster has no node {node_id!r}")
+
+    @property
+    def racks(self) -> tuple[str, ...]:
+        """Rack names in order of first appearance."""
+        return tuple(dict.fromkeys(node.rack for node in self.nodes))
+
+    def slots(self) -> Iterator[Slot]:
+        """All slots, node by node."""
+        for node in self.nodes:
+            yield from node.slots

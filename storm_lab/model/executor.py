@@ -1,0 +1,61 @@
+"""Tasks and executors: how Storm numbers and cuts them.
+
+Rules (Storm 0.8 to 2.x): a topology's tasks are numbered from 1, component by component in the order of their
+ids, system components included; each component's tasks are cut into contiguous executors, larger ones first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.model.topology import ACKER, Topology
+from storm_lab.model.version import V0_9_0, StormVersion
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Executor:
+    """A thread of a topology: the tasks ``start`` to ``end`` of one component."""
+
+    topology: str
+    start: int
+    end: int
+    component: str
+
+    @property
+    def tasks(self) -> range:
+        """Task ids, ascending."""
+        return range(self.start, self.end + 1)
+
+    def __str__(self) -> str:
+        return f"{self.component}[{self.start},{self.end}]"
+
+
+def acker_count(topology: Topology, version: StormVersion) -> int:
+    """Number of acker executors: as configured, else 1 in 0.8 and one per requested worker from 0.9 on."""
+    if topology.ackers is not None:
+        return topology.ackers
+    return topology.workers if version >= V0_9_0 else 1
+
+
+def integer_divided(total: int, parts: int) -> list[int]:
+    """Cut ``total`` into ``parts`` whole numbers as even as possible, larger ones first."""
+    quotient, remainder = divmod(total, parts)
+    return [quotient + 1] * remainder + [quotient] * (parts - remainder)
+
+
+def executors_of(topology: Topology, version: StormVersion) -> tuple[Executor, ...]:
+    """All executors of ``topology`` in order of their first task, ackers included."""
+    shape = {c.id: (c.executors, c.task_count) for c in topology.components}
+    ackers = acker_count(topology, version)
+    shape[ACKER] = (ackers, ackers)
+    executors: list[Executor] = []
+    next_task = 1
+    for component_id in sorted(shape):
+        count, tasks = shape[component_id]
+        count = min(count, tasks)
+        for size in integer_divided(tasks, count) if count else []:
+            executors.append(Executor(topology.id, next_task, next_task + size - 1, component_id))
+            next_task += size
+        if not count:
+            next_task += tasks
+    return tuple(executors)
