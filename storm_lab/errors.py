@@ -1,0 +1,81 @@
+"""What can go wrong, said so that the reader can mend it.
+
+Every room may import this one. The command line turns a `StormLabError` into one line on stderr and the exit
+status that the error carries; any other exception is a defect of the project and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StormLabError(Exception):
+    """Base of all errors that the project raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+    """Exit status of the process when nobody handles the error."""
+
+
+class UserError(StormLabError):
+    """Something handed in is wrong, and the person who handed it in can put it right.
+
+    `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line ends in any
+    part become blanks, and a long value is cut, so that the line stays a line.
+
+    Args:
+        message: what is wrong, without a full stop.
+        field: name of the parameter, option, column or file that is wrong.
+        value: what was given; shown with `repr`.
+        remedy: what to do about it.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        value: object = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.message = _one_line(message)
+        self.field = field
+        self.value = value
+        self.remedy = None if remedy is None else _one_line(remedy)
+        super().__init__(self._line())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Runs happen in worker processes, and the default way of pickling would drop the keyword arguments.
+        return _rebuild, (type(self), self.message, self.field, self.value, self.remedy)
+
+    def _line(self) -> str:
+        parts = []
+        if self.field is not None and self.value is not None:
+            parts.append(f"{self.field} = {_short(self.value)}: ")
+        elif self.field is not None:
+            parts.append(f"{self.field}: ")
+        elif self.value is not None:
+            parts.append(f"{_short(self.value)}: ")
+        parts.append(self.message)
+        if self.remedy:
+            parts.append(f"; {self.remedy}")
+        return _one_line("".join(parts))
+
+
+def _rebuild(
+    kind: type[UserError], message: str, field: str | None, value: object, remedy: str | None
+) -> UserError:
+    return kind(message, field=field, value=value, remedy=remedy)
+
+
+_LONGEST_VALUE = 80
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

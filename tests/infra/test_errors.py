@@ -1,0 +1,52 @@
+"""A `UserError` is one line that names field, value and remedy, wherever it is raised."""
+
+import pickle
+
+import pytest
+
+from storm_lab.errors import StormLabError, UserError
+
+
+def test_all_parts_in_one_line() -> None:
+    error = UserError("must be at least 1", field="gamma", value=0.5, remedy="use a number from 1 to 10")
+    assert str(error) == "gamma = 0.5: must be at least 1; use a number from 1 to 10"
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({}, "is wrong"),
+        ({"field": "text"}, "text: is wrong"),
+        ({"value": "x"}, "'x': is wrong"),
+        ({"remedy": "mend it"}, "is wrong; mend it"),
+    ],
+)
+def test_parts_that_are_not_known_leave_no_trace(given: dict[str, str], line: str) -> None:
+    assert str(UserError("is wrong", **given)) == line
+
+
+def test_falsy_values_are_shown() -> None:
+    assert str(UserError("is empty", field="path", value="")) == "path = '': is empty"
+    assert str(UserError("is zero", field="slots", value=0)) == "slots = 0: is zero"
+
+
+def test_line_ends_and_long_values_do_not_break_the_line() -> None:
+    error = UserError("first\nsecond", field="lines", value="x" * 500, remedy="cut\n  it")
+    assert "\n" not in str(error)
+    assert len(str(error)) < 150
+    assert str(error).endswith("...: first second; cut it")
+    assert error.value == "x" * 500
+
+
+def test_exit_codes() -> None:
+    assert UserError("m").exit_code == 2
+    assert StormLabError("m").exit_code == 1
+    assert issubclass(UserError, StormLabError)
+
+
+def test_survives_the_way_back_from_a_worker_process() -> None:
+    class_and_line = UserError("is wrong", field="seed", value=-1, remedy="use 0 or more")
+    again = pickle.loads(pickle.dumps(class_and_line))
+    assert type(again) is UserError
+    assert str(again) == str(class_and_line)
+    assert (again.field, again.value, again.remedy) == ("seed", -1, "use 0 or more")
