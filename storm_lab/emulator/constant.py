@@ -1,0 +1,50 @@
+"""Constants with their papers: every physical or fitted number stands once, with unit, range and source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from storm_lab.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """What is known of one constant: its unit, allowed range, and where the value comes from."""
+
+    name: str
+    value: float
+    unit: str
+    low: float
+    high: float
+    source: str
+    fitted: bool
+
+
+def constant(value: float, *, unit: str, low: float, high: float, source: str, fitted: bool = False) -> Any:
+    """A dataclass field that carries a constant's unit, range and source."""
+    return field(default=value, metadata={"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted})
+
+
+def constants_of(model: Any) -> Iterator[Constant]:
+    """The constants of a cost model instance, in order of declaration."""
+    for item in fields(model):
+        if "unit" in item.metadata:
+            yield Constant(name=item.name, value=getattr(model, item.name), **item.metadata)
+
+
+def check_constants(model: Any) -> None:
+    """Refuse a constant outside its physical range.
+
+    Raises:
+        UserError: names the constant, its value and the allowed range.
+    """
+    for entry in constants_of(model):
+        if not entry.low <= entry.value <= entry.high:
+            raise UserError(
+                f"constant {entry.name} is outside its physical range",
+                field=entry.name,
+                value=entry.value,
+                remedy=f"choose {entry.low:g} to {entry.high:g} {entry.unit}",
+            )

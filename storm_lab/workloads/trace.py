@@ -1,0 +1,62 @@
+"""Workload traces: what user code did with the real input, replayable under any cluster and schedule.
+
+User code runs once over the input. What it did is kept as two tables:
+
+* a **record** is one call of user code: a spout's ``nextTuple`` or one bolt's ``execute`` of one tuple. It says what
+  the call costs (CPU, and time spent waiting for an external server), which grouping key its input tuple had for this
+  subscriber, and which emissions it made;
+* an **emission** is one emit call: the stream, the size of the tuple, and the record that its *first* subscriber's
+  execute will follow; subscriber *k* of the stream (in the topology's order of declaration) follows record
+  ``first_record + k``.
+
+A spout's source records are its lines; the emulator takes them one after another and starts again at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORD = np.dtype(
+    [
+        ("cpu_ns", np.int64),  # user-logic CPU at the reference clock, ns
+        ("server_ns", np.int64),  # service time asked of the external server, ns; 0 = none
+        ("server", np.int32),  # index into WorkloadTrace.servers; -1 = none
+        ("key", np.int32),  # Java hash of the grouping fields' values, or target task index for a direct grouping
+        ("key2", np.int32),  # second candidate of a partial key grouping; else 0
+        ("first_emission", np.int32),
+        ("emissions", np.int32),
+    ],
+    align=True,
+)
+
+EMISSION = np.dtype(
+    [
+        ("first_record", np.int32),
+        ("stream", np.int32),  # index into WorkloadTrace.streams
+        ("bytes", np.int32),  # serialised payload
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadTrace:
+    """User code's behaviour over one input, for one topology.
+
+    ``streams`` numbers every (component, stream) that is emitted on; ``sources`` maps each spout to the indices of its
+    source records, in order; ``ticks`` maps a bolt to the record of its tick tuple. ``reference_mhz`` is the clock at
+    which ``cpu_ns`` holds. ``digest`` identifies input, user code and costs.
+    """
+
+    records: NDArray[np.void]
+    emissions: NDArray[np.void]
+    streams: tuple[tuple[str, str], ...]
+    sources: Mapping[str, NDArray[np.int64]]
+    ticks: Mapping[str, int]
+    servers: tuple[str, ...]
+    reference_mhz: float
+    digest: str
