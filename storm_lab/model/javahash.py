@@ -9,7 +9,7 @@ Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, `
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _MASK = 0xFFFFFFFF
@@ -171,11 +171,3 @@ class JavaRandom:
             result = draw % bound
             if draw - result + (bound - 1) <= 0x7FFF_FFFF:
                 return result
-
-    def shuffle(self, items: Sequence[object]) -> list[object]:
-        """``Collections.shuffle`` of a copy of ``items``."""
-        mixed = list(items)
-        for size in range(len(mixed), 1, -1):
-            other = self.next_int(size)
-            mixed[size - 1], mixed[other] = mixed[other], mixed[size - 1]
-        return mixed

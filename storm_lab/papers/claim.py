@@ -1,0 +1,246 @@
+"""What a paper claims: one printed result as data, with the band inside which it counts as reproduced.
+
+A claim states numbers (`Target`, one for each number that the sentence or table row prints) or an order
+(`Chain`). Words such as "similar" or "drops sharply" are turned into a number with a threshold as well, so
+that every verdict comes from a measured quantity. Thresholds of that sort are this project's and stand in the
+ledger.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of statement a claim is."""
+
+    RATIO = "ratio"
+    ABSOLUTE = "absolute"
+    COUNT = "count"
+    ORDERING = "ordering"
+    QUALITATIVE = "qualitative"
+    TIMING = "timing"
+
+
+class Relation(StrEnum):
+    """How two neighbours in an order compare.
+
+    ``ABOUT`` means within `SIMILAR` of the larger one; ``FAR_BELOW`` means less than half of the right one.
+    """
+
+    BELOW = "<"
+    AT_MOST = "<="
+    ABOUT = "~"
+    FAR_BELOW = "<<"
+
+
+SIMILAR = 0.10
+"""Two values are similar when they differ by at most this share of the larger one."""
+
+PERCENT_POINTS = 5.0
+"""Half-width of the band of a percentage for which the paper gives no tolerance."""
+
+ABSOLUTE_SHARE = 0.10
+"""Half-width of the band of an absolute value, as a share of it."""
+
+SECONDS = 10.0
+"""Half-width of the band of a time: one polling period of a supervisor."""
+
+
+def band_by_rule(kind: Kind, unit: str, expected: float) -> tuple[float, float]:
+    """The band of a number that is printed without a tolerance.
+
+    Counts are exact; percentages get +-5 points, times (in s or min) +-10 s, everything else +-10 %.
+    """
+    if kind is Kind.COUNT:
+        return expected, expected
+    if unit == "%":
+        return expected - PERCENT_POINTS, expected + PERCENT_POINTS
+    if unit in ("s", "min"):
+        half = SECONDS if unit == "s" else SECONDS / 60
+        return expected - half, expected + half
+    half = abs(expected) * ABSOLUTE_SHARE
+    return expected - half, expected + half
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One number of a claim and the band (ends included) inside which it counts as reproduced.
+
+    Attributes:
+        label: tells the numbers of one claim apart; empty when there is only one.
+        unit: unit of the number, of the band and of every measurement of it.
+        expected: what the paper prints; None where it only gives a bound or a word.
+        low, high: the band; None where it is open on that side.
+        neutral: the value that would mean "no effect" or "as the baseline". A measurement that lies on the
+            band's side of it has the right direction. None where no such value exists.
+        ruled: the band comes from `band_by_rule`, not from the paper's own words.
+    """
+
+    label: str
+    unit: str
+    expected: float | None
+    low: float | None
+    high: float | None
+    neutral: float | None = None
+    ruled: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies inside the band, to within rounding of floats."""
+        slack = 1e-9 * max(1.0, abs(value))
+        above = self.low is None or value >= self.low - slack
+        below = self.high is None or value <= self.high + slack
+        return above and below
+
+    @property
+    def exact(self) -> bool:
+        """Whether the band is a single point."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def side(self) -> int:
+        """+1 or -1: on which side of ``neutral`` the whole band lies; 0 when it has no direction."""
+        if self.neutral is None or self.holds(self.neutral):
+            return 0
+        return 1 if self.low is not None and self.low > self.neutral else -1
+
+    @property
+    def expected_text(self) -> str:
+        """The printed value with its unit, for people."""
+        if self.expected is not None:
+            return with_unit(number(self.expected), self.unit)
+        if self.low is None and self.high is not None:
+            return f"≤ {with_unit(number(self.high), self.unit)}"
+        if self.high is None and self.low is not None:
+            return f"≥ {with_unit(number(self.low), self.unit)}"
+        return self.band_text
+
+    @property
+    def band_text(self) -> str:
+        """The band with its unit, for people."""
+        if self.exact and self.low is not None:
+            return f"exactly {with_unit(number(self.low), self.unit)}"
+        if self.low is None:
+            return f"≤ {with_unit(number(self.high or 0.0), self.unit)}"
+        if self.high is None:
+            return f"≥ {with_unit(number(self.low), self.unit)}"
+        return f"{number(self.low)} to {with_unit(number(self.high), self.unit)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An order such as ``n1w1 < n5w5 < n5w10``: names (or plain numbers) with a relation between neighbours."""
+
+    names: tuple[str, ...]
+    relations: tuple[Relation, ...]
+
+    @property
+    def measured_names(self) -> tuple[str, ...]:
+        """The names that a measurement must bring; plain numbers stand for themselves."""
+        return tuple(name for name in self.names if literal(name) is None)
+
+    def __str__(self) -> str:
+        words = [self.names[0]]
+        for relation, name in zip(self.relations, self.names[1:], strict=True):
+            words += [relation.value, name]
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One printed result.
+
+    Attributes:
+        id: stable name, starting with the paper's short name.
+        paper: the paper's short title.
+        figure: figure, table or section.
+        experiment: slug of the experiment that answers the claim.
+        topology: topology or topologies of that experiment.
+        metric: what is measured, with its window and its definition of "percent".
+        unit: unit of the numbers, or of the values that are put in order.
+        kind: what sort of statement it is.
+        targets: the numbers; empty for orderings.
+        order: the chains that must hold; empty for everything else.
+        baseline: what the number is compared with; may be empty.
+        statement: the claim in one line.
+        note: what to know before believing or doubting it; may be empty.
+        arithmetic: the value follows from printed settings alone, so that meeting it is weak evidence.
+        untestable: why no experiment can answer it; empty for claims that can be tested.
+    """
+
+    id: str
+    paper: str
+    figure: str
+    experiment: str
+    topology: str
+    metric: str
+    unit: str
+    kind: Kind
+    targets: tuple[Target, ...]
+    order: tuple[Chain, ...]
+    baseline: str
+    statement: str
+    note: str
+    arithmetic: bool
+    untestable: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the values that a measurement must bring, in order, each once."""
+        if self.targets:
+            return tuple(target.label for target in self.targets)
+        return tuple(dict.fromkeys(name for chain in self.order for name in chain.measured_names))
+
+    @property
+    def expected_text(self) -> str:
+        """What the paper says, for people."""
+        if self.order:
+            return "; ".join(str(chain) for chain in self.order)
+        return "; ".join(_labelled(target.label, target.expected_text) for target in self.targets)
+
+    @property
+    def band_text(self) -> str:
+        """The band, for people."""
+        if self.order:
+            return "exact order"
+        return "; ".join(_labelled(target.label, target.band_text) for target in self.targets)
+
+    def target(self, label: str) -> Target:
+        """The number with this label.
+
+        Raises:
+            KeyError: the claim has no number of this label.
+        """
+        for target in self.targets:
+            if target.label == label:
+                return target
+        raise KeyError(label)
+
+
+def literal(name: str) -> float | None:
+    """The number that a name in an order stands for, or None when it is the name of a measured value."""
+    try:
+        value = float(name)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def number(value: float) -> str:
+    """A number for people: up to four significant digits, whole numbers in full."""
+    if value == int(value) and abs(value) < 1e9:
+        return str(int(value))
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.4g}"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Text and unit, with a blank in between unless there is no unit."""
+    return f"{text} {unit}" if unit else text
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{label}: {text}" if label else text

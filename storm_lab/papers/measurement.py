@@ -1,0 +1,169 @@
+"""What an experiment measured for a claim: values with their interval over seeds, unit, metric and basis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scipy import stats
+
+from storm_lab.errors import UserError
+
+CONFIDENCE = 0.95
+"""Level of the interval over seeds."""
+
+
+class Basis(StrEnum):
+    """How much a verdict is worth as evidence.
+
+    ``FITTED``: the claim was used to choose a constant. ``PREDICTED``: it was not. ``ARITHMETIC``: the value
+    follows from printed settings alone, so that no emulation was needed to obtain it.
+    """
+
+    FITTED = "fitted"
+    PREDICTED = "predicted"
+    ARITHMETIC = "arithmetic"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measured value: the mean over seeds and, with two seeds or more, its confidence interval.
+
+    ``value`` is None when the quantity does not exist in the runs: a spike that never came, a latency that
+    never settled. Such a claim is not reproduced; it is never skipped.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            given = getattr(self, name)
+            if given is not None and not math.isfinite(given):
+                raise UserError(
+                    "a measurement must be finite",
+                    field=self.label or name,
+                    value=given,
+                    remedy="give None for a quantity that does not exist in the runs",
+                )
+        if (self.low is None) != (self.high is None):
+            raise UserError("an interval has two ends", field=self.label or "interval", value=(self.low, self.high))
+        if self.low is not None and self.high is not None:
+            slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
+            if self.value is None or not self.low - slack <= self.value <= self.high + slack:
+                raise UserError(
+                    "the interval must contain the value",
+                    field=self.label or "interval",
+                    value=(self.low, self.value, self.high),
+                )
+
+    @property
+    def bottom(self) -> float | None:
+        """Lower end of the interval, or the value itself when there is none."""
+        return self.value if self.low is None else self.low
+
+    @property
+    def top(self) -> float | None:
+        """Upper end of the interval, or the value itself when there is none."""
+        return self.value if self.high is None else self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """All values that answer one claim.
+
+    Attributes:
+        claim_id: id of the claim in the ledger.
+        values: one per label of the claim, in any order.
+        unit: unit of the values; must be the claim's.
+        how: the metric it was taken from, with its window, so that a reader can compute it again.
+        basis: fitted, predicted or arithmetic.
+    """
+
+    claim_id: str
+    values: tuple[Measured, ...]
+    unit: str
+    how: str
+    basis: Basis = Basis.PREDICTED
+
+    def __post_init__(self) -> None:
+        labels = [value.label for value in self.values]
+        if not labels:
+            raise UserError("a measurement needs at least one value", field=self.claim_id)
+        if len(set(labels)) != len(labels):
+            raise UserError("two values carry the same label", field=self.claim_id, value=labels)
+
+    def value(self, label: str = "") -> Measured:
+        """The value with this label.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for value in self.values:
+            if value.label == label:
+                return value
+        raise KeyError(label)
+
+
+def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
+    """Mean and 95 % interval (Student's t) of one value per seed; a single seed has no interval.
+
+    Raises:
+        UserError: no sample, or one that is not finite.
+    """
+    if not samples:
+        raise UserError("no sample to average", field=label or "samples", remedy="run at least one seed")
+    if not all(math.isfinite(sample) for sample in samples):
+        raise UserError("a sample is not finite", field=label or "samples", value=list(samples))
+    mean = math.fsum(samples) / len(samples)
+    if len(samples) == 1:
+        return Measured(mean, label=label)
+    variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
+    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(samples) - 1)) * math.sqrt(variance / len(samples))
+    return Measured(mean, mean - half, mean + half, label)
+
+
+def measured_over_seeds(
+    claim_id: str, samples: Sequence[float], *, unit: str, how: str, basis: Basis = Basis.PREDICTED
+) -> Measurement:
+    """The measurement of a claim that states one number, from one value per seed."""
+    return Measurement(claim_id, (over_seeds(samples),), unit, how, basis)
+
+
+def labelled_over_seeds(
+    claim_id: str,
+    samples: Mapping[str, Sequence[float]],
+    *,
+    unit: str,
+    how: str,
+    basis: Basis = Basis.PREDICTED,
+) -> Measurement:
+    """The measurement of a claim with several numbers or with an order, from one value per label and seed."""
+    values = tuple(over_seeds(samples[label], label=label) for label in samples)
+    return Measurement(claim_id, values, unit, how, basis)
+
+
+def single(
+    claim_id: str, value: float | None, *, unit: str, how: str, basis: Basis = Basis.PREDICTED
+) -> Measurement:
+    """The measurement of a claim that states one number which does not depend on the seed."""
+    return Measurement(claim_id, (Measured(value),), unit, how, basis)
+
+
+def labelled(
+    claim_id: str,
+    values: Mapping[str, float | None] | Iterable[tuple[str, float | None]],
+    *,
+    unit: str,
+    how: str,
+    basis: Basis = Basis.PREDICTED,
+) -> Measurement:
+    """The measurement of a claim with several numbers or with an order that do not depend on the seed."""
+    pairs = values.items() if isinstance(values, Mapping) else values
+    return Measurement(
+        claim_id, tuple(Measured(value, label=label) for label, value in pairs), unit, how, basis
+    )

@@ -1,0 +1,35 @@
+"""The experiments there are: an explicit list, in the order in which they are listed and reproduced."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from storm_lab.papers.experiment import Experiment
+from storm_lab.papers.parameter import unknown_name
+
+_MODULES: tuple[str, ...] = ("storm_lab.papers.tstorm.word_count",)
+"""Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """All experiments."""
+    return tuple(_load(module) for module in _MODULES)
+
+
+def experiment(slug: str) -> Experiment:
+    """The experiment of that slug.
+
+    Raises:
+        UserError: there is none; lists those that exist.
+    """
+    known = {item.slug: item for item in experiments()}
+    if slug not in known:
+        raise unknown_name("experiment", slug, known, "storm-lab")
+    return known[slug]
+
+
+def _load(module: str) -> Experiment:
+    found = import_module(module).EXPERIMENT
+    if not isinstance(found, Experiment):
+        raise TypeError(f"{module}.EXPERIMENT is not an Experiment")
+    return found
