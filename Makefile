@@ -1,0 +1,87 @@
+# From a fresh clone to the report: make reproduce. All that is needed goes into .venv; nothing else is changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Any Python that runs will do here: the set-up looks for a newer one if this one is too old.
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 7))' 2>/dev/null && echo "$$name" && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The name holds a sum of the folder: scripts in a virtual environment do not survive a move, so it is made anew.
+STAMP := $(VENV)/ready-$(shell printf '%s' '$(CURDIR)' | cksum | cut -d ' ' -f 1)
+
+WORKERS ?= 2
+NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg --nbval-cell-timeout 900
+
+.PHONY: help
+help: ## show this list
+	@echo "Usage: make <target>"
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do \
+		printf '  %-12s %s\n' "$$name" "$$what"; done
+	@echo "One experiment: make reproduce EXPERIMENT=tstorm-word-count"
+
+.PHONY: venv
+venv: $(STAMP) ## set up the virtual environment (every target does so when it is needed)
+
+$(STAMP): requirements.lock pyproject.toml $(wildcard tools/*.py)
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "set-up: no python3 was found; install one (on Debian or Ubuntu: sudo apt-get install python3)" >&2; \
+		exit 1; fi
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --stamp $(notdir $@)
+
+.PHONY: reproduce
+reproduce: $(STAMP) ## run the experiments, or one (EXPERIMENT=slug), and write the report
+	@$(BIN)/storm-lab reproduce $(EXPERIMENT)
+
+.PHONY: test
+test: lint types unit notebooks ## check style and types, run the quick tests and re-run the committed notebooks
+
+.PHONY: lint
+lint: $(STAMP) ## check style
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+.PHONY: format
+format: $(STAMP) ## put the style right
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: types
+types: $(STAMP) ## check types
+	@$(BIN)/mypy
+
+.PHONY: unit
+unit: $(STAMP) ## run the quick tests
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope
+
+.PHONY: test-slow
+test-slow: $(STAMP) ## run all tests, those of minutes too
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope -m ""
+
+.PHONY: notebooks
+notebooks: $(STAMP) ## re-run the executed notebooks in reports/ and compare their outputs
+	@found=$$(find reports -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' 2>/dev/null | sort || true); \
+	if [ -z "$$found" ]; then echo "no executed notebooks in reports/ yet; nothing to compare"; exit 0; fi; \
+	tr '\n' '\0' <<< "$$found" | xargs -0 $(BIN)/pytest -q -m "" $(NBVAL) -n $(WORKERS) --dist loadscope
+
+.PHONY: lab
+lab: $(STAMP) ## open JupyterLab on the notebooks
+	@$(BIN)/storm-lab lab
+
+.PHONY: doctor
+doctor: $(STAMP) ## tell what is there and what is wrong
+	@$(BIN)/storm-lab doctor
+
+.PHONY: lock
+lock: $(STAMP) ## make requirements.lock anew from pyproject.toml
+	@$(BIN)/python tools/lock.py
+
+.PHONY: clean
+clean: ## take away the virtual environment, caches and runs
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis data/runs data/cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
