@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.measurement import Measurement
 from storm_lab.papers.parameter import Parameter, Parameters, check_parameters, parse_parameters
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class RunSpec:
     ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
     settings are played once. ``emulate`` is a function of a module (not a closure: it is called in another
     process) that plays the run into the writer. ``inputs`` are the digests of what was read, by name.
+    ``sample_every`` = k keeps the executions of one root tuple in k.
     """
 
     experiment: str
@@ -34,7 +37,9 @@ class RunSpec:
     seed: int
     parameters: Parameters
     emulate: Emulate
+    storm_version: StormVersion
     inputs: Mapping[str, str] = field(default_factory=dict)
+    sample_every: int = 1
 
     @property
     def emulation_key(self) -> str:
@@ -43,24 +48,6 @@ class RunSpec:
 
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, seed {self.seed}"
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What the runs say about one claim.
-
-    ``value`` is in the claim's unit; for an ordering or a statement in words it is None and ``holds`` says
-    whether the statement is true of the runs. ``text`` shows what was seen where a number alone does not.
-    ``low`` and ``high`` are the extremes over seeds. A measurement with neither value nor verdict says in
-    ``text`` why the claim could not be tested.
-    """
-
-    claim: str
-    value: float | None = None
-    holds: bool | None = None
-    text: str = ""
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
