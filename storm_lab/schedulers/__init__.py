@@ -1,0 +1,31 @@
+"""Scheduling policies behind one contract: a read-only view in; assignment, status and reasons out."""
+
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Decision,
+    Journal,
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.registry import make_scheduler, scheduler_class, scheduler_names
+from storm_lab.schedulers.view_checks import check_memory, check_result, check_view
+
+__all__ = [
+    "Candidate",
+    "Decision",
+    "Journal",
+    "NoParameters",
+    "Scheduler",
+    "SchedulingResult",
+    "SchedulingView",
+    "TopologyStatus",
+    "check_memory",
+    "check_result",
+    "check_view",
+    "make_scheduler",
+    "scheduler_class",
+    "scheduler_names",
+]

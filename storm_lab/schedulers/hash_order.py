@@ -1,0 +1,225 @@
+"""The orders in which Java and Clojure walk their hash maps, and Java's random numbers.
+
+Storm's own schedulers leak these orders into their answers. This module is the only place that knows them.
+Java means Java 8 to 17; all arithmetic is 32-bit two's complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from typing import TypeVar
+
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_10_0
+
+T = TypeVar("T")
+Hash = Callable[[T], int]
+
+_MASK = 0xFFFFFFFF
+_DEFAULT_CAPACITY = 16
+_LOAD_FACTOR = 0.75
+_CLOJURE_ARRAY_MAP_TRANSIENT = 8
+_CLOJURE_ARRAY_MAP_ASSOC = 9
+
+
+def string_hash(text: str) -> int:
+    """Java's ``String.hashCode`` as an unsigned 32-bit number."""
+    value = 0
+    units = text.encode("utf-16-be")
+    for i in range(0, len(units), 2):
+        value = (31 * value + (units[i] << 8) + units[i + 1]) & _MASK
+    return value
+
+
+def integer_hash(number: int) -> int:
+    """Hash of a Java ``Integer``, or of a ``Long`` that fits into 32 bits and is not negative."""
+    return number & _MASK
+
+
+def list_hash(hashes: Iterable[int]) -> int:
+    """``List.hashCode`` from the hashes of the elements."""
+    value = 1
+    for h in hashes:
+        value = (31 * value + h) & _MASK
+    return value
+
+
+def boolean_hash(value: bool) -> int:
+    """Hash of a Java ``Boolean``."""
+    return 1231 if value else 1237
+
+
+def executor_hash(executor: Executor) -> int:
+    """Hash of Storm's ``ExecutorDetails``."""
+    return (executor.start + 13 * executor.end) & _MASK
+
+
+def slot_hash(slot: Slot) -> int:
+    """Hash of Storm's ``WorkerSlot``."""
+    return (string_hash(slot.node) + 13 * slot.port) & _MASK
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 if at_least <= 1 else 1 << (at_least - 1).bit_length()
+
+
+def _grown(capacity: int, entries: int) -> int:
+    while entries > capacity * _LOAD_FACTOR:
+        capacity *= 2
+    return capacity
+
+
+def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
+    """Iteration order of a table of that capacity: by bucket, in a bucket by insertion."""
+
+    def bucket(key: T) -> int:
+        h = hash_of(key)
+        return (h ^ (h >> 16)) & (capacity - 1)
+
+    return sorted(keys, key=bucket)
+
+
+def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
+    """Order of a ``HashMap`` or ``HashSet`` with that initial capacity, filled one by one with distinct keys."""
+    return _walk(keys, hash_of, _grown(_power_of_two(capacity), len(keys)))
+
+
+def copied_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+    """Order of a map that was copied as a whole from one that walks ``keys`` in this order."""
+    if not keys:
+        return []
+    return _walk(keys, hash_of, _power_of_two(int(len(keys) / _LOAD_FACTOR + 1.0)))
+
+
+def copied_set_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+    """Order of ``new HashSet(collection)``."""
+    capacity = _power_of_two(max(int(len(keys) / _LOAD_FACTOR) + 1, _DEFAULT_CAPACITY))
+    return _walk(keys, hash_of, _grown(capacity, len(keys)))
+
+
+def built_and_copied_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+    """Order after what Storm does with most of its maps: fill a default map one by one, then copy it."""
+    return copied_map_order(hash_map_order(keys, hash_of), hash_of)
+
+
+# --- Clojure -------------------------------------------------------------------------------------------------
+
+
+def _rotate_left(value: int, bits: int) -> int:
+    value &= _MASK
+    return ((value << bits) | (value >> (32 - bits))) & _MASK
+
+
+def _mix_k1(k: int) -> int:
+    return (_rotate_left((k * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
+
+
+def _mix_h1(h: int, k: int) -> int:
+    return (_rotate_left(h ^ k, 13) * 5 + 0xE6546B64) & _MASK
+
+
+def _finish(h: int, length: int) -> int:
+    h ^= length
+    h ^= h >> 16
+    h = (h * 0x85EBCA6B) & _MASK
+    h ^= h >> 13
+    h = (h * 0xC2B2AE35) & _MASK
+    return h ^ (h >> 16)
+
+
+def _murmur_int(value: int) -> int:
+    return 0 if value == 0 else _finish(_mix_h1(0, _mix_k1(value & _MASK)), 4)
+
+
+def _murmur_long(value: int) -> int:
+    if value == 0:
+        return 0
+    low = _mix_h1(0, _mix_k1(value & _MASK))
+    return _finish(_mix_h1(low, _mix_k1((value >> 32) & _MASK)), 8)
+
+
+class ClojureOrder:
+    """Map orders of the Clojure that a Storm version's daemons were written in.
+
+    Clojure 1.4 and 1.5 (Storm 0.8 and 0.9) hash like Java; 1.6 and 1.7 (Storm 0.10 and 1.x) with Murmur3.
+    """
+
+    def __init__(self, version: StormVersion) -> None:
+        self._murmur = version >= V0_10_0
+        self._new_key_first = version.parts < (1, 0, 0)
+
+    def string(self, text: str) -> int:
+        """Hash of a string key."""
+        return _murmur_int(string_hash(text)) if self._murmur else string_hash(text)
+
+    def pair(self, first: str | int, second: int) -> int:
+        """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
+        if not self._murmur:
+            head = string_hash(first) if isinstance(first, str) else integer_hash(first)
+            return list_hash((head, integer_hash(second)))
+        head = self.string(first) if isinstance(first, str) else _murmur_long(first)
+        folded = list_hash((head, _murmur_long(second)))
+        return _finish(_mix_h1(0, _mix_k1(folded)), 2)
+
+    def slot(self, slot: Slot) -> int:
+        """Hash of ``[node port]``."""
+        return self.pair(slot.node, slot.port)
+
+    def executor(self, executor: Executor) -> int:
+        """Hash of ``[start end]``."""
+        return self.pair(executor.start, executor.end)
+
+    @staticmethod
+    def _trie(keys: Iterable[T], hash_of: Hash[T]) -> list[T]:
+        def digits(key: T) -> tuple[int, ...]:
+            h = hash_of(key)
+            return tuple((h >> shift) & 31 for shift in range(0, 32, 5))
+
+        return sorted(keys, key=digits)
+
+    def collected(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+        """Order of a map built by ``group-by`` or ``into {}`` from distinct keys in this order."""
+        if len(keys) <= _CLOJURE_ARRAY_MAP_TRANSIENT:
+            return list(keys)
+        return self._trie(keys, hash_of)
+
+    def associated(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+        """Order of a map built by one ``assoc`` after the other from distinct keys in this order."""
+        if len(keys) > _CLOJURE_ARRAY_MAP_ASSOC:
+            return self._trie(keys, hash_of)
+        return list(reversed(keys)) if self._new_key_first else list(keys)
+
+
+# --- java.util.Random ------------------------------------------------------------------------------------------
+
+
+class JavaRandom:
+    """``java.util.Random``: the same seed gives the same numbers as in Java."""
+
+    _MULTIPLIER = 0x5DEECE66D
+    _STATE_MASK = (1 << 48) - 1
+
+    def __init__(self, seed: int) -> None:
+        self._state = (seed ^ self._MULTIPLIER) & self._STATE_MASK
+
+    def next(self, bits: int) -> int:
+        """The next ``bits`` random bits as a signed 32-bit number."""
+        self._state = (self._state * self._MULTIPLIER + 0xB) & self._STATE_MASK
+        value = self._state >> (48 - bits)
+        return value - (1 << 32) if value >= 1 << 31 else value
+
+    def next_int(self, bound: int) -> int:
+        """A number from 0 to ``bound - 1``."""
+        if bound & (bound - 1) == 0:
+            return (bound * self.next(31)) >> 31
+        while True:
+            u = self.next(31)
+            r = u % bound
+            if u - r + (bound - 1) < 1 << 31:
+                return r
+
+    def shuffle(self, items: MutableSequence[T]) -> None:
+        """``Collections.shuffle`` in place."""
+        for i in range(len(items), 1, -1):
+            j = self.next_int(i)
+            items[i - 1], items[j] = items[j], items[i - 1]

@@ -1,0 +1,76 @@
+"""Finding policies by name.
+
+Policies, the project's own included, are entry points of the group ``storm_lab.schedulers``; the entry point's
+name is the policy's name. So an outside package adds a policy by declaring one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.schedulers.contract import Scheduler
+from storm_lab.schedulers.parameters import parse_parameters
+
+GROUP = "storm_lab.schedulers"
+
+
+def _found() -> list[EntryPoint]:
+    # A checkout on the path and an installed copy may both declare the very same policy.
+    return list({(e.name, e.value): e for e in entry_points(group=GROUP)}.values())
+
+
+def _by_name(points: Sequence[EntryPoint]) -> dict[str, EntryPoint]:
+    known: dict[str, EntryPoint] = {}
+    for point in points:
+        other = known.setdefault(point.name, point)
+        if other is not point:
+            raise UserError(
+                f"two packages offer a scheduler of this name: {other.value} and {point.value}",
+                field="scheduler",
+                value=point.name,
+                remedy="uninstall one of them",
+            )
+    return known
+
+
+def scheduler_names() -> list[str]:
+    """Names of all policies that are installed, sorted.
+
+    Raises:
+        UserError: two packages offer the same name.
+    """
+    return sorted(_by_name(_found()))
+
+
+def scheduler_class(name: str) -> type[Scheduler[Any]]:
+    """The policy class of that name.
+
+    Raises:
+        UserError: there is none, two packages offer it, or it cannot be imported or is no scheduler.
+    """
+    known = _by_name(_found())
+    if name not in known:
+        raise UserError(
+            "no scheduler has this name", field="scheduler", value=name, remedy=f"there are: {', '.join(sorted(known))}"
+        )
+    point = known[name]
+    try:
+        found = point.load()
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"{point.value} cannot be imported: {error}", field="scheduler", value=name) from error
+    if not (isinstance(found, type) and issubclass(found, Scheduler)):
+        raise UserError(f"{point.value} is not a subclass of Scheduler", field="scheduler", value=name)
+    return found
+
+
+def make_scheduler(name: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
+    """The policy ``name`` with parameters given as ``key=value`` texts.
+
+    Raises:
+        UserError: unknown name or key, or a value of the wrong type or out of range.
+    """
+    policy = scheduler_class(name)
+    return policy(parse_parameters(policy.Parameters, parameters, owner=name))

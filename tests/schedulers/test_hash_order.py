@@ -1,0 +1,108 @@
+"""Orders of Java's and Clojure's hash maps, against values worked out with the real ones."""
+
+import pytest
+
+from storm_lab.model import Slot, StormVersion
+from storm_lab.schedulers.hash_order import (
+    ClojureOrder,
+    JavaRandom,
+    boolean_hash,
+    built_and_copied_order,
+    copied_map_order,
+    copied_set_order,
+    hash_map_order,
+    integer_hash,
+    list_hash,
+    slot_hash,
+    string_hash,
+)
+
+
+def signed(value: int) -> int:
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("spout", 109651921), ("split", 109648666), ("count", 94851343), ("node01", -1040172157)],
+)
+def test_string_hash_is_javas(text: str, expected: int) -> None:
+    assert signed(string_hash(text)) == expected
+
+
+def test_list_hash_is_javas() -> None:
+    assert list_hash([string_hash("the")]) == 114832
+    assert list_hash([string_hash("a"), string_hash("b")]) == 4066
+    assert list_hash([integer_hash(7)]) == 38
+    assert list_hash([boolean_hash(True)]) == 1262
+    assert list_hash([]) == 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["alpha-1-10", "beta-2-20", "gamma-3-30"], ["gamma-3-30", "beta-2-20", "alpha-1-10"]),
+        (["wc-1-100", "ex-2-100", "big-3-100"], ["wc-1-100", "big-3-100", "ex-2-100"]),
+        (["spout", "split", "count"], ["split", "spout", "count"]),
+        (["s1", "s2", "s3"], ["s3", "s1", "s2"]),
+        ([f"node{i:02d}" for i in range(1, 11)], ["node10", *(f"node{i:02d}" for i in range(1, 10))]),
+        (["__acker", "word", "exclaim1", "exclaim2"], ["__acker", "exclaim2", "exclaim1", "word"]),
+    ],
+)
+def test_a_default_hash_map_walks_its_buckets(keys: list[str], expected: list[str]) -> None:
+    assert hash_map_order(keys, string_hash) == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["wc-1-100", "ex-2-100", "big-3-100"], ["wc-1-100", "ex-2-100", "big-3-100"]),
+        (["spout", "split", "count"], ["spout", "count", "split"]),
+    ],
+)
+def test_a_copied_map_has_its_own_capacity(keys: list[str], expected: list[str]) -> None:
+    assert built_and_copied_order(keys, string_hash) == expected
+
+
+def test_ports_of_a_set_wrap_at_the_table_size() -> None:
+    assert hash_map_order([6700, 6701, 6702, 6703, 6704], integer_hash) == [6704, 6700, 6701, 6702, 6703]
+
+
+@pytest.mark.parametrize(
+    ("node", "ports"), [("node01", [6703, 6702, 6701, 6700]), ("node02", [6700, 6703, 6702, 6701])]
+)
+def test_slots_of_a_set_come_out_by_node_hash(node: str, ports: list[int]) -> None:
+    slots = [Slot(node, port) for port in range(6700, 6704)]
+    assert [slot.port for slot in hash_map_order(slots, slot_hash)] == ports
+
+
+def test_empty_collections_stay_empty() -> None:
+    assert copied_map_order([], string_hash) == []
+    assert copied_set_order([], string_hash) == []
+
+
+TWELVE = [str(i) for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("0.9.7", "11 0 1 2 3 4 5 6 7 8 9 10"), ("1.0.6", "9 3 4 8 7 5 6 1 0 11 2 10")],
+)
+def test_clojure_hash_tries_by_version(version: str, expected: str) -> None:
+    order = ClojureOrder(StormVersion.parse(version))
+    assert order.collected(TWELVE, order.string) == expected.split()
+
+
+def test_small_clojure_maps_keep_or_reverse_the_insertion() -> None:
+    old, new = (ClojureOrder(StormVersion.parse(v)) for v in ("0.9.7", "1.0.6"))
+    assert old.collected(["b", "a"], old.string) == ["b", "a"]
+    assert old.associated(["b", "a"], old.string) == ["a", "b"]
+    assert new.associated(["b", "a"], new.string) == ["b", "a"]
+
+
+def test_java_random_gives_javas_numbers() -> None:
+    random = JavaRandom(42)
+    assert [random.next_int(10), random.next_int(10), random.next_int(8)] == [0, 3, 5]
+    items = [1, 2, 3, 4, 5, 6]
+    JavaRandom(42).shuffle(items)
+    assert items == [2, 1, 5, 6, 4, 3]
