@@ -1,10 +1,13 @@
 """The tuple log: what one emulator run leaves behind, table by table, column by column.
 
-A run is one folder of Parquet files with a ``manifest.json``. Times are virtual, in integer nanoseconds since the
-start of the run; sizes in bytes; CPU in milliseconds of one core. Each field's meaning stands in its metadata
-under ``doc`` and is what the documentation prints.
+A run is one folder of Parquet files with a ``manifest.json``. Times are virtual, in integer nanoseconds since
+the start of the run; sizes in bytes; CPU in milliseconds of one core. Each field's meaning stands in its
+metadata under ``doc`` and is what the documentation prints. Every table starts with the column ``run``, which
+the writer fills: it is the same in every row of a run and names the manifest that the rows belong to, so that
+the logs of many runs can be read as one table.
 
-Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning changes: older runs are then refused by name.
+Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning changes: older runs are then refused by
+name.
 """
 
 from __future__ import annotations
@@ -20,23 +23,41 @@ def _column(name: str, kind: pa.DataType, doc: str, nullable: bool = False) -> p
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
 
+RUN = _column("run", pa.int64(), "the run's digest (16 hexadecimal digits) as a signed 64-bit integer")
+
 ROOTS = pa.schema(
     [
+        RUN,
         _column("root_id", pa.int64(), "running number of the root tuple within the run, from 0"),
         _column("topology", _NAME, "topology id"),
         _column("spout_task", pa.int32(), "task that emitted the root tuple"),
         _column("line", pa.int64(), "index of the source record in the workload trace (wraps around)"),
-        _column("attempt", pa.int16(), "0 for the first emission of the source record, 1 for its first replay, ..."),
+        _column(
+            "attempt",
+            pa.int16(),
+            "0 for the first emission of the source record, 1 for its first replay, ...",
+        ),
         _column("emit_ns", pa.int64(), "time of the spout's emit"),
-        _column("complete_ns", pa.int64(), "time at which the spout handled the ack or the failure", nullable=True),
-        _column("outcome", _NAME, "acked | failed (timed out or failed by a bolt) | lost (its spout died) | pending"),
-        _column("latency_ns", pa.int64(), "complete latency as this Storm version measures it", nullable=True),
-        _column("sleep_ns", pa.int64(), "sleep inside nextTuple that the complete latency of this root contains"),
+        _column(
+            "complete_ns", pa.int64(), "time at which the spout handled the ack or the failure", nullable=True
+        ),
+        _column(
+            "outcome",
+            _NAME,
+            "acked | failed (timed out or failed by a bolt) | lost (its spout died) | pending",
+        ),
+        _column(
+            "latency_ns", pa.int64(), "complete latency as this Storm version measures it", nullable=True
+        ),
+        _column(
+            "sleep_ns", pa.int64(), "sleep inside nextTuple that the complete latency of this root contains"
+        ),
     ]
 )
 
 EXECUTIONS = pa.schema(
     [
+        RUN,
         _column("root_id", pa.int64(), "root tuple whose tree this tuple belongs to; -1 when not anchored"),
         _column("topology", _NAME, "topology id"),
         _column("component", _NAME, "component that executed the tuple"),
@@ -53,6 +74,7 @@ EXECUTIONS = pa.schema(
 
 TRAFFIC = pa.schema(
     [
+        RUN,
         _column("start_ns", pa.int64(), "start of the monitor window"),
         _column("end_ns", pa.int64(), "end of the monitor window"),
         _column("topology", _NAME, "topology id"),
@@ -68,6 +90,7 @@ TRAFFIC = pa.schema(
 
 COUNTS = pa.schema(
     [
+        RUN,
         _column("start_ns", pa.int64(), "start of the counting window"),
         _column("end_ns", pa.int64(), "end of the counting window"),
         _column("topology", _NAME, "topology id"),
@@ -84,6 +107,7 @@ COUNTS = pa.schema(
 
 CPU = pa.schema(
     [
+        RUN,
         _column("start_ns", pa.int64(), "start of the monitor window"),
         _column("end_ns", pa.int64(), "end of the monitor window"),
         _column("node", _NAME, "node"),
@@ -98,6 +122,7 @@ CPU = pa.schema(
 
 NODES = pa.schema(
     [
+        RUN,
         _column("node", _NAME, "node"),
         _column("rack", _NAME, "rack"),
         _column("cores", pa.int32(), "physical cores"),
@@ -108,6 +133,7 @@ NODES = pa.schema(
 
 PLACEMENTS = pa.schema(
     [
+        RUN,
         _column("start_ns", pa.int64(), "time at which the executor was ready in this worker"),
         _column("end_ns", pa.int64(), "time at which it was stopped; null = ran to the end", nullable=True),
         _column("topology", _NAME, "topology id"),
@@ -122,9 +148,18 @@ PLACEMENTS = pa.schema(
 
 CONTROL = pa.schema(
     [
+        RUN,
         _column("time_ns", pa.int64(), "when it happened"),
-        _column("actor", _NAME, "nimbus | supervisor:<node> | worker:<n> | monitor | generator | scheduler | fault | ..."),
-        _column("action", _NAME, "what was done, a verb: submit, assign, start-worker, kill-worker, re-assign, ..."),
+        _column(
+            "actor",
+            _NAME,
+            "nimbus | supervisor:<node> | worker:<n> | monitor | generator | scheduler | fault | ...",
+        ),
+        _column(
+            "action",
+            _NAME,
+            "what was done, a verb: submit, assign, start-worker, kill-worker, re-assign, ...",
+        ),
         _column("subject", pa.string(), "whom it was done to: topology, slot, worker, executor or node"),
         _column("reason", pa.string(), "why, in a few words"),
         _column("detail", pa.string(), "further facts as JSON with sorted keys"),

@@ -1,0 +1,185 @@
+"""The manifest of a run: what was run, how it ended and what its files must look like.
+
+It holds no wall-clock time, host or path, so that two runs of the same thing carry the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from storm_lab.tuplelog.schema import SCHEMA_VERSION
+
+MANIFEST_NAME = "manifest.json"
+
+Scalar = str | int | float | bool | None
+
+
+class Status(StrEnum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    """A stated limit ended the run before its planned duration; ``Manifest.reason`` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """All that decides a run's bytes. Two runs of equal identity are the same run.
+
+    ``parameters`` are JSON scalars by name. ``inputs`` gives the digest of each input file or trace by its
+    name. ``sample_every`` = k means that the executions of one root tuple in k are logged; every other table
+    is whole. Raises `ValueError` where a parameter is not a finite JSON scalar or ``sample_every`` is below
+    1.
+    """
+
+    experiment: str
+    variant: str
+    parameters: Mapping[str, Scalar]
+    seed: int
+    storm_version: str
+    code_digest: str
+    lock_digest: str
+    inputs: Mapping[str, str]
+    sample_every: int = 1
+    schema_version: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        if self.sample_every < 1:
+            raise ValueError(f"sample_every = {self.sample_every}: must be 1 or more")
+        for name, value in self.parameters.items():
+            if not isinstance(value, str | int | float | bool | None):
+                raise ValueError(f"parameter {name} = {value!r}: not a JSON scalar")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"parameter {name} = {value!r}: not a finite number")
+
+    @property
+    def run(self) -> str:
+        """Sixteen hexadecimal digits that name the run and, by custom, its folder."""
+        return hashlib.sha256(canonical_json(self._fields()).encode()).hexdigest()[:16]
+
+    @property
+    def run_key(self) -> int:
+        """The same 64 bits as a signed integer: the ``run`` column of every table."""
+        key = int(self.run, 16)
+        return key - (1 << 64) if key >> 63 else key
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "schema_version": self.schema_version,
+            "experiment": self.experiment,
+            "variant": self.variant,
+            "parameters": dict(self.parameters),
+            "seed": self.seed,
+            "storm_version": self.storm_version,
+            "code_digest": self.code_digest,
+            "lock_digest": self.lock_digest,
+            "inputs": dict(self.inputs),
+            "sample_every": self.sample_every,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What one table's file must look like: rows, bytes and SHA-256 of the file."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Identity of a run, how it went, and the facts of its files by table name.
+
+    ``duration_ns`` is virtual time from the start of the run to its end; ``warm_up_ns`` the leading part that
+    steady figures leave out.
+    """
+
+    identity: RunIdentity
+    duration_ns: int
+    warm_up_ns: int
+    status: Status
+    reason: str
+    tables: Mapping[str, TableFacts]
+
+    @property
+    def run(self) -> str:
+        return self.identity.run
+
+    def to_json(self) -> str:
+        """Text of ``manifest.json``: sorted keys, one line end at the close."""
+        fields = self.identity._fields() | {
+            "run": self.run,
+            "duration_ns": self.duration_ns,
+            "warm_up_ns": self.warm_up_ns,
+            "status": str(self.status),
+            "reason": self.reason,
+            "tables": {
+                name: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}
+                for name, facts in self.tables.items()
+            },
+        }
+        return json.dumps(fields, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> Manifest:
+        """Read what `to_json` wrote. Raises `ValueError` with the fault when it is not such a text."""
+        try:
+            fields = json.loads(text)
+            identity = RunIdentity(
+                experiment=_text(fields, "experiment"),
+                variant=_text(fields, "variant"),
+                parameters=dict(fields["parameters"]),
+                seed=int(fields["seed"]),
+                storm_version=_text(fields, "storm_version"),
+                code_digest=_text(fields, "code_digest"),
+                lock_digest=_text(fields, "lock_digest"),
+                inputs={str(name): str(digest) for name, digest in fields["inputs"].items()},
+                sample_every=int(fields["sample_every"]),
+                schema_version=int(fields["schema_version"]),
+            )
+            manifest = Manifest(
+                identity=identity,
+                duration_ns=int(fields["duration_ns"]),
+                warm_up_ns=int(fields["warm_up_ns"]),
+                status=Status(fields["status"]),
+                reason=_text(fields, "reason"),
+                tables={
+                    str(name): TableFacts(int(facts["rows"]), int(facts["bytes"]), str(facts["sha256"]))
+                    for name, facts in fields["tables"].items()
+                },
+            )
+        except KeyError as error:
+            raise ValueError(f"field {error} is missing") from error
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"a field has the wrong type ({error})") from error
+        if fields.get("run") != manifest.run:
+            raise ValueError("the run's name does not follow from its fields")
+        return manifest
+
+
+def schema_version_of(text: str) -> int | None:
+    """The schema version that a manifest names, whatever else it holds; none when there is none."""
+    try:
+        version = json.loads(text)["schema_version"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return version if isinstance(version, int) else None
+
+
+def canonical_json(fields: Mapping[str, Any]) -> str:
+    """The one text of a set of fields, for digests. Raises `ValueError` on NaN and infinities."""
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a text")
+    return value

@@ -1,0 +1,185 @@
+"""Reading runs: a folder is either a whole run of this schema, or it is refused by name with the reason."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storm_lab.errors import UserError
+from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, TableFacts, schema_version_of
+from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES
+
+
+class Problem(StrEnum):
+    """Why a folder is no run that may be read."""
+
+    INCOMPLETE = "incomplete"
+    FOREIGN_SCHEMA = "foreign schema"
+    TRUNCATED = "truncated"
+    EMPTY = "empty"
+    DUPLICATED = "duplicated"
+
+
+class RunRefused(UserError):
+    """A run folder that is not read. ``folder`` and ``problem`` say which and why; the text says it in one
+    line.
+    """
+
+    def __init__(self, folder: Path, problem: Problem, detail: str) -> None:
+        self.folder = folder
+        self.problem = problem
+        self.detail = detail
+        remedy = "delete the folder and run the experiment again"
+        super().__init__(f"{problem} run ({detail})", field="run folder", value=str(folder), remedy=remedy)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return RunRefused, (self.folder, self.problem, self.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run on disk, checked when it was opened."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def run(self) -> str:
+        """The run's name: sixteen hexadecimal digits."""
+        return self.manifest.run
+
+    def path(self, table: str) -> Path:
+        """File of a table. Raises `KeyError` for an unknown table."""
+        return self.folder / f"{table}.parquet" if table in TABLES else _unknown(table)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table in memory; meant for the short ones (nodes, placements, control, traffic, cpu, counts)."""
+        return pq.read_table(self.path(name), columns=None if columns is None else list(columns))
+
+
+def open_run(folder: Path, *, verify: bool = False) -> Run:
+    """Check a run folder and return it.
+
+    The manifest, its schema version, and the presence, size, columns, row count and ownership of every table
+    are checked; with ``verify`` the SHA-256 of every file as well, which reads them all. Raises `RunRefused`.
+    """
+    manifest = _manifest(folder)
+    strangers = {path.stem for path in folder.glob("*.parquet")} - TABLES.keys()
+    if strangers:
+        name = sorted(strangers)[0]
+        raise RunRefused(
+            folder, Problem.DUPLICATED, f"{name}.parquet is no table of a run, perhaps a copy of one"
+        )
+    if manifest.tables.keys() != TABLES.keys():
+        raise RunRefused(folder, Problem.FOREIGN_SCHEMA, "the manifest lists other tables")
+    for name, facts in manifest.tables.items():
+        _check_table(folder, name, facts, manifest.identity.run_key)
+        if verify and _sha256(folder / f"{name}.parquet") != facts.sha256:
+            raise RunRefused(folder, Problem.TRUNCATED, f"{name}.parquet was changed after it was written")
+    if not any(manifest.tables[name].rows for name in ("roots", "executions", "counts")):
+        raise RunRefused(folder, Problem.EMPTY, "it holds no tuple")
+    return Run(folder, manifest)
+
+
+def find_runs(root: Path, experiment: str | None = None) -> tuple[list[Run], list[RunRefused]]:
+    """All runs under ``root`` (of one experiment or of all), and the folders that were refused, both in path
+    order.
+
+    The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over. Of
+    several folders that hold the same run the one with the run's name counts, else the first; the others are
+    refused as duplicated.
+    """
+    experiments = [root / experiment] if experiment is not None else _folders(root)
+    runs: list[Run] = []
+    refused: list[RunRefused] = []
+    for folder in [run for home in experiments for run in _folders(home)]:
+        try:
+            runs.append(open_run(folder))
+        except RunRefused as refusal:
+            refused.append(refusal)
+    kept: dict[str, Run] = {}
+    for run in sorted(runs, key=lambda run: (run.folder.name != run.run, run.folder)):
+        first = kept.setdefault(run.run, run)
+        if first is not run:
+            refused.append(
+                RunRefused(run.folder, Problem.DUPLICATED, f"the same run is in {first.folder.name}")
+            )
+    return sorted(kept.values(), key=lambda run: run.folder), sorted(refused, key=lambda each: each.folder)
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        text = (folder / MANIFEST_NAME).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RunRefused(folder, Problem.INCOMPLETE, "it has no manifest") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest cannot be read: {error}") from error
+    version = schema_version_of(text)
+    if version is not None and version != SCHEMA_VERSION:
+        raise RunRefused(
+            folder,
+            Problem.FOREIGN_SCHEMA,
+            f"it has schema version {version}, this program reads {SCHEMA_VERSION}",
+        )
+    try:
+        return Manifest.from_json(text)
+    except ValueError as error:
+        raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest is broken: {error}") from error
+
+
+def _check_table(folder: Path, name: str, facts: TableFacts, run_key: int) -> None:
+    path = folder / f"{name}.parquet"
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise RunRefused(folder, Problem.INCOMPLETE, f"{path.name} is missing") from None
+    if size == 0:
+        raise RunRefused(folder, Problem.EMPTY, f"{path.name} has no bytes")
+    if size != facts.bytes:
+        raise RunRefused(folder, Problem.TRUNCATED, f"{path.name} has {size} bytes, not {facts.bytes}")
+    try:
+        footer = pq.read_metadata(path)
+        schema = footer.schema.to_arrow_schema()
+    except (pa.ArrowException, OSError) as error:
+        raise RunRefused(folder, Problem.TRUNCATED, f"{path.name} is no readable Parquet file") from error
+    if not schema.equals(TABLES[name], check_metadata=False):
+        raise RunRefused(
+            folder, Problem.FOREIGN_SCHEMA, f"{path.name} has other columns: {_difference(schema, name)}"
+        )
+    if footer.num_rows != facts.rows:
+        raise RunRefused(
+            folder, Problem.TRUNCATED, f"{path.name} has {footer.num_rows} rows, not {facts.rows}"
+        )
+    column = schema.get_field_index("run")
+    for group in range(footer.num_row_groups):
+        bounds = footer.row_group(group).column(column).statistics
+        if bounds is None or bounds.min != run_key or bounds.max != run_key:
+            raise RunRefused(folder, Problem.DUPLICATED, f"{path.name} belongs to another run")
+
+
+def _difference(schema: pa.Schema, table: str) -> str:
+    ours = {(field.name, str(field.type), field.nullable) for field in TABLES[table]}
+    theirs = {(field.name, str(field.type), field.nullable) for field in schema}
+    names = sorted({name for name, _, _ in ours ^ theirs})
+    return ", ".join(names) if names else "their order"
+
+
+def _folders(home: Path) -> list[Path]:
+    if not home.is_dir():
+        return []
+    return sorted(path for path in home.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unknown(table: str) -> Path:
+    raise KeyError(f"no table {table} in a tuple log; there are {', '.join(TABLES)}")

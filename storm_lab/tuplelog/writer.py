@@ -1,0 +1,238 @@
+"""Writing one run: rows stream to Parquet in a hidden folder beside the final one, which appears whole or not
+at all.
+
+The manifest is written last, then the folder takes its name in one rename. Memory stays at one row group a
+table, however long the run. The same rows give the same bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storm_lab.errors import UserError
+from storm_lab.tuplelog.buffer import Column, TableBuffer
+from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status, TableFacts
+from storm_lab.tuplelog.schema import TABLES
+
+_PARTIAL = ".partial-"
+
+
+class RunWriter:
+    """Writes the tuple log of one run into ``folder``; use it as a context manager.
+
+    >>> with RunWriter(folder, identity) as log:          # doctest: +SKIP
+    ...     log.append("roots", {"root_id": ids, "topology": Coded(codes, names), ...})
+    ...     manifest = log.finish(duration_ns=600_000_000_000)
+
+    Leaving the block without `finish`, by an error or by Ctrl-C removes everything that was written. A run
+    that stands in ``folder`` already is replaced at the end. Raises `UserError` when the disk is full or the
+    folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, identity: RunIdentity) -> None:
+        self.folder = folder
+        self.identity = identity
+        self._partial = folder.parent / f"{_PARTIAL}{folder.name}-{os.getpid()}"
+        self._files: dict[str, _TableFile] = {}
+        self._buffers: dict[str, TableBuffer] = {}
+        self._finished = False
+
+    def __enter__(self) -> RunWriter:
+        with _disk(self.folder):
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(self.folder)
+            self._partial.mkdir()
+        for name, schema in TABLES.items():
+            file = _TableFile(self._partial / f"{name}.parquet", schema)
+            self._files[name] = file
+            self._buffers[name] = TableBuffer(name, schema, self.identity.run_key, file.write)
+        return self
+
+    def append(self, table: str, columns: Mapping[str, Column]) -> None:
+        """Add rows to a table: every column of its schema but ``run``, all of one length. Arrays are copied.
+
+        Raises `KeyError` for an unknown table and `ValueError` for columns that do not fit the schema.
+        """
+        with _disk(self.folder):
+            self._buffers[table].append(columns)
+
+    def finish(
+        self, *, duration_ns: int, warm_up_ns: int = 0, status: Status = Status.COMPLETE, reason: str = ""
+    ) -> Manifest:
+        """Close the tables, write the manifest, let the run appear under its name; returns the manifest."""
+        if status is Status.STOPPED and not reason:
+            raise ValueError("a stopped run needs a reason")
+        with _disk(self.folder):
+            facts = {}
+            for name, file in self._files.items():
+                self._buffers[name].drain()
+                facts[name] = file.close()
+            manifest = Manifest(self.identity, duration_ns, warm_up_ns, status, reason, facts)
+            with (self._partial / MANIFEST_NAME).open("w", encoding="utf-8") as text:
+                text.write(manifest.to_json())
+                text.flush()
+                os.fsync(text.fileno())
+            self._publish()
+        self._finished = True
+        return manifest
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.abandon()
+        if not self._finished:
+            shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _publish(self) -> None:
+        stale = self.folder.parent / f"{_PARTIAL}{self.folder.name}-{os.getpid()}-replaced"
+        if self.folder.exists():
+            self.folder.rename(stale)
+        self._partial.rename(self.folder)
+        shutil.rmtree(stale, ignore_errors=True)
+        directory = os.open(self.folder.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+class _TableFile:
+    """One Parquet file, opened at the first row group, hashed while it is written."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._schema = schema
+        self._sink: _HashingSink | None = None
+        self._parquet: pq.ParquetWriter | None = None
+        self._rows = 0
+
+    def write(self, batch: pa.Table) -> None:
+        self._open().write_table(batch, row_group_size=batch.num_rows)
+        self._rows += batch.num_rows
+
+    def close(self) -> TableFacts:
+        self._open().close()
+        assert self._sink is not None
+        return TableFacts(self._rows, *self._sink.seal())
+
+    def abandon(self) -> None:
+        """Let go of the file whatever state it is in; closing a broken Parquet file would only fail again."""
+        if self._sink is not None:
+            self._sink.abandon()
+
+    def _open(self) -> pq.ParquetWriter:
+        if self._parquet is None:
+            integers = [f.name for f in self._schema if pa.types.is_integer(f.type)]
+            names = [
+                f.name for f in self._schema if pa.types.is_dictionary(f.type) or pa.types.is_string(f.type)
+            ]
+            self._sink = _HashingSink(self._path)
+            self._parquet = pq.ParquetWriter(
+                self._sink,
+                self._schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=names,
+                column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+                write_statistics=integers,
+            )
+        return self._parquet
+
+
+class _HashingSink:
+    """The part of a binary file that Arrow writes through, with a running SHA-256."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("wb")
+        self._hash = hashlib.sha256()
+        self._bytes = 0
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        self._bytes += len(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._bytes
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def seal(self) -> tuple[int, str]:
+        """Bring the bytes to the disk, close, and return size and digest."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        return self._bytes, self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Called by Arrow at the end of the Parquet file; `seal` does the closing."""
+        self.closed = True
+
+    def abandon(self) -> None:
+        self.closed = True
+        # Nothing is kept, so a flush that fails on a full disk is of no interest.
+        with _ignored(OSError):
+            self._file.close()
+
+
+@contextmanager
+def _ignored(kind: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except kind:
+        return
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """Say a full disk or a folder that may not be written as a user's error."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UserError(
+                "no space left on the disk while the tuple log was written; nothing of the run was kept",
+                field="run folder",
+                value=str(folder),
+                remedy="free some space, or sample the executions",
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+            raise UserError(
+                f"the run cannot be written there ({os.strerror(error.errno)})",
+                field="run folder",
+                value=str(folder),
+                remedy="choose a folder that you may write to",
+            ) from error
+        raise
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left of this run; a living process keeps its own."""
+    for leftover in folder.parent.glob(f"{_PARTIAL}{folder.name}-*"):
+        owner = leftover.name.removeprefix(f"{_PARTIAL}{folder.name}-").split("-")[0]
+        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
