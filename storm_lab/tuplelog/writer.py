@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -128,9 +128,11 @@ class _TableFile:
         return TableFacts(self._rows, *self._sink.seal())
 
     def abandon(self) -> None:
-        """Let go of the file whatever state it is in; closing a broken Parquet file would only fail again."""
-        if self._sink is not None:
+        """Let go of the file whatever state it is in; nothing more reaches the disk."""
+        if self._sink is not None and self._parquet is not None:
             self._sink.abandon()
+            # Arrow would otherwise close it when it is collected, and complain then.
+            self._parquet.close()
 
     def _open(self) -> pq.ParquetWriter:
         if self._parquet is None:
@@ -158,9 +160,12 @@ class _HashingSink:
         self._file: BinaryIO = path.open("wb")
         self._hash = hashlib.sha256()
         self._bytes = 0
+        self._abandoned = False
         self.closed = False
 
     def write(self, data: bytes) -> int:
+        if self._abandoned:
+            return len(data)
         self._hash.update(data)
         self._bytes += len(data)
         return self._file.write(data)
@@ -169,7 +174,8 @@ class _HashingSink:
         return self._bytes
 
     def flush(self) -> None:
-        self._file.flush()
+        if not self._abandoned:
+            self._file.flush()
 
     def seal(self) -> tuple[int, str]:
         """Bring the bytes to the disk, close, and return size and digest."""
@@ -183,18 +189,10 @@ class _HashingSink:
         self.closed = True
 
     def abandon(self) -> None:
-        self.closed = True
+        self._abandoned = True
         # Nothing is kept, so a flush that fails on a full disk is of no interest.
-        with _ignored(OSError):
+        with suppress(OSError):
             self._file.close()
-
-
-@contextmanager
-def _ignored(kind: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except kind:
-        return
 
 
 @contextmanager
