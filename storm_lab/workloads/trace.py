@@ -2,12 +2,12 @@
 
 User code runs once over the input. What it did is kept as two tables:
 
-* a **record** is one call of user code: a spout's ``nextTuple`` or one bolt's ``execute`` of one tuple. It says what
-  the call costs (CPU, and time spent waiting for an external server), which grouping key its input tuple had for this
-  subscriber, and which emissions it made;
-* an **emission** is one emit call: the stream, the size of the tuple, and the record that its *first* subscriber's
-  execute will follow; subscriber *k* of the stream (in the topology's order of declaration) follows record
-  ``first_record + k``.
+* a **record** is one call of user code: a spout's ``nextTuple`` or one bolt's ``execute`` of one tuple. It
+  says what the call costs (CPU, and time spent waiting for an external server), which grouping key its input
+  tuple had for this subscriber, and which emissions it made;
+* an **emission** is one emit call: the stream, the size of the tuple, and the record that its *first*
+  subscriber's execute will follow; subscriber *k* of the stream (in the topology's order of declaration)
+  follows record ``first_record + k``. A stream without subscribers has -1 there.
 
 A spout's source records are its lines; the emulator takes them one after another and starts again at the end.
 """
@@ -25,8 +25,11 @@ RECORD = np.dtype(
         ("cpu_ns", np.int64),  # user-logic CPU at the reference clock, ns
         ("server_ns", np.int64),  # service time asked of the external server, ns; 0 = none
         ("server", np.int32),  # index into WorkloadTrace.servers; -1 = none
-        ("key", np.int32),  # Java hash of the grouping fields' values, or target task index for a direct grouping
-        ("key2", np.int32),  # second candidate of a partial key grouping; else 0
+        (
+            "key",
+            np.int32,
+        ),  # fields: Java hash of the values; direct: task index; partial key: first candidate
+        ("key2", np.int32),  # partial key: second candidate; else 0
         ("first_emission", np.int32),
         ("emissions", np.int32),
     ],
@@ -47,9 +50,10 @@ EMISSION = np.dtype(
 class WorkloadTrace:
     """User code's behaviour over one input, for one topology.
 
-    ``streams`` numbers every (component, stream) that is emitted on; ``sources`` maps each spout to the indices of its
-    source records, in order; ``ticks`` maps a bolt to the record of its tick tuple. ``reference_mhz`` is the clock at
-    which ``cpu_ns`` holds. ``digest`` identifies input, user code and costs.
+    ``streams`` numbers every (component, stream) that is emitted on; ``sources`` maps each spout to the
+    indices of its source records, in order; ``ticks`` maps a bolt to the record of its tick tuple.
+    ``reference_mhz`` is the clock at which ``cpu_ns`` holds. ``digest`` identifies input, user code and
+    costs.
     """
 
     records: NDArray[np.void]

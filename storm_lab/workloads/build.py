@@ -1,0 +1,341 @@
+"""Building a workload trace: user code runs once over its input through a topology, and what it did is
+written down.
+
+Tuples are executed breadth first within one source record, and the spouts take turns, record by record. A
+stream's tuple is executed once for each subscription, also where the grouping sends copies to several tasks
+(they all do the same).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from storm_lab.errors import UserError
+from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
+from storm_lab.workloads.size import payload_bytes
+from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+REFERENCE_MHZ = 2000.0
+LARGEST_TREE = 1_000_000
+"""Calls of user code that one source record may lead to. A loop that never ends is stopped here."""
+
+_LARGEST_RECORDS = 2**31 - 1
+_LONGEST_US = 3.6e9  # an hour
+
+
+def build_trace(
+    topology: Topology,
+    code: Mapping[str, Spout | Bolt],
+    version: StormVersion,
+    *,
+    reference_mhz: float = REFERENCE_MHZ,
+) -> WorkloadTrace:
+    """Run ``code`` (by component id) through ``topology`` and return what it did.
+
+    ``version`` decides how grouping keys are hashed; ``reference_mhz`` is the clock at which the costs hold.
+
+    Raises:
+        UserError: topology and code do not fit, a grouping names a field that its stream lacks, user code
+            emits on a
+            stream it did not declare or with the wrong number of values, a cost is negative or not a number,
+            a value cannot be hashed or sized, or a loop never ends. The message names component and stream.
+    """
+    _check_code(topology, code)
+    recording = _Recording(topology, code, version)
+    _check_groupings(topology)
+    for name, spout in code.items():
+        if isinstance(spout, Spout):
+            recording.sources[name] = []
+    passes = {name: iter(spout.records()) for name, spout in code.items() if isinstance(spout, Spout)}
+    while passes:
+        for name in list(passes):
+            try:
+                record = next(passes[name])
+            except StopIteration:
+                del passes[name]
+                continue
+            recording.play_source(name, tuple(record))
+    for name in recording.sources:
+        if not recording.sources[name]:
+            raise UserError(
+                "the spout yields no record", field=name, remedy="give it an input that is not empty"
+            )
+    for component in topology.bolts:
+        if component.tick_seconds is not None:
+            recording.play_tick(component.id)
+    return recording.trace(reference_mhz)
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A subscription with what is needed to compute its key."""
+
+    target: Component
+    subscription: Subscription
+    positions: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Emitted:
+    stream: str
+    values: tuple[object, ...]
+    size: int
+    task: int | None
+
+
+@dataclass(slots=True)
+class _Work:
+    """A call of user code that is still to be made, and the record it fills."""
+
+    record: int
+    component: str
+    values: Values
+
+
+@dataclass(slots=True)
+class _Recording:
+    """The tables while they grow."""
+
+    topology: Topology
+    code: Mapping[str, Spout | Bolt]
+    version: StormVersion
+    records: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
+    emissions: list[tuple[int, int, int]] = field(default_factory=list)
+    servers: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, list[int]] = field(default_factory=dict)
+    ticks: dict[str, int] = field(default_factory=dict)
+    streams: dict[tuple[str, str], int] = field(init=False)
+    routes: dict[tuple[str, str], tuple[_Route, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        declared = [(c.id, stream) for c in self.topology.components for stream in c.outputs]
+        self.streams = {key: number for number, key in enumerate(declared)}
+        self.routes = {key: _routes(self.topology, *key) for key in declared}
+
+    def play_source(self, name: str, record: tuple[object, ...]) -> None:
+        """One ``nextTuple`` call and everything that follows from it."""
+        spout = self.code[name]
+        assert isinstance(spout, Spout)
+        row = self._new_rows(1)
+        self.sources[name].append(row)
+        cost = spout.cost(record)
+        self._play_tree(row, name, cost, lambda emit: spout.next_tuple(record, emit))
+
+    def play_tick(self, name: str) -> None:
+        """One tick tuple at a bolt and everything that follows from it."""
+        bolt = self.code[name]
+        assert isinstance(bolt, Bolt)
+        row = self._new_rows(1)
+        self.ticks[name] = row
+        self._play_tree(row, name, bolt.tick_cost(), bolt.tick)
+
+    def _play_tree(self, row: int, name: str, cost: Cost, call: Callable[[Emit], None]) -> None:
+        waiting: deque[_Work] = deque()
+        self._play_call(row, name, cost, call, waiting)
+        calls = 1
+        while waiting:
+            work = waiting.popleft()
+            calls += 1
+            if calls > LARGEST_TREE:
+                raise UserError(
+                    f"one record of the input leads to more than {LARGEST_TREE} executions",
+                    field=work.component,
+                    remedy=f"end the loop through stream {work.values.source}.{work.values.stream}",
+                )
+            bolt = self.code[work.component]
+            assert isinstance(bolt, Bolt)
+            self._play_bolt(work, bolt, waiting)
+
+    def _play_bolt(self, work: _Work, bolt: Bolt, waiting: deque[_Work]) -> None:
+        cost = bolt.cost(work.values)
+        self._play_call(
+            work.record, work.component, cost, lambda emit: bolt.execute(work.values, emit), waiting
+        )
+
+    def _play_call(
+        self, row: int, name: str, cost: Cost, call: Callable[[Emit], None], waiting: deque[_Work]
+    ) -> None:
+        made: list[_Emitted] = []
+        call(self._emit(name, made))
+        first = len(self.emissions)
+        for emitted in made:
+            routes = self.routes[name, emitted.stream]
+            rows = self._new_rows(len(routes)) if routes else -1
+            self.emissions.append((rows, self.streams[name, emitted.stream], emitted.size))
+            values = Values.of(emitted.values, name, emitted.stream)
+            for offset, route in enumerate(routes):
+                self._set_key(rows + offset, self._key(route, emitted))
+                waiting.append(_Work(rows + offset, route.target.id, values))
+        cpu, server, server_ns = self._checked_cost(name, cost)
+        key, key2 = self.records[row][3:5]
+        self.records[row] = (cpu, server_ns, server, key, key2, first, len(made))
+
+    def _emit(self, name: str, made: list[_Emitted]) -> Emit:
+        outputs = self.topology.component(name).outputs
+
+        def emit(
+            *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
+        ) -> None:
+            where = f"{name}.{stream}"
+            if stream not in outputs:
+                known = ", ".join(outputs) or "none"
+                raise UserError(
+                    "emits on a stream that it does not declare", field=where, remedy=f"declared are: {known}"
+                )
+            if len(values) != len(outputs[stream]):
+                raise UserError(
+                    f"emits {len(values)} values where {len(outputs[stream])} fields are declared",
+                    field=where,
+                    value=values,
+                    remedy="give one value for each of: " + ", ".join(outputs[stream]),
+                )
+            if size is None:
+                try:
+                    size = payload_bytes(values)
+                except TypeError as error:
+                    raise UserError(str(error), field=where, remedy="emit it with size=...") from None
+            if size < 0 or size > _LARGEST_RECORDS:
+                raise UserError(
+                    "the size is out of range", field=where, value=size, remedy="give bytes from 0"
+                )
+            made.append(_Emitted(stream, values, size, task))
+
+        return emit
+
+    def _key(self, route: _Route, emitted: _Emitted) -> tuple[int, int]:
+        grouping = route.subscription.grouping
+        selected = [emitted.values[position] for position in route.positions]
+        where = f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
+        tasks = route.target.task_count
+        if grouping is Grouping.DIRECT:
+            if emitted.task is None or not 0 <= emitted.task < tasks:
+                raise UserError(
+                    "a direct stream needs a task to go to",
+                    field=where,
+                    value=emitted.task,
+                    remedy=f"emit it with task= a number from 0 to {tasks - 1}",
+                )
+            return emitted.task, 0
+        try:
+            if grouping is Grouping.FIELDS:
+                return fields_key(selected, self.version), 0
+            if grouping is Grouping.PARTIAL_KEY:
+                return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
+        except (TypeError, ValueError) as error:
+            raise UserError(
+                str(error), field=where, remedy="group on texts, numbers or lists of them"
+            ) from None
+        return 0, 0
+
+    def _checked_cost(self, name: str, cost: Cost) -> tuple[int, int, int]:
+        for what, value in (("cpu_us", cost.cpu_us), ("server_us", cost.server_us)):
+            if not math.isfinite(value) or not 0 <= value <= _LONGEST_US:
+                raise UserError(
+                    f"the cost {what} is not a time",
+                    field=name,
+                    value=value,
+                    remedy="give microseconds, from 0 to an hour",
+                )
+        if not cost.server:
+            return round(cost.cpu_us * 1000), -1, 0
+        server = self.servers.setdefault(cost.server, len(self.servers))
+        return round(cost.cpu_us * 1000), server, round(cost.server_us * 1000)
+
+    def _new_rows(self, count: int) -> int:
+        first = len(self.records)
+        if first + count > _LARGEST_RECORDS:
+            raise UserError(
+                "the input leads to more executions than a trace can hold", remedy="give less input"
+            )
+        self.records.extend([(0, 0, -1, 0, 0, 0, 0)] * count)
+        return first
+
+    def _set_key(self, row: int, key: tuple[int, int]) -> None:
+        self.records[row] = (*self.records[row][:3], *key, 0, 0)
+
+    def trace(self, reference_mhz: float) -> WorkloadTrace:
+        """The finished tables."""
+        records = np.array(self.records, dtype=RECORD)
+        emissions = np.array(self.emissions, dtype=EMISSION)
+        sources = {name: np.array(rows, dtype=np.int64) for name, rows in self.sources.items()}
+        streams = tuple(self.streams)
+        servers = tuple(self.servers)
+        digest = hashlib.sha256()
+        for table in (records, emissions):
+            for column in table.dtype.names or ():
+                digest.update(np.ascontiguousarray(table[column]).astype("<i8").tobytes())
+        for name, rows in sources.items():
+            digest.update(f"{name}:{len(rows)};".encode())
+            digest.update(rows.astype("<i8").tobytes())
+        digest.update(repr((streams, servers, sorted(self.ticks.items()), reference_mhz)).encode())
+        return WorkloadTrace(
+            records=records,
+            emissions=emissions,
+            streams=streams,
+            sources=sources,
+            ticks=dict(self.ticks),
+            servers=servers,
+            reference_mhz=reference_mhz,
+            digest=digest.hexdigest(),
+        )
+
+
+def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
+    """The subscriptions on a stream, in the topology's order of declaration."""
+    names = topology.component(source).outputs[stream]
+    return tuple(
+        _Route(target, subscription, tuple(names.index(f) for f in subscription.fields if f in names))
+        for target in topology.components
+        for subscription in target.inputs
+        if (subscription.source, subscription.stream) == (source, stream)
+    )
+
+
+def _check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
+    ids = [component.id for component in topology.components]
+    for name in code:
+        if name not in ids:
+            raise UserError("there is code for a component that the topology lacks", field="code", value=name)
+    for component in topology.components:
+        if component.id not in code:
+            raise UserError("there is no code for this component", field=component.id)
+        wanted = Spout if component.is_spout else Bolt
+        if not isinstance(code[component.id], wanted):
+            raise UserError(
+                f"the code must be a {wanted.__name__}",
+                field=component.id,
+                value=type(code[component.id]).__name__,
+            )
+
+
+def _check_groupings(topology: Topology) -> None:
+    outputs = {component.id: component.outputs for component in topology.components}
+    for component in topology.bolts:
+        for subscription in component.inputs:
+            where = f"{component.id} from {subscription.source}.{subscription.stream}"
+            if subscription.source not in outputs:
+                raise UserError("subscribes to a component that the topology lacks", field=where)
+            streams = outputs[subscription.source]
+            if subscription.stream not in streams:
+                raise UserError(
+                    "subscribes to a stream that is not declared",
+                    field=where,
+                    remedy="declared are: " + (", ".join(streams) or "none"),
+                )
+            missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
+            if missing:
+                raise UserError(
+                    f"the {subscription.grouping.value} grouping names a field that the stream lacks",
+                    field=where,
+                    value=missing[0],
+                    remedy="its fields are: " + ", ".join(streams[subscription.stream]),
+                )

@@ -1,0 +1,52 @@
+"""Serialised sizes: the bytes that a tuple's values take on the wire, as Storm's Kryo serialiser writes them.
+
+Kryo writes the list's length, then for each value one byte for its class and the value itself. Ids and
+headers that Storm adds belong to the message, not to the payload, and are counted by the emulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from storm_lab.model.javahash import JavaLong
+
+
+def payload_bytes(values: Iterable[object]) -> int:
+    """Bytes of a tuple's values.
+
+    Raises:
+        TypeError: a value of a class whose size is not known; emit it with a size of its own.
+    """
+    listed = tuple(values)
+    return _whole(len(listed)) + sum(1 + _content(value) for value in listed)
+
+
+def _content(value: object) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        # Kryo marks the end of a short ASCII text in its last byte and writes the length of any other.
+        length = len(value.encode("utf-8", "surrogatepass"))
+        return length if value.isascii() and 1 < length < 64 else length + _whole(length)
+    if isinstance(value, bool):
+        return 1
+    if isinstance(value, int):
+        return _whole(_zigzag(value))
+    if isinstance(value, JavaLong):
+        return _whole(_zigzag(value.value))
+    if isinstance(value, float):
+        return 8
+    if isinstance(value, bytes):
+        return _whole(len(value)) + len(value)
+    if isinstance(value, list | tuple):
+        return payload_bytes(value)
+    raise TypeError(f"the serialised size of a {type(value).__name__} is not known")
+
+
+def _zigzag(number: int) -> int:
+    return number * 2 if number >= 0 else -number * 2 - 1
+
+
+def _whole(number: int) -> int:
+    """Bytes of a non-negative whole number in sevens of bits."""
+    return max(1, -(-number.bit_length() // 7))

@@ -1,0 +1,26 @@
+"""A random number generator in whole numbers: the same draws on every machine, whatever library versions."""
+
+from __future__ import annotations
+
+_MASK = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class SplitMix:
+    """SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a counter and a mixing function."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & _MASK
+
+    def next64(self) -> int:
+        """64 random bits, as a number from 0."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = self._state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        return mixed ^ (mixed >> 31)
+
+    def below(self, bound: int) -> int:
+        """A number from 0 to ``bound`` - 1; the bias is below ``bound`` / 2**64."""
+        return (self.next64() * bound) >> 64

@@ -1,0 +1,172 @@
+"""Texts to stream: a generated one, the real book where it lies beside the checkout, or any file of the
+reader's.
+
+The default is generated, so that every machine streams the same bytes. It has the shape of Alice's Adventures
+in Wonderland (T-Storm's Word Count input): about 3,600 lines of which a quarter are blank, 26 to 27 thousand
+words, a Zipf word law and English word lengths. The words themselves mean nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.splitmix import SplitMix
+
+GENERATED = "generated"
+BOOK = "book"
+BOOK_FILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "text" / "alice_in_wonderland.txt"
+"""Where the book is looked for: in a folder beside the checkout."""
+
+LARGEST_FILE = 64 * 1024 * 1024
+FALLBACK_ENCODING = "latin-1"
+"""For files that are not UTF-8: every byte has a character, so the words of 8-bit texts stay apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Lines to stream, without line ends. ``encoding`` is how the file was read."""
+
+    name: str
+    lines: tuple[str, ...]
+    encoding: str = "utf-8"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the lines, whatever file or encoding they came from."""
+        joined = "".join(f"{line}\n" for line in self.lines)
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def words(self) -> int:
+        """Words separated by blanks."""
+        return sum(len(line.split()) for line in self.lines)
+
+    @property
+    def blank_share(self) -> float:
+        """Share of the lines that hold no word."""
+        return sum(1 for line in self.lines if not line.strip()) / len(self.lines)
+
+
+def load_text(choice: str, *, field: str = "text") -> Text:
+    """The text that ``choice`` names: ``generated``, ``book``, or the path of a file.
+
+    Raises:
+        UserError: the file cannot be read, is too large, is not text or holds no word; names ``field``.
+    """
+    if choice == GENERATED:
+        return generated_text()
+    if choice == BOOK:
+        if not BOOK_FILE.is_file():
+            raise UserError(
+                "the book is not beside the checkout",
+                field=field,
+                value=choice,
+                remedy=f"use {GENERATED}, or give the path of a text file",
+            )
+        return read_text(BOOK_FILE, name=BOOK, field=field)
+    return read_text(Path(choice), name=Path(choice).name, field=field)
+
+
+def read_text(path: Path, *, name: str, field: str = "text") -> Text:
+    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`.
+
+    Raises:
+        UserError: as `load_text`.
+    """
+
+    def refusal(message: str, remedy: str = "give the path of a text file that you may read") -> UserError:
+        return UserError(message, field=field, value=str(path), remedy=remedy)
+
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise refusal("is too large to stream", f"cut it to {LARGEST_FILE // 2**20} MiB")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise refusal("there is no such file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise refusal(f"cannot be read ({reason})") from None
+    if b"\0" in data:
+        raise refusal("is not a text: it holds zero bytes")
+    encoding = "utf-8"
+    try:
+        content = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        encoding = FALLBACK_ENCODING
+        content = data.decode(encoding)
+    lines = tuple(line.removesuffix("\r") for line in content.removesuffix("\n").split("\n"))
+    if not any(line.strip() for line in lines):
+        raise refusal("holds no word", "give a text with at least one word")
+    return Text(name, lines, encoding)
+
+
+GENERATED_LINES = 3600
+_WIDTH = 65
+_VOCABULARY = 9000
+_VOWELS = "aeiou"
+_CONSONANTS = "bcdfghklmnprstvw"
+
+# Word lengths by rank of the word: (ranks up to, weight of length 1, 2, 3, ...). Frequent words are short.
+_LENGTHS: tuple[tuple[int, tuple[int, ...]], ...] = (
+    (12, (1, 4, 7)),
+    (120, (0, 3, 7, 8, 3, 1)),
+    (1000, (0, 0, 2, 7, 7, 6, 4, 2, 1)),
+    (_VOCABULARY, (0, 0, 1, 4, 7, 8, 8, 6, 5, 3, 2, 1)),
+)
+
+# Lines of a paragraph: weight of 1, 2, 3, ... lines.
+_PARAGRAPH = (27, 29, 13, 13, 5, 4, 2, 2, 3, 1, 1, 1)
+
+
+@cache
+def generated_text(seed: int = 1) -> Text:
+    """The generated text: same seed, same bytes, on every machine. Whole numbers only."""
+    draw = SplitMix(seed)
+    words = _vocabulary(draw)
+    # Zipf-Mandelbrot: the weight of rank r is proportional to 1 / (r + 1.6), as the book's counts fall.
+    cumulative = list(accumulate(10**12 // (10 * rank + 16) for rank in range(1, len(words) + 1)))
+    paragraph = list(accumulate(_PARAGRAPH))
+    lines: list[str] = []
+    while len(lines) < GENERATED_LINES:
+        length = 1 + bisect_right(paragraph, draw.below(paragraph[-1]))
+        for number in range(length):
+            most = 3 + draw.below(10) if number == length - 1 else _WIDTH
+            lines.append(" ".join(_line(draw, words, cumulative, most)))
+        lines.extend([""] * (2 if draw.below(16) == 0 else 1))
+    return Text(GENERATED, tuple(lines[:GENERATED_LINES]))
+
+
+def _line(draw: SplitMix, words: Sequence[str], cumulative: Sequence[int], most: int) -> Iterator[str]:
+    width = -1
+    for _ in range(most):
+        word = words[bisect_right(cumulative, draw.below(cumulative[-1]))]
+        width += 1 + len(word)
+        if width > _WIDTH:
+            return
+        yield word
+
+
+def _vocabulary(draw: SplitMix) -> list[str]:
+    """Distinct pronounceable words, most frequent first."""
+    words: dict[str, None] = {}
+    while len(words) < _VOCABULARY:
+        weights = next(weights for limit, weights in _LENGTHS if len(words) < limit)
+        cumulative = list(accumulate(weights))
+        length = 1 + bisect_right(cumulative, draw.below(cumulative[-1]))
+        # Consonant and vowel in turn; a word of one letter is a vowel.
+        start = draw.below(2) if length > 1 else 1
+        word = "".join(
+            _VOWELS[draw.below(len(_VOWELS))]
+            if (place + start) % 2
+            else _CONSONANTS[draw.below(len(_CONSONANTS))]
+            for place in range(length)
+        )
+        words.setdefault(word)
+    return list(words)

@@ -1,0 +1,97 @@
+"""User code: what a topology's author writes. It runs for real, once, over real input.
+
+A spout yields what its ``nextTuple`` calls take from their source; a bolt executes tuples. Both emit through
+the function they are handed and say what each call costs. Time does not pass here: costs are declared, and
+played by the emulator. One object serves all tasks of a component, so a stateful bolt must keep its state by
+grouping key, which is what a fields grouping promises the tasks of a real one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from storm_lab.model.topology import DEFAULT_STREAM
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one call of user code costs.
+
+    ``cpu_us`` is CPU time at the trace's reference clock, in microseconds. ``server`` names an external
+    server that the call waits for (a database insert), and ``server_us`` is the service time it asks of it;
+    empty = none.
+    """
+
+    cpu_us: float
+    server: str = ""
+    server_us: float = 0.0
+
+
+class Values(tuple[object, ...]):
+    """A tuple's values, with the component and stream they came from."""
+
+    source: str
+    stream: str
+
+    @classmethod
+    def of(cls, values: Iterable[object], source: str, stream: str) -> Values:
+        """Values as an emit of ``source`` on ``stream`` made them."""
+        made = cls(values)
+        made.source = source
+        made.stream = stream
+        return made
+
+
+class Emit(Protocol):
+    """The emit call that user code is handed."""
+
+    def __call__(
+        self, *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
+    ) -> None:
+        """Emit one tuple.
+
+        Args:
+            values: one for each field that the stream declares.
+            stream: a stream that the component declares.
+            size: serialised payload in bytes; None = estimated from the values.
+            task: for a direct stream, which of the subscriber's tasks gets it, counted from 0.
+        """
+        ...
+
+
+class Spout(ABC):
+    """A source of tuples."""
+
+    @abstractmethod
+    def records(self) -> Iterable[tuple[object, ...]]:
+        """What the successive ``nextTuple`` calls take from the source, for one pass over the input."""
+
+    def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
+        """Turn one record into emits; as it stands, one tuple with the record's values."""
+        emit(*record)
+
+    @abstractmethod
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        """What the ``nextTuple`` call of this record costs."""
+
+
+class Bolt(ABC):
+    """A step that executes tuples."""
+
+    @abstractmethod
+    def execute(self, values: Values, emit: Emit) -> None:
+        """Handle one tuple. Emits are anchored to it, and it is acked when this returns."""
+
+    @abstractmethod
+    def cost(self, values: Values) -> Cost:
+        """What executing this tuple costs; called before `execute`."""
+
+    def tick(self, emit: Emit) -> None:  # noqa: B027 - most bolts have no tick
+        """Handle a tick tuple, for components with ``tick_seconds``; called once, after the whole input."""
+
+    def tick_cost(self) -> Cost:
+        """What executing a tick tuple costs."""
+        return Cost(0.0)

@@ -1,0 +1,92 @@
+"""Word Count as T-Storm runs it (section V): read a line, split it, count its words, store each count.
+
+The reader takes lines from a queue server (Redis in the paper), `SplitSentence` emits a line's words,
+`CountWords` keeps a running count per word, `StoreCounts` writes every new count into a document database
+(MongoDB).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storm_lab.workloads.text import Text
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+STORE = "mongo"
+"""Name of the external server that the last bolt waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordCountCosts:
+    """What each step costs, in microseconds at the trace's reference clock; server time is not CPU."""
+
+    read_us: float
+    split_line_us: float
+    split_word_us: float
+    count_us: float
+    store_cpu_us: float
+    store_server_us: float
+
+
+class ReadLines(Spout):
+    """Emits a text's lines, blank ones too."""
+
+    def __init__(self, text: Text, costs: WordCountCosts) -> None:
+        self._text = text
+        self._cost = Cost(costs.read_us)
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        for line in self._text.lines:
+            yield (line,)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return self._cost
+
+
+class SplitSentence(Bolt):
+    """Emits the words of a line; a blank line has none, and its tuple tree ends here."""
+
+    def __init__(self, costs: WordCountCosts) -> None:
+        self._costs = costs
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        for word in str(values[0]).split():
+            emit(word)
+
+    def cost(self, values: Values) -> Cost:
+        words = len(str(values[0]).split())
+        return Cost(self._costs.split_line_us + words * self._costs.split_word_us)
+
+
+class CountWords(Bolt):
+    """Counts words and emits each new count."""
+
+    def __init__(self, costs: WordCountCosts) -> None:
+        self._cost = Cost(costs.count_us)
+        self.counts: Counter[str] = Counter()
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        word = str(values[0])
+        self.counts[word] += 1
+        emit(word, self.counts[word])
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost
+
+
+class StoreCounts(Bolt):
+    """Writes a count into the database and waits for it."""
+
+    def __init__(self, costs: WordCountCosts) -> None:
+        self._cost = Cost(costs.store_cpu_us, STORE, costs.store_server_us)
+        self.stored: dict[str, int] = {}
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        word, count = values
+        assert isinstance(count, int)
+        self.stored[str(word)] = count
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost

@@ -1,0 +1,361 @@
+"""Building a trace: word counts traced by hand, grouping keys, streams, ticks, and refusals by name."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model.javahash import JavaLong, list_hash
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import V0_8_2, V0_10_0, V1_0_6, V2_8_8, StormVersion
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.text import Text
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
+
+COSTS = WordCountCosts(
+    read_us=40, split_line_us=100, split_word_us=10, count_us=20, store_cpu_us=90, store_server_us=1000
+)
+
+
+class Lines(Spout):
+    def __init__(self, *records: tuple[object, ...]) -> None:
+        self._records = records
+
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return self._records
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(1.0)
+
+
+class Do(Bolt):
+    """A bolt of one function."""
+
+    def __init__(self, execute: Callable[[Values, Emit], None] = lambda values, emit: None) -> None:
+        self._execute = execute
+        self.price = Cost(2.0)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        self._execute(values, emit)
+
+    def cost(self, values: Values) -> Cost:
+        return self.price
+
+
+def spout(*fields: str) -> Component:
+    return Component("spout", outputs={"default": fields})
+
+
+def bolt(
+    name: str,
+    *inputs: Subscription,
+    executors: int = 4,
+    outputs: dict[str, tuple[str, ...]] | None = None,
+    tick_seconds: float | None = None,
+) -> Component:
+    return Component(name, executors, inputs=inputs, outputs=outputs or {}, tick_seconds=tick_seconds)
+
+
+def on_spout(grouping: Grouping = Grouping.SHUFFLE, *fields: str) -> Subscription:
+    return Subscription("spout", grouping=grouping, fields=fields)
+
+
+def trace_of(
+    components: Iterable[Component], code: dict[str, Spout | Bolt], version: StormVersion = V0_8_2
+) -> WorkloadTrace:
+    return build_trace(Topology("t", tuple(components)), code, version)
+
+
+def word_count_trace(*lines: str) -> WorkloadTrace:
+    #  spout --line--> split --word--> count (by word) --word, count--> store
+    return trace_of(
+        [
+            spout("line"),
+            bolt("split", on_spout(), outputs={"default": ("word",)}),
+            bolt(
+                "count",
+                Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),
+                outputs={"default": ("word", "count")},
+            ),
+            bolt("store", Subscription("count")),
+        ],
+        {
+            "spout": ReadLines(Text("two", lines), COSTS),
+            "split": SplitSentence(COSTS),
+            "count": CountWords(COSTS),
+            "store": StoreCounts(COSTS),
+        },
+    )
+
+
+def test_word_count_of_two_lines_traced_by_hand() -> None:
+    trace = word_count_trace("the cow", "")
+    assert trace.streams == (("spout", "default"), ("split", "default"), ("count", "default"))
+    assert trace.servers == ("mongo",)
+    # row: 0 line, 1 its split, 2 count "the", 3 count "cow", 4 and 5 their stores, 6 blank line, 7 its split
+    assert trace.sources["spout"].tolist() == [0, 6]
+    r = trace.records
+    assert r["cpu_ns"].tolist() == [40_000, 120_000, 20_000, 20_000, 90_000, 90_000, 40_000, 100_000]
+    assert r["server_ns"].tolist() == [0, 0, 0, 0, 1_000_000, 1_000_000, 0, 0]
+    assert r["server"].tolist() == [-1, -1, -1, -1, 0, 0, -1, -1]
+    assert r["key"].tolist() == [0, 0, 114832, 98730, 0, 0, 0, 0]
+    assert r["first_emission"].tolist() == [0, 1, 3, 4, 5, 5, 5, 6]
+    assert r["emissions"].tolist() == [1, 2, 1, 1, 0, 0, 1, 0]
+    e = trace.emissions
+    assert e["first_record"].tolist() == [1, 2, 3, 4, 5, 7]
+    assert e["stream"].tolist() == [0, 1, 1, 2, 2, 0]
+    # Kryo: a byte for the list, then a class byte and the value: 7 and 3 letters; a word and a small number;
+    # an empty text has a length byte.
+    assert e["bytes"].tolist() == [9, 5, 5, 7, 7, 3]
+
+
+def test_a_trace_holds_every_word_of_the_text() -> None:
+    trace = word_count_trace("a rose is a rose", "", "is a rose")
+    words = (trace.emissions["stream"] == 1).sum()
+    assert words == 8
+    assert len(trace.records) == 3 + 3 + 8 + 8
+
+
+def test_the_digest_tells_inputs_and_costs_apart() -> None:
+    assert word_count_trace("the cow").digest == word_count_trace("the cow").digest
+    assert word_count_trace("the cow").digest != word_count_trace("the cat").digest
+
+
+def test_every_subscription_follows_its_own_record_in_order_of_declaration() -> None:
+    seen: list[str] = []
+    trace = trace_of(
+        [
+            bolt("late", on_spout(Grouping.FIELDS, "word")),
+            spout("word"),
+            bolt("early", on_spout(), on_spout(Grouping.FIELDS, "word")),
+        ],
+        {
+            "spout": Lines(("cow",)),
+            "late": Do(lambda values, emit: seen.append("late")),
+            "early": Do(lambda values, emit: seen.append("early")),
+        },
+    )
+    assert trace.emissions["first_record"].tolist() == [1]
+    assert trace.records["key"].tolist() == [0, 98730, 0, 98730]
+    assert seen == ["late", "early", "early"]
+
+
+def test_bolts_see_component_and_stream_of_their_input() -> None:
+    seen: list[tuple[str, str, object]] = []
+
+    def fork(values: Values, emit: Emit) -> None:
+        emit(values[0], stream="errors")
+
+    trace_of(
+        [
+            spout("word"),
+            bolt("fork", on_spout(), outputs={"default": ("word",), "errors": ("word",)}),
+            bolt("sink", Subscription("fork", "errors"), Subscription("fork")),
+        ],
+        {
+            "spout": Lines(("x",)),
+            "fork": Do(fork),
+            "sink": Do(lambda values, emit: seen.append((values.source, values.stream, values[0]))),
+        },
+    )
+    assert seen == [("fork", "errors", "x")]
+
+
+def test_spouts_take_turns_record_by_record() -> None:
+    trace = trace_of(
+        [spout("n"), Component("other", outputs={"default": ("n",)})],
+        {"spout": Lines((1,), (2,), (3,)), "other": Lines((9,))},
+    )
+    assert trace.sources["spout"].tolist() == [0, 2, 3]
+    assert trace.sources["other"].tolist() == [1]
+    assert trace.emissions["first_record"].tolist() == [-1] * 4
+
+
+def test_a_tick_has_its_own_record_after_the_input() -> None:
+    class Rank(Do):
+        def tick(self, emit: Emit) -> None:
+            emit("top", size=77)
+
+        def tick_cost(self) -> Cost:
+            return Cost(5.0)
+
+    trace = trace_of(
+        [spout("n"), bolt("rank", on_spout(), outputs={"default": ("best",)}, tick_seconds=2.0)],
+        {"spout": Lines((1,)), "rank": Rank()},
+    )
+    assert trace.ticks == {"rank": 2}
+    assert trace.records["cpu_ns"][2] == 5_000
+    assert trace.emissions["bytes"].tolist()[-1] == 77
+
+
+@pytest.mark.parametrize(
+    ("word", "tasks", "candidates"),
+    [
+        ("the", 4, (0, 1)),
+        ("cow", 4, (3, 2)),
+        ("moon", 4, (2, 0)),
+        ("the", 5, (2, 3)),
+        ("cow", 5, (2, 3)),
+        ("moon", 5, (0, 4)),
+    ],
+)
+def test_partial_key_candidates_of_storm_2(word: str, tasks: int, candidates: tuple[int, int]) -> None:
+    trace = trace_of(
+        [spout("word"), bolt("sink", on_spout(Grouping.PARTIAL_KEY), executors=tasks)],
+        {"spout": Lines((word,)), "sink": Do()},
+        V2_8_8,
+    )
+    assert (trace.records["key"][1], trace.records["key2"][1]) == candidates
+
+
+def test_partial_key_candidates_of_storm_1_spread_over_all_tasks() -> None:
+    trace = trace_of(
+        [spout("word"), bolt("sink", on_spout(Grouping.PARTIAL_KEY, "word"), executors=7)],
+        {"spout": Lines(*((f"w{i}",) for i in range(700))), "sink": Do()},
+        V1_0_6,
+    )
+    rows = trace.records[trace.emissions["first_record"]]
+    for column in ("key", "key2"):
+        shares = np.bincount(rows[column], minlength=7)
+        assert shares.min() > 60
+
+
+def test_fields_keys_follow_the_java_types() -> None:
+    trace = trace_of(
+        [spout("a", "b"), bolt("sink", on_spout(Grouping.FIELDS, "b", "a"))],
+        {"spout": Lines((-7, "x"), (JavaLong(-7), "x")), "sink": Do()},
+    )
+    rows = trace.emissions["first_record"]
+    assert trace.records["key"][rows].tolist() == [list_hash(["x", -7]), list_hash(["x", JavaLong(-7)])]
+
+
+def test_a_direct_stream_goes_to_the_named_task() -> None:
+    def send(values: Values, emit: Emit) -> None:
+        emit(values[0], task=3)
+
+    trace = trace_of(
+        [
+            spout("n"),
+            bolt("send", on_spout(), outputs={"default": ("n",)}),
+            bolt("sink", Subscription("send", grouping=Grouping.DIRECT)),
+        ],
+        {"spout": Lines((1,)), "send": Do(send), "sink": Do()},
+    )
+    assert trace.records["key"].tolist() == [0, 0, 3]
+
+
+def emitting(*values: object, stream: str = "default", task: int | None = None) -> Do:
+    return Do(lambda incoming, emit: emit(*values, stream=stream, task=task))
+
+
+@pytest.mark.parametrize(
+    ("sink", "message"),
+    [
+        (emitting("x"), r"sink\.default: emits on a stream that it does not declare.*none"),
+        (emitting("x", stream="other"), r"sink\.other: emits on a stream"),
+    ],
+)
+def test_a_sink_that_emits_is_refused(sink: Do, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": sink})
+
+
+def test_the_wrong_number_of_values_is_refused() -> None:
+    with pytest.raises(UserError, match=r"spout\.default.*emits 2 values where 1"):
+        trace_of([spout("n")], {"spout": Lines((1, 2))})
+
+
+def test_a_value_of_unknown_size_or_hash_is_refused() -> None:
+    with pytest.raises(UserError, match=r"spout\.default.*size of a object"):
+        trace_of([spout("n")], {"spout": Lines((object(),))})
+    components = [spout("n"), bolt("sink", on_spout(Grouping.FIELDS, "n"))]
+    code: dict[str, Spout | Bolt] = {"spout": Lines((b"raw",)), "sink": Do()}
+    assert len(trace_of(components, code, V0_10_0).records) == 2
+    with pytest.raises(UserError, match=r"spout\.default to sink.*address"):
+        trace_of(components, code, V0_8_2)
+
+
+@pytest.mark.parametrize("cost", [Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf"))])
+def test_a_cost_that_is_no_time_is_refused(cost: Cost) -> None:
+    sink = Do()
+    sink.price = cost
+    with pytest.raises(UserError, match=r"sink = .*is not a time"):
+        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": sink})
+
+
+@pytest.mark.parametrize(
+    ("subscription", "message"),
+    [
+        (on_spout(Grouping.FIELDS, "word"), r"sink from spout\.default = 'word'.*its fields are: n"),
+        (Subscription("spout", "other"), r"sink from spout\.other: .*not declared"),
+        (Subscription("nobody"), r"sink from nobody\.default: .*lacks"),
+    ],
+)
+def test_a_grouping_that_does_not_fit_is_refused(subscription: Subscription, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trace_of([spout("n"), bolt("sink", subscription)], {"spout": Lines((1,)), "sink": Do()})
+
+
+def test_a_field_missing_in_a_cycle_is_refused() -> None:
+    loop = bolt(
+        "loop",
+        on_spout(),
+        Subscription("loop", grouping=Grouping.FIELDS, fields=("m",)),
+        outputs={"default": ("n",)},
+    )
+    with pytest.raises(UserError, match=r"loop from loop\.default = 'm'"):
+        trace_of([spout("n"), loop], {"spout": Lines((1,)), "loop": Do()})
+
+
+def looping(limit: int) -> tuple[list[Component], dict[str, Spout | Bolt]]:
+    def step(values: Values, emit: Emit) -> None:
+        assert isinstance(values[0], int)
+        if values[0] < limit:
+            emit(values[0] + 1)
+
+    loop = bolt("loop", on_spout(), Subscription("loop"), outputs={"default": ("n",)})
+    return [spout("n"), loop], {"spout": Lines((0,)), "loop": Do(step)}
+
+
+def test_a_loop_that_ends_is_traced() -> None:
+    components, code = looping(5)
+    assert len(trace_of(components, code).records) == 1 + 6
+
+
+def test_a_loop_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storm_lab.workloads.build.LARGEST_TREE", 1000)
+    components, code = looping(10**9)
+    with pytest.raises(UserError, match=r"loop: .*1000 executions.*loop\.default"):
+        trace_of(components, code)
+
+
+def test_code_and_topology_must_fit() -> None:
+    with pytest.raises(UserError, match=r"'ghost'.*topology lacks"):
+        trace_of([spout("n")], {"spout": Lines((1,)), "ghost": Do()})
+    with pytest.raises(UserError, match="sink: there is no code"):
+        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,))})
+    with pytest.raises(UserError, match=r"spout = 'Do'.*must be a Spout"):
+        trace_of([spout("n")], {"spout": Do()})
+    with pytest.raises(UserError, match="yields no record"):
+        trace_of([spout("n")], {"spout": Lines()})
+
+
+@pytest.mark.parametrize("task", [None, -1, 4])
+def test_a_direct_emit_without_a_task_of_its_own_is_refused(task: int | None) -> None:
+    components = [
+        spout("n"),
+        bolt("send", on_spout(), outputs={"default": ("n",)}),
+        bolt("sink", Subscription("send", grouping=Grouping.DIRECT)),
+    ]
+    with pytest.raises(UserError, match=r"send\.default to sink.*needs a task"):
+        trace_of(components, {"spout": Lines((1,)), "send": emitting(1, task=task), "sink": Do()})
+
+
+def test_partial_keys_are_refused_where_storm_had_none() -> None:
+    with pytest.raises(UserError, match=r"0\.8\.2 has no partial-key"):
+        trace_of(
+            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))], {"spout": Lines(("x",)), "sink": Do()}
+        )
