@@ -155,6 +155,7 @@ def install(venv: Path, lock: Path, project: Path) -> None:
     """Install the lock and the project, nothing that these two do not name."""
     python = str(venv / "bin" / "python")
     names = locked_names(lock)
+    drop_half_installed(venv)
     say(f"installing {len(names)} packages into {venv.name} (about 2 GB; some minutes the first time)")
     pip = [python, "-m", "pip", "install", "--no-deps", "--no-input", "--progress-bar", "off"]
     follow([*pip, "-r", str(lock)], venv / "set-up.log", names)
@@ -163,6 +164,16 @@ def install(venv: Path, lock: Path, project: Path) -> None:
     told = run([python, "-m", "pip", "check"])
     if told.returncode != 0:
         raise SetupError(f"the lock contradicts itself ({last_line(told.stdout)}); make it anew: make lock")
+
+
+def drop_half_installed(venv: Path) -> None:
+    """Forget packages whose installation was cut off, which pip would otherwise take for installed.
+
+    pip writes the list of a package's files last.
+    """
+    for record in venv.glob("lib/python*/site-packages/*.dist-info"):
+        if not (record / "RECORD").exists():
+            shutil.rmtree(str(record))
 
 
 def locked_names(lock: Path) -> set[str]:
@@ -229,7 +240,7 @@ class Progress:
             self._draw(f"{done} of {self.total}: {name}")
         elif done - self.told >= self.STEP or done == self.total:
             self.told = done
-            say(f"{done} of {self.total} packages fetched")
+            say(f"{done} of {self.total} packages")
 
     def unpacking(self) -> None:
         if self.live:

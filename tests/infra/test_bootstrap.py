@@ -1,0 +1,296 @@
+"""The set-up of the virtual environment: which Python, where pip comes from, what an interruption leaves."""
+
+from __future__ import annotations
+
+import ensurepip
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))  # the set-up runs as a script, from its own folder
+
+import bootstrap  # noqa: E402
+import interpreter  # noqa: E402
+import pip_source  # noqa: E402
+from process import SetupError, clean_environment  # noqa: E402
+
+
+def fake_python(folder: Path, name: str, version: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    program = folder / name
+    program.write_text(f"#!/bin/sh\necho '{version}'\n" if version else "#!/bin/sh\nexit 127\n")
+    program.chmod(0o755)
+    return program
+
+
+class TestWhichPython:
+    def test_the_one_that_runs_this_if_it_fits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        fake_python(tmp_path / "bin", "python3.14", "3 14")
+        own = fake_python(tmp_path / "bin", "own", "3 11")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        assert interpreter.choose_python(str(own)).program == str(own)
+
+    def test_the_newest_that_fits_if_this_one_is_too_old(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = fake_python(tmp_path / "bin", "python3", "3 9")
+        fake_python(tmp_path / "bin", "python3.14", "")  # a version manager's stand-in that leads nowhere
+        fake_python(tmp_path / "bin", "python3.13", "3 13")
+        fake_python(tmp_path / "bin", "python3.12", "3 12")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        assert interpreter.choose_python(str(own)).version == (3, 13)
+
+    def test_a_newer_one_than_was_tried_only_with_a_word(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        own = fake_python(tmp_path / "bin", "python3", "3 15")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        assert interpreter.choose_python(str(own)).version == (3, 15)
+        assert "newer than what the project was tried with" in capsys.readouterr().err
+
+    def test_none_is_one_line_with_the_remedy(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        own = fake_python(tmp_path / "bin", "python3", "3 9")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        with pytest.raises(
+            SetupError, match=r"Python 3\.11 or newer is needed, found: Python 3\.9; install one"
+        ):
+            interpreter.choose_python(str(own))
+
+
+@pytest.fixture
+def bare_venv(tmp_path: Path) -> Path:
+    """A virtual environment without pip, as Debian's Python makes it."""
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    return venv
+
+
+def has_pip(venv: Path) -> bool:
+    command = [venv / "bin" / "python", "-m", "pip", "--version"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+BUNDLED_WHEELS = Path(ensurepip.__file__).parent / "_bundled"
+needs_wheel = pytest.mark.skipif(
+    not list(BUNDLED_WHEELS.glob("pip-*.whl")), reason="this Python brings no pip wheel"
+)
+
+
+class TestWherePipComesFrom:
+    @needs_wheel
+    def test_from_a_wheel_of_the_system(self, bare_venv: Path) -> None:
+        assert not has_pip(bare_venv)
+        assert pip_source.pip_from_wheels(str(bare_venv / "bin" / "python"), BUNDLED_WHEELS)
+        assert has_pip(bare_venv)
+
+    @needs_wheel
+    def test_from_the_package_archive(
+        self, bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # A machine without package lists: the first download fails, the one with lists of our own works.
+        tools = tmp_path / "tools"
+        tools.mkdir()
+        calls = tmp_path / "calls"
+        (tools / "apt-get").write_text(
+            f'#!/bin/sh\necho "$*" >> {calls}\n'
+            'case "$*" in\n'
+            "download*) exit 100;;\n"
+            "*download*) : > python3-pip-whl_1_all.deb;;\n"
+            "esac\n"
+        )
+        wheels = f'"$3"{pip_source.SYSTEM_WHEELS}'
+        (tools / "dpkg-deb").write_text(
+            f"#!/bin/sh\n/bin/mkdir -p {wheels} && /bin/cp {BUNDLED_WHEELS}/pip-*.whl {wheels}\n"
+        )
+        for program in tools.iterdir():
+            program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tools))
+        assert pip_source.pip_from_archive(str(bare_venv / "bin" / "python"))
+        assert has_pip(bare_venv)
+        plain, update, private = calls.read_text().splitlines()
+        assert plain == "download python3-pip-whl"
+        assert update.endswith("update")
+        assert "Dir::State::lists=" in private
+
+    def test_from_nowhere_is_one_line_with_the_remedy(
+        self, bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setattr(pip_source, "SYSTEM_WHEELS", tmp_path)
+        python = interpreter.Interpreter(str(fake_python(tmp_path / "bin", "python3", "")), (3, 12))
+        with pytest.raises(SetupError, match=r"Python 3\.12 has no pip, .*install python3-venv"):
+            pip_source.install_pip(python, bare_venv)
+
+
+def own_python() -> interpreter.Interpreter:
+    return interpreter.choose_python()
+
+
+class TestEnvironment:
+    def test_made_and_known_again(self, tmp_path: Path) -> None:
+        venv = tmp_path / "v"
+        bootstrap.make_environment(own_python(), venv)
+        assert bootstrap.is_usable(venv)
+
+    def test_one_that_was_moved_is_not_used(self, tmp_path: Path) -> None:
+        bootstrap.make_environment(own_python(), tmp_path / "v")
+        (tmp_path / "v").rename(tmp_path / "w")
+        assert not bootstrap.is_usable(tmp_path / "w")
+
+    def test_half_made_one_is_made_anew(self, tmp_path: Path) -> None:
+        venv = tmp_path / "v"
+        venv.mkdir()
+        (venv / "pyvenv.cfg").write_text("home = nowhere\n")
+        (venv / "left-over").write_text("")
+        assert not bootstrap.is_usable(venv)
+        bootstrap.make_environment(own_python(), venv)
+        assert bootstrap.is_usable(venv)
+        assert not (venv / "left-over").exists()
+
+    def test_a_folder_that_is_something_else_is_left_alone(self, tmp_path: Path) -> None:
+        venv = tmp_path / "v"
+        venv.mkdir()
+        (venv / "thesis.tex").write_text("dear reader")
+        with pytest.raises(SetupError, match="no virtual environment; move it away"):
+            bootstrap.make_environment(own_python(), venv)
+        assert (venv / "thesis.tex").read_text() == "dear reader"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout whose set-up makes a real environment and only notes down what it would install."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "requirements.lock").write_text("numpy==1\n")
+    (project / "pyproject.toml").write_text("")
+
+    def install(venv: Path, lock: Path, project: Path) -> None:
+        with (project / "installed").open("a") as record:
+            record.write(lock.read_text())
+
+    monkeypatch.setattr(bootstrap, "install", install)
+    return project
+
+
+def installs(project: Path) -> int:
+    record = project / "installed"
+    return len(record.read_text().splitlines()) if record.exists() else 0
+
+
+class TestStamp:
+    def test_second_set_up_installs_nothing_and_a_new_lock_does(self, checkout: Path) -> None:
+        arguments = ["--project", str(checkout)]
+        assert bootstrap.main(arguments) == 0
+        assert bootstrap.main(arguments) == 0
+        assert installs(checkout) == 1
+        (checkout / "requirements.lock").write_text("numpy==2\n")
+        assert bootstrap.main(arguments) == 0
+        assert installs(checkout) == 2
+
+    def test_interrupted_set_up_does_not_count_as_done(
+        self, checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def interrupt(venv: Path, lock: Path, project: Path) -> None:
+            raise KeyboardInterrupt
+
+        arguments = ["--project", str(checkout), "--stamp", "done"]
+        with monkeypatch.context() as patch:
+            patch.setattr(bootstrap, "install", interrupt)
+            assert bootstrap.main(arguments) == 130
+        assert not (checkout / ".venv" / "done").exists()
+        assert "interrupted" in capsys.readouterr().err
+        assert bootstrap.main(arguments) == 0
+        assert installs(checkout) == 1
+        assert (checkout / ".venv" / "done").exists()
+
+    def test_full_disk_is_said_before_anything_is_fetched(
+        self, checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(bootstrap, "NEEDED_GIGABYTES", 10**9)
+        assert bootstrap.main(["--project", str(checkout)]) == 1
+        assert "free some space" in capsys.readouterr().err
+        assert not (checkout / ".venv").exists()
+
+
+class TestPipsWords:
+    @pytest.mark.parametrize(
+        ("words", "line"),
+        [
+            (
+                "WARNING: Retrying\nNewConnectionError: x\nERROR: No matching distribution",
+                "check the network",
+            ),
+            ("ERROR: Could not install\nOSError: [Errno 28] No space left on device", "the disk is full"),
+            ("Collecting x\nERROR: x needs another Python\nmore", "pip failed: x needs another Python"),
+            ("it fell over\n", "pip failed: it fell over"),
+            ("", "no reason given"),
+        ],
+    )
+    def test_reason_in_one_line(self, words: str, line: str) -> None:
+        assert line in bootstrap.reason(words)
+        assert "\n" not in bootstrap.reason(words)
+
+    def test_names_of_a_lock(self, tmp_path: Path) -> None:
+        lock = tmp_path / "lock"
+        lock.write_text("# c\nNumPy==2\nruamel.yaml==1 ; sys_platform == 'win32'\n--no-index\n\n")
+        assert bootstrap.locked_names(lock) == {"numpy", "ruamel-yaml"}
+
+    def test_progress_counts_each_package_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = "Collecting a==1\nCollecting a==1\nRequirement already satisfied: b\nIgnoring c-d: markers\n"
+        command = [sys.executable, "-c", f"print({words!r})"]
+        bootstrap.follow(command, tmp_path / "log", {"a", "b", "c-d"})
+        assert capsys.readouterr().err == "set-up: 3 of 3 packages\n"
+        assert "Collecting a==1" in (tmp_path / "log").read_text()
+
+    def test_failure_names_the_log(self, tmp_path: Path) -> None:
+        command = [sys.executable, "-c", "print('ERROR: no wheel'); raise SystemExit(1)"]
+        with pytest.raises(SetupError, match="pip failed: no wheel; all of pip's words are in"):
+            bootstrap.follow(command, tmp_path / "log", set())
+
+    def test_live_progress_is_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        show = bootstrap.Progress(2)
+        show.step(1, "x" * 200)
+        show.close()
+        assert "\n" not in terminal.getvalue()
+        assert max(map(len, terminal.getvalue().split("\r"))) < 90
+
+
+def test_packages_cut_off_half_way_are_forgotten(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    (packages / "half-1.dist-info").mkdir(parents=True)
+    (packages / "whole-1.dist-info").mkdir()
+    (packages / "whole-1.dist-info" / "RECORD").write_text("")
+    bootstrap.drop_half_installed(tmp_path)
+    assert [entry.name for entry in packages.iterdir()] == ["whole-1.dist-info"]
+
+
+def test_settings_that_lead_out_of_the_environment_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    monkeypatch.setenv("PIP_TARGET", "elsewhere")
+    monkeypatch.setenv("PIP_USER", "1")
+    monkeypatch.setenv("HTTPS_PROXY", "proxy")
+    environment = clean_environment()
+    assert "PYTHONPATH" not in environment
+    assert "PIP_TARGET" not in environment
+    assert environment["PIP_USER"] == "0"
+    assert environment["HTTPS_PROXY"] == "proxy"
+
+
+def test_an_old_python_can_read_the_set_up() -> None:
+    # Python 3.7 is the oldest whose syntax the scripts keep to; the parser can hold them to it.
+    import ast
+
+    for script in ("bootstrap.py", "interpreter.py", "pip_source.py", "process.py"):
+        ast.parse((TOOLS / script).read_text(), feature_version=(3, 7))

@@ -1,0 +1,134 @@
+"""Imports run downwards only: every room of `storm_lab` imports only the rooms below it.
+
+The table is the plan of the house. To add a room, give it a line; to add an arrow, think twice.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "storm_lab"
+
+LEAVES = frozenset({"errors", "platform", "version"})
+"""Everybody may import these; they import none but each other."""
+
+BELOW_PAPERS = frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator", "monitoring"})
+ALL_BUT_CLI = BELOW_PAPERS | {"papers", "pipeline", "reporting", "runs", "bench"}
+
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "model": frozenset(),
+    "tuplelog": frozenset(),
+    "schedulers": frozenset({"model"}),
+    "workloads": frozenset({"model"}),
+    "emulator": frozenset({"model", "schedulers", "tuplelog", "workloads"}),
+    "monitoring": frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator"}),
+    "papers": BELOW_PAPERS,
+    "pipeline": frozenset({"tuplelog"}),
+    "reporting": frozenset({"pipeline", "tuplelog", "papers", "model"}),
+    "runs": ALL_BUT_CLI - {"runs", "bench"},
+    "bench": ALL_BUT_CLI - {"bench"},
+    "cli": ALL_BUT_CLI,
+}
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """One import of one room by another."""
+
+    source: str
+    target: str
+    place: str
+
+
+def room_of(path: Path) -> str:
+    """Name of the room a file lies in: a folder or a single file directly under the package."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def arrows_of(path: Path, text: str) -> list[Arrow]:
+    """All imports of other rooms in a file, wherever in the file they stand."""
+    source = room_of(path)
+    # Names that a relative import counts its dots from: the package that the file lies in.
+    package = ("storm_lab", *path.relative_to(PACKAGE).parent.parts)
+    modules: list[tuple[str, int]] = []
+    for node in ast.walk(ast.parse(text, filename=str(path))):
+        if isinstance(node, ast.Import):
+            modules += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(part for part in (start, node.module) if part)
+            if module == "storm_lab":
+                modules += [(f"storm_lab.{alias.name}", node.lineno) for alias in node.names]
+            else:
+                modules.append((module, node.lineno))
+    arrows = []
+    for module, line in modules:
+        parts = module.split(".")
+        if parts[0] == "storm_lab" and len(parts) > 1 and parts[1] != source:
+            arrows.append(Arrow(source, parts[1], f"{path.relative_to(PACKAGE.parent)}:{line}"))
+    return arrows
+
+
+def fault(arrow: Arrow) -> str | None:
+    """Why an import is not allowed, or None."""
+    if arrow.target in LEAVES or arrow.target == "__version__" or arrow.source == "__init__":
+        return None
+    if arrow.source in LEAVES:
+        return f"{arrow.place}: {arrow.source} is a leaf and imports no room, but it imports {arrow.target}"
+    allowed = MAY_IMPORT.get(arrow.source)
+    if allowed is None:
+        return f"{arrow.place}: the room {arrow.source} is not in the table of {Path(__file__).name}; add it"
+    if arrow.target in allowed:
+        return None
+    rooms = ", ".join(sorted(allowed)) or "no room"
+    return f"{arrow.place}: {arrow.source} imports {arrow.target}, but may import only: {rooms}"
+
+
+def test_imports_run_downwards() -> None:
+    files = sorted(PACKAGE.rglob("*.py"))
+    arrows = [arrow for path in files for arrow in arrows_of(path, path.read_text(encoding="utf-8"))]
+    faults = [text for text in map(fault, arrows) if text]
+    assert not faults, "imports must run downwards (see CONTRIBUTING.md):\n" + "\n".join(faults)
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {room_of(path) for path in PACKAGE.rglob("*.py")} - LEAVES - {"__init__", "__main__"}
+    assert rooms <= set(MAY_IMPORT), f"not in the table: {', '.join(sorted(rooms - set(MAY_IMPORT)))}"
+
+
+def test_the_table_has_no_circle() -> None:
+    below = dict(MAY_IMPORT)
+    while below:
+        ready = {room for room, rooms in below.items() if not rooms & set(below)}
+        assert ready, f"rooms in a circle: {', '.join(sorted(below))}"
+        below = {room: rooms for room, rooms in below.items() if room not in ready}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "refused"),
+    [
+        ("model/x.py", "import storm_lab.emulator.kernel", "emulator"),
+        ("model/x.py", "from storm_lab.emulator import kernel", "emulator"),
+        ("model/x.py", "from storm_lab import papers", "papers"),
+        ("model/x.py", "from ..schedulers import even", "schedulers"),
+        ("emulator/control/x.py", "from ...monitoring import load", "monitoring"),
+        ("pipeline/x.py", "def f():\n    from storm_lab.emulator import kernel", "emulator"),
+        ("papers/x.py", "import storm_lab.cli", "cli"),
+        ("errors.py", "import storm_lab.model", "model"),
+        ("attic/x.py", "import storm_lab.model", "attic"),
+        ("schedulers/x.py", "from storm_lab.model import topology", None),
+        ("model/x.py", "from storm_lab.errors import UserError", None),
+        ("model/x.py", "from . import topology", None),
+        ("emulator/control/x.py", "from ..kernel import run", None),
+        ("cli.py", "from storm_lab.runs import run", None),
+        ("reporting/x.py", "import numpy", None),
+    ],
+)
+def test_the_check_sees_all_forms_of_import(file: str, text: str, refused: str | None) -> None:
+    faults = [found for arrow in arrows_of(PACKAGE / file, text) if (found := fault(arrow))]
+    assert len(faults) == (0 if refused is None else 1)
+    assert all(str(refused) in found for found in faults)

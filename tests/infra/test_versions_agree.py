@@ -1,0 +1,163 @@
+"""pyproject.toml, requirements.lock and environment.yml say the same; pyproject.toml is the truth."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import storm_lab
+from storm_lab.platform.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONDA_NAMES = {"ortools-python": "ortools", "python-duckdb": "duckdb"}
+"""Packages that conda-forge calls otherwise."""
+
+NOT_PYTHON_PACKAGES = {"python", "pip", "openjdk"}
+
+Ranges = dict[str, SpecifierSet]
+
+
+def project() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table
+
+
+def wanted_ranges() -> Ranges:
+    table = project()
+    lines = [
+        *table["dependencies"],
+        *(line for extra in table["optional-dependencies"].values() for line in extra),
+    ]
+    return {canonicalize_name(found.name): found.specifier for found in map(Requirement, lines)}
+
+
+def lock_text() -> str:
+    return (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def locked_versions(text: str) -> dict[str, list[str]]:
+    """Every version of every package in a lock; more than one where they differ between machines."""
+    versions: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, version = re.fullmatch(r"([\w.-]+)==([\w.!+]+)(?: ; .+)?", line).groups()  # type: ignore[union-attr]
+            versions.setdefault(canonicalize_name(name), []).append(version)
+    return versions
+
+
+def environment() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def environment_ranges(found: dict[str, Any]) -> tuple[Ranges, list[str]]:
+    """The ranges of an environment file under pip's names, and the lines of its pip section."""
+    ranges: Ranges = {}
+    pip: list[str] = []
+    for line in found["dependencies"]:
+        if isinstance(line, dict):
+            pip += line["pip"]
+        else:
+            requirement = Requirement(line)
+            ranges[CONDA_NAMES.get(requirement.name, requirement.name)] = requirement.specifier
+    for line in pip:
+        if not line.startswith("-"):
+            requirement = Requirement(line)
+            ranges[requirement.name] = requirement.specifier
+    return {canonicalize_name(name): ranges[name] for name in ranges}, pip
+
+
+def lock_faults(wanted: Ranges, locked: dict[str, list[str]]) -> list[str]:
+    faults = []
+    for name, specifier in sorted(wanted.items()):
+        if name not in locked:
+            faults.append(f"{name} is in pyproject.toml, but not in requirements.lock (run: make lock)")
+        faults += [
+            f"{name} {version} in requirements.lock is outside {specifier} of pyproject.toml (run: make lock)"
+            for version in locked.get(name, [])
+            if version not in specifier
+        ]
+    return faults
+
+
+def environment_faults(wanted: Ranges, found: Ranges) -> list[str]:
+    faults = []
+    for name in sorted(wanted.keys() | found.keys()):
+        if name not in found:
+            faults.append(f"{name} is in pyproject.toml, but not in environment.yml")
+        elif name not in wanted:
+            faults.append(f"{name} is in environment.yml, but not in pyproject.toml")
+        elif wanted[name] != found[name]:
+            faults.append(f"{name} is {found[name]} in environment.yml, but {wanted[name]} in pyproject.toml")
+    return faults
+
+
+def test_lock_holds_every_package_inside_its_range() -> None:
+    assert not lock_faults(wanted_ranges(), locked_versions(lock_text()))
+
+
+def test_environment_has_the_same_ranges() -> None:
+    ranges, _ = environment_ranges(environment())
+    packages = {name: ranges[name] for name in ranges if name not in NOT_PYTHON_PACKAGES}
+    assert not environment_faults(wanted_ranges(), packages)
+
+
+def test_environment_brings_python_a_jdk_and_the_project() -> None:
+    found = environment()
+    ranges, pip = environment_ranges(found)
+    assert ranges["python"] == SpecifierSet(project()["requires-python"])
+    accepted = [major for major in range(5, 40) if str(major) in ranges["openjdk"]]
+    assert OLDEST_JAVA <= min(accepted) <= max(accepted) <= NEWEST_TRIED_JAVA
+    assert pip[-1] == "-e ."
+    assert found["channels"][0] == "conda-forge"
+
+
+def test_python_packages_have_one_version_for_all_pythons() -> None:
+    several = {name: versions for name, versions in locked_versions(lock_text()).items() if len(versions) > 1}
+    assert not several, f"a run would depend on the Python it is made with: {several}"
+
+
+def test_lock_tells_nothing_of_where_packages_came_from() -> None:
+    for line in lock_text().splitlines():
+        assert not re.search(r"://|^-|@|/[a-z]+/", line), f"requirements.lock holds a place: {line}"
+
+
+def test_version_of_the_project_is_the_same_everywhere() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == storm_lab.__version__
+    assert f"## {storm_lab.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("locked", "word"),
+    [
+        ({}, "not in requirements.lock"),
+        ({"pandas": ["3.1.1"]}, "outside"),
+        ({"pandas": ["2.3.3", "3.0"]}, "outside"),
+    ],
+)
+def test_a_lock_that_disagrees_is_seen(locked: dict[str, list[str]], word: str) -> None:
+    (fault,) = lock_faults({"pandas": SpecifierSet(">=2.2,<3")}, locked)
+    assert word in fault
+
+
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        ({}, "not in environment.yml"),
+        ({"pandas": SpecifierSet(">=2.2")}, "but <3,>=2.2 in pyproject.toml"),
+        ({"pandas": SpecifierSet(">=2.2,<3"), "polars": SpecifierSet()}, "not in pyproject.toml"),
+    ],
+)
+def test_an_environment_that_disagrees_is_seen(found: Ranges, word: str) -> None:
+    (fault,) = environment_faults({"pandas": SpecifierSet(">=2.2,<3")}, found)
+    assert word in fault
