@@ -237,9 +237,13 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+_SIGNS = {"ratio": "×", "share": "", "index": "", "place": "", "mixed": ""}
+
+
 def with_unit(text: str, unit: str) -> str:
-    """Text and unit, with a blank in between unless there is no unit."""
-    return f"{text} {unit}" if unit else text
+    """Text and unit with a blank in between; quotients get a times sign, pure numbers nothing."""
+    sign = _SIGNS.get(unit, unit)
+    return f"{text} {sign}" if sign else text
 
 
 def _labelled(label: str, text: str) -> str:

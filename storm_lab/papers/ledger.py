@@ -83,12 +83,11 @@ def load_claims() -> Ledger:
     Raises:
         UserError: a file is not a valid ledger; the message names file, claim and key.
     """
-    folder = resources.files("storm_lab.papers") / "claims"
-    return read_ledger(sorted((item for item in folder.iterdir() if _is_claims_file(item)), key=lambda f: f.name))
+    return read_ledger([_FOLDER / name for name in _FILES])
 
 
-def _is_claims_file(item: Traversable) -> bool:
-    return item.name.endswith(".yaml") and item.name != "contradictions.yaml"
+_FOLDER = resources.files("storm_lab.papers") / "claims"
+_FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.yaml")
 
 
 def read_ledger(files: Iterable[Traversable | Path]) -> Ledger:
@@ -137,7 +136,9 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     if (kind is Kind.ORDERING) != bool(order):
         raise UserError("an ordering, and only an ordering, has the key order", field=where)
     if not order and not targets and not untestable:
-        raise UserError("a claim needs a number, an order, or the reason why it cannot be tested", field=where)
+        raise UserError(
+            "a claim needs a number, an order, or the reason why it cannot be tested", field=where
+        )
     if order and targets:
         raise UserError("a claim states numbers or an order, not both", field=where)
     return Claim(
@@ -215,7 +216,9 @@ def parse_chain(text: str, where: str = "order") -> Chain:
     names, signs = words[0::2], words[1::2]
     known = {relation.value for relation in Relation}
     if len(names) < 2 or len(names) != len(signs) + 1 or not set(signs) <= known or set(names) & known:
-        raise UserError("not an order", field=where, value=text, remedy="write names with <, <=, << or ~ between")
+        raise UserError(
+            "not an order", field=where, value=text, remedy="write names with <, <=, << or ~ between"
+        )
     if all(literal(name) is not None for name in names):
         raise UserError("an order of plain numbers measures nothing", field=where, value=text)
     return Chain(tuple(names), tuple(Relation(sign) for sign in signs))
@@ -232,4 +235,6 @@ def _number(value: object, where: str) -> float | None:
 def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
     unknown = sorted(set(entry) - known)
     if unknown:
-        raise UserError("unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(known)))
+        raise UserError(
+            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(known))
+        )

@@ -51,7 +51,9 @@ class Measured:
                     remedy="give None for a quantity that does not exist in the runs",
                 )
         if (self.low is None) != (self.high is None):
-            raise UserError("an interval has two ends", field=self.label or "interval", value=(self.low, self.high))
+            raise UserError(
+                "an interval has two ends", field=self.label or "interval", value=(self.low, self.high)
+            )
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:

@@ -1,0 +1,221 @@
+"""The verdict file of one experiment, and the verdicts of all of them.
+
+``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest, refused runs), what was measured for
+each claim, and the verdict on it. Verdicts are for the reader of the file: `collect_verdicts` judges the
+measurements anew, so that a corrected band needs no new run. Same record, same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.papers.ledger import Ledger, load_claims
+from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.reporting.verdict import Verdict, judge, measured_text
+
+SCHEMA_VERSION = 1
+
+Parameter = str | int | float | bool | None | Sequence[str | int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A run that was left out of the metrics, and why (truncated, foreign schema, empty, duplicate)."""
+
+    run: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFile:
+    """What one experiment says about its claims.
+
+    Attributes:
+        experiment: slug of the experiment.
+        parameters: its parameters by name.
+        seeds: the seeds over which values and intervals were taken.
+        code_digest: digest of the code that produced the runs.
+        measurements: one per answered claim, in ledger order.
+        refused: runs that were left out.
+    """
+
+    experiment: str
+    parameters: Mapping[str, Parameter]
+    seeds: tuple[int, ...]
+    code_digest: str
+    measurements: tuple[Measurement, ...]
+    refused: tuple[Refusal, ...] = ()
+
+
+def verdict_path(folder: Path, experiment: str) -> Path:
+    """Where the verdict file of an experiment lies."""
+    return folder / f"{experiment}.json"
+
+
+def write_verdicts(folder: Path, record: VerdictFile, ledger: Ledger | None = None) -> Path:
+    """Write the verdict file of an experiment; a reader sees the old file or the new one, never a part.
+
+    Raises:
+        UserError: a measurement does not fit its claim, or belongs to another experiment.
+    """
+    text = json.dumps(
+        _to_json(record, ledger or load_claims()), indent=1, ensure_ascii=False, allow_nan=False
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    path = verdict_path(folder, record.experiment)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def _to_json(record: VerdictFile, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA_VERSION,
+        "experiment": record.experiment,
+        "parameters": {name: record.parameters[name] for name in sorted(record.parameters)},
+        "seeds": list(record.seeds),
+        "code_digest": record.code_digest,
+        "refused": [{"run": refusal.run, "reason": refusal.reason} for refusal in record.refused],
+        "claims": [_claim_json(verdict) for verdict in _judged(record, ledger)],
+    }
+
+
+def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
+    verdicts = []
+    for measurement in record.measurements:
+        claim = ledger.claim(measurement.claim_id)
+        if claim.experiment != record.experiment:
+            raise UserError(
+                f"the claim belongs to {claim.experiment}", field="experiment", value=record.experiment
+            )
+        verdicts.append(judge(claim, measurement))
+    order = {claim.id: place for place, claim in enumerate(ledger.claims)}
+    return sorted(verdicts, key=lambda verdict: order[verdict.claim.id])
+
+
+def _claim_json(verdict: Verdict) -> dict[str, Any]:
+    measurement = verdict.measurement
+    values = [] if measurement is None else measurement.values
+    return {
+        "id": verdict.claim.id,
+        "verdict": verdict.outcome.value,
+        "reason": verdict.reason,
+        "basis": verdict.basis.value,
+        "unit": verdict.claim.unit,
+        "how": "" if measurement is None else measurement.how,
+        "values": [
+            {"label": value.label, "value": value.value, "low": value.low, "high": value.high}
+            for value in values
+        ],
+    }
+
+
+def read_verdicts(path: Path) -> VerdictFile:
+    """The record in a verdict file.
+
+    Raises:
+        UserError: unreadable, incomplete, or of another schema version.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"not a verdict file ({error})", field=path.name, remedy="run the experiment again"
+        ) from error
+    version = content.get("schema") if isinstance(content, dict) else None
+    if version != SCHEMA_VERSION:
+        raise UserError(
+            f"verdict file of schema version {version}, not {SCHEMA_VERSION}",
+            field=path.name,
+            remedy="run the experiment again",
+        )
+    try:
+        return VerdictFile(
+            experiment=str(content["experiment"]),
+            parameters=content["parameters"],
+            seeds=tuple(int(seed) for seed in content["seeds"]),
+            code_digest=str(content["code_digest"]),
+            measurements=tuple(_measurement(entry) for entry in content["claims"] if entry["values"]),
+            refused=tuple(Refusal(str(entry["run"]), str(entry["reason"])) for entry in content["refused"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"the verdict file is incomplete ({error!r})", field=path.name, remedy="run the experiment again"
+        ) from error
+
+
+def _measurement(entry: Mapping[str, Any]) -> Measurement:
+    values = tuple(
+        Measured(value["value"], value["low"], value["high"], str(value["label"]))
+        for value in entry["values"]
+    )
+    return Measurement(str(entry["id"]), values, str(entry["unit"]), str(entry["how"]), Basis(entry["basis"]))
+
+
+def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
+    """All verdict files of a folder, by experiment name; none when the folder does not exist.
+
+    Raises:
+        UserError: a file is not a verdict file, or its name is not that of its experiment.
+    """
+    records = []
+    for path in sorted(folder.glob("*.json")):
+        if path.name.startswith("."):
+            continue
+        record = read_verdicts(path)
+        if path.stem != record.experiment:
+            raise UserError(
+                f"the file holds the verdicts of {record.experiment}",
+                field=path.name,
+                remedy="remove it or give it the experiment's name",
+            )
+        records.append(record)
+    return tuple(records)
+
+
+def collect_verdicts(folder: Path, ledger: Ledger | None = None) -> tuple[Verdict, ...]:
+    """One verdict for each claim of the ledger, in ledger order; "not run" where nothing was measured.
+
+    Raises:
+        UserError: a verdict file is damaged, or measures a claim that it does not own.
+    """
+    ledger = ledger or load_claims()
+    measured: dict[str, Measurement] = {}
+    for record in read_all_verdicts(folder):
+        for verdict in _judged(record, ledger):
+            if verdict.measurement is not None:
+                measured[verdict.claim.id] = verdict.measurement
+    return tuple(judge(claim, measured.get(claim.id)) for claim in ledger.claims)
+
+
+def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
+    """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
+
+    Keys: id, paper, experiment, expected, band, measured, verdict, basis.
+    """
+    return [
+        {
+            "id": verdict.claim.id,
+            "paper": verdict.claim.paper,
+            "experiment": verdict.claim.experiment,
+            "expected": verdict.claim.expected_text,
+            "band": verdict.claim.band_text,
+            "measured": measured_text(verdict),
+            "verdict": verdict.outcome.value,
+            "basis": verdict.basis.value,
+        }
+        for verdict in verdicts
+    ]

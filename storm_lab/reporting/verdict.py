@@ -1,0 +1,224 @@
+"""From a measurement to a verdict. The rules are here, once, and never softened.
+
+Numbers (ratios, absolute values, counts, times, and words turned into numbers)
+    *reproduced*: the value lies inside the band, ends included. Where several seeds give an interval, two more
+    things must hold: a count or any other exact band needs the whole interval inside (every seed agrees), and a
+    claim with a direction needs the whole interval on the claim's side of "no effect".
+    *direction only*: not reproduced, but value and whole interval lie on the band's side of the target's neutral
+    value (0 % change, a quotient of 1, the baseline's node count). Targets without a neutral value, and targets
+    whose band contains it, have no direction: outside the band they are not reproduced.
+    *not reproduced*: anything else, and any quantity that does not exist in the runs.
+
+Orders
+    Each chain is checked between neighbours, and along ``<`` and ``<=`` that settles the whole chain.
+    *reproduced*: every relation holds for the values, and for the intervals too (those of ``a < b`` do not
+    overlap). *direction only*: every relation holds for the values, but the seeds do not separate some pair.
+    *not reproduced*: a relation fails.
+
+Several numbers in one claim
+    The claim's verdict is the worst of its numbers.
+
+*not testable* comes from the ledger, with its reason. *not run* means that no measurement is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from storm_lab.errors import UserError
+from storm_lab.papers.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
+from storm_lab.papers.measurement import Basis, Measured, Measurement
+
+__all__ = ["Basis", "Measured", "Measurement", "Outcome", "Verdict", "judge", "measured_text"]
+
+
+class Outcome(StrEnum):
+    """The five verdicts, best first."""
+
+    REPRODUCED = "reproduced"
+    DIRECTION = "direction only"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_TESTABLE = "not testable"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim, what was measured for it, and what follows.
+
+    Attributes:
+        claim: the claim.
+        outcome: one of the five verdicts.
+        reason: why, in one line.
+        measurement: what was judged; None when nothing was measured.
+        basis: fitted, predicted or arithmetic; of a claim that has not been run, what it will be at best.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    reason: str
+    measurement: Measurement | None
+    basis: Basis
+
+
+def judge(claim: Claim, measurement: Measurement | None) -> Verdict:
+    """The verdict on a claim. A pure function of its arguments.
+
+    Raises:
+        UserError: the measurement is of another claim, in another unit, or lacks a label of the claim.
+    """
+    basis = _basis(claim, measurement)
+    if claim.untestable:
+        return Verdict(claim, Outcome.NOT_TESTABLE, claim.untestable, None, basis)
+    if measurement is None:
+        return Verdict(claim, Outcome.NOT_RUN, "no measurement", None, basis)
+    _check_fit(claim, measurement)
+    if claim.order:
+        outcome, reason = _judge_order(claim.order, measurement)
+    else:
+        parts = [
+            (target, *_judge_number(target, measurement.value(target.label))) for target in claim.targets
+        ]
+        outcome = max((part[1] for part in parts), key=_RANK.__getitem__)
+        reason = "; ".join(f"{target.label}: {why}" if target.label else why for target, _, why in parts)
+    return Verdict(claim, outcome, reason, measurement, basis)
+
+
+_RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
+
+
+def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
+    """Fitted weighs most: a claim that was used to fit says nothing new even if arithmetic yields it too."""
+    if measurement is not None and measurement.basis is Basis.FITTED:
+        return Basis.FITTED
+    if claim.arithmetic:
+        return Basis.ARITHMETIC
+    return Basis.PREDICTED if measurement is None else measurement.basis
+
+
+def _check_fit(claim: Claim, measurement: Measurement) -> None:
+    if measurement.claim_id != claim.id:
+        raise UserError(
+            f"a measurement of {measurement.claim_id} cannot answer {claim.id}", field=measurement.claim_id
+        )
+    if measurement.unit != claim.unit:
+        raise UserError(
+            "the measurement has another unit than the claim",
+            field=claim.id,
+            value=measurement.unit,
+            remedy=f"measure in {claim.unit!r}",
+        )
+    given = {value.label for value in measurement.values}
+    wanted = set(claim.labels)
+    if given != wanted:
+        raise UserError(
+            "the labels of the values are not those of the claim",
+            field=claim.id,
+            value=sorted(given),
+            remedy=f"give {sorted(wanted)}",
+        )
+
+
+def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
+    value, bottom, top = measured.value, measured.bottom, measured.top
+    if value is None or bottom is None or top is None:
+        return Outcome.NOT_REPRODUCED, "does not occur in the runs"
+    text = _value_text(measured)
+    directed = target.side != 0 and target.neutral is not None
+    right_side = directed and _beyond(bottom, top, target)
+    if target.holds(value):
+        whole = target.holds(bottom) and target.holds(top)
+        if target.exact and not whole:
+            return Outcome.NOT_REPRODUCED, f"{text}: the seeds do not agree on an exact value"
+        if directed and not right_side:
+            return (
+                Outcome.NOT_REPRODUCED,
+                f"{text} is inside the band, but the seeds do not settle the direction",
+            )
+        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}" + (
+            "" if whole else "; its interval reaches outside"
+        )
+    if right_side:
+        return (
+            Outcome.DIRECTION,
+            f"{text} is outside {target.band_text}, on the right side of {_neutral(target)}",
+        )
+    if directed:
+        return Outcome.NOT_REPRODUCED, f"{text} is not on the right side of {_neutral(target)}"
+    return Outcome.NOT_REPRODUCED, f"{text} is outside {target.band_text}"
+
+
+def _beyond(bottom: float, top: float, target: Target) -> bool:
+    neutral = target.neutral
+    if neutral is None:
+        return False
+    return bottom > neutral if target.side > 0 else top < neutral
+
+
+def _neutral(target: Target) -> str:
+    return with_unit(number(target.neutral or 0.0), target.unit)
+
+
+def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str]:
+    unsettled: list[str] = []
+    for chain in chains:
+        for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
+            a, b = _named(left, measurement), _named(right, measurement)
+            pair = f"{left} {relation.value} {right}"
+            if a.value is None or b.value is None:
+                missing = left if a.value is None else right
+                return Outcome.NOT_REPRODUCED, f"{missing} does not occur in the runs"
+            if not _related(a.value, relation, b.value):
+                return Outcome.NOT_REPRODUCED, f"{pair} fails: {number(a.value)} and {number(b.value)}"
+            if not _settled(a, relation, b):
+                unsettled.append(pair)
+    if unsettled:
+        return Outcome.DIRECTION, "right in the mean, but the seeds do not settle " + ", ".join(unsettled)
+    return Outcome.REPRODUCED, "the order holds"
+
+
+def _named(name: str, measurement: Measurement) -> Measured:
+    constant = literal(name)
+    return measurement.value(name) if constant is None else Measured(constant, label=name)
+
+
+def _related(a: float, relation: Relation, b: float) -> bool:
+    match relation:
+        case Relation.BELOW:
+            return a < b
+        case Relation.AT_MOST:
+            return a <= b
+        case Relation.FAR_BELOW:
+            return 2 * a < b
+        case Relation.ABOUT:
+            return abs(a - b) <= SIMILAR * max(abs(a), abs(b))
+
+
+def _settled(a: Measured, relation: Relation, b: Measured) -> bool:
+    """Whether the relation holds for every pair of values inside the two intervals."""
+    if a.top is None or b.bottom is None or a.bottom is None or b.top is None:
+        return False
+    if relation is Relation.ABOUT:
+        return _related(a.top, relation, b.bottom) and _related(a.bottom, relation, b.top)
+    return _related(a.top, relation, b.bottom)
+
+
+def measured_text(verdict: Verdict) -> str:
+    """The measured values with interval and unit, for people; empty when nothing was measured."""
+    if verdict.measurement is None:
+        return ""
+    parts = []
+    for label in verdict.claim.labels:
+        unit = verdict.claim.target(label).unit if verdict.claim.targets else verdict.claim.unit
+        text = with_unit(_value_text(verdict.measurement.value(label)), unit)
+        parts.append(f"{label}: {text}" if label else text)
+    return "; ".join(parts)
+
+
+def _value_text(measured: Measured) -> str:
+    if measured.value is None:
+        return "none"
+    if measured.low is None or measured.high is None or measured.low == measured.high:
+        return number(measured.value)
+    return f"{number(measured.value)} [{number(measured.low)}, {number(measured.high)}]"
