@@ -1,0 +1,144 @@
+"""The virtual clock: what happens next, and in which order things happen at the same instant.
+
+Times are integer nanoseconds since the start of the run. The order of events is total and is this:
+
+1. by time;
+2. at equal times by :class:`Rank`: what the world does to the cluster comes first, what merely looks at it
+   last;
+3. at equal time and rank by the actor's name, as text;
+4. for one actor, in the order in which the events were scheduled.
+
+So no outcome depends on the order in which independent actors were set up. Tuples that move at an instant
+have moved before any event of that instant: the data plane is run up to and including a time before control
+acts at it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from enum import IntEnum
+
+SECOND = 1_000_000_000
+
+Action = Callable[[], None]
+
+
+def ns(seconds: float) -> int:
+    """Seconds as whole nanoseconds."""
+    return round(seconds * SECOND)
+
+
+class Rank(IntEnum):
+    """Who goes first at equal times."""
+
+    FAULT = 0
+    """What the fault plan does to the world."""
+    PROCESS = 1
+    """A process or thread is ready, or ends."""
+    COORDINATION = 2
+    """A ZooKeeper write is committed, and its watches fire."""
+    SUPERVISOR = 3
+    """Supervisors' ticks."""
+    WORKER = 4
+    """Workers' refreshes, polls and heartbeats."""
+    NIMBUS = 5
+    """Scheduling rounds and commands."""
+    MONITOR = 6
+    """Load monitors, schedule generator, custom scheduler, tuners."""
+
+
+class Event:
+    """A scheduled action; :meth:`cancel` takes it back."""
+
+    __slots__ = ("action", "actor", "cancelled", "rank", "sequence", "time_ns")
+
+    def __init__(self, time_ns: int, rank: Rank, actor: str, sequence: int, action: Action) -> None:
+        self.time_ns = time_ns
+        self.rank = rank
+        self.actor = actor
+        self.sequence = sequence
+        self.action = action
+        self.cancelled = False
+
+    def __lt__(self, other: Event) -> bool:
+        return (self.time_ns, self.rank, self.actor, self.sequence) < (
+            other.time_ns,
+            other.rank,
+            other.actor,
+            other.sequence,
+        )
+
+    def cancel(self) -> None:
+        """The action will not run."""
+        self.cancelled = True
+
+
+class Cycle:
+    """An action that repeats with a fixed period until it is stopped."""
+
+    def __init__(
+        self, clock: VirtualClock, first_ns: int, period_ns: int, rank: Rank, actor: str, action: Action
+    ) -> None:
+        if period_ns <= 0:
+            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
+        self._clock = clock
+        self._period_ns = period_ns
+        self._rank = rank
+        self._actor = actor
+        self._action = action
+        self._next = clock.at(first_ns, rank, actor, self._turn)
+
+    def _turn(self) -> None:
+        # The next turn is set before the action, which may stop the cycle.
+        self._next = self._clock.at(self._next.time_ns + self._period_ns, self._rank, self._actor, self._turn)
+        self._action()
+
+    def stop(self) -> None:
+        """No further turn."""
+        self._next.cancel()
+
+
+class VirtualClock:
+    """Events of the control plane, in the documented order."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self._heap: list[Event] = []
+        self._sequence = 0
+
+    def at(self, time_ns: int, rank: Rank, actor: str, action: Action) -> Event:
+        """Schedule ``action`` at a time that is not in the past.
+
+        Raises:
+            ValueError: the time has passed.
+        """
+        if time_ns < self.now_ns:
+            raise ValueError(
+                f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
+            )
+        event = Event(time_ns, rank, actor, self._sequence, action)
+        self._sequence += 1
+        heapq.heappush(self._heap, event)
+        return event
+
+    def after(self, delay_ns: int, rank: Rank, actor: str, action: Action) -> Event:
+        """Schedule ``action`` after a delay of zero or more nanoseconds."""
+        return self.at(self.now_ns + delay_ns, rank, actor, action)
+
+    def every(
+        self, period_ns: int, rank: Rank, actor: str, action: Action, *, first_ns: int | None = None
+    ) -> Cycle:
+        """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now."""
+        first = self.now_ns + period_ns if first_ns is None else first_ns
+        return Cycle(self, first, period_ns, rank, actor, action)
+
+    def run_until(self, end_ns: int) -> None:
+        """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""
+        while self._heap and self._heap[0].time_ns <= end_ns:
+            event = heapq.heappop(self._heap)
+            if event.cancelled:
+                continue
+            self.now_ns = event.time_ns
+            event.action()
+        self.now_ns = max(self.now_ns, end_ns)

@@ -1,0 +1,132 @@
+"""Connections between workers: who is where, who is reached, and when spouts may emit.
+
+A worker keeps a table of who is where (slot per executor) as of its last refresh, and a connection to each
+slot in it. A slot where nobody listens is tried again every ``connect_retry_s``. What the data plane gets to
+know is the
+result: for each worker, which executors it can reach at which process. A process that ends is noticed by its
+    peers at once, as a broken connection.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
+from storm_lab.emulator.control.migration.method import HandOver
+from storm_lab.emulator.control.plane import SteppedPlane
+from storm_lab.emulator.control.times import ControlTimes, Timers
+from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.emulator.control.zookeeper import StoredAssignment
+from storm_lab.model import Executor, Slot
+
+
+class Connections:
+    """The links of all running workers."""
+
+    def __init__(self, clock: VirtualClock, plane: SteppedPlane, times: ControlTimes, timers: Timers) -> None:
+        self._clock = clock
+        self._plane = plane
+        self._retry_ns = ns(times.connect_retry_s)
+        self._spouts_wait = timers.spouts_wait_for_connections
+        self._running: dict[str, list[WorkerProcess]] = {}
+        self.hand_over: HandOver
+
+    def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
+        """The topology's running workers, in order of readiness."""
+        return tuple(self._running.get(topology_id, ()))
+
+    def joined(self, process: WorkerProcess) -> None:
+        """A process listens from now on; peers that want its slot reach it at their next try."""
+        self._running.setdefault(process.topology, []).append(process)
+        process.opened = not self._spouts_wait
+        self.answers_more(process)
+
+    def answers_more(self, process: WorkerProcess) -> None:
+        """A process answers senders that it did not answer before."""
+        now = self._clock.now_ns
+        for peer in self._running[process.topology]:
+            if peer is process or not self._wants(peer, process.slot):
+                continue
+            since = peer.trying_since.get(process.slot, now)
+            tries = -(-(now - since) // self._retry_ns)
+            self._clock.at(
+                since + tries * self._retry_ns,
+                Rank.WORKER,
+                peer.actor,
+                partial(self._try, peer, process.slot),
+            )
+
+    def left(self, process: WorkerProcess) -> None:
+        """A process has ended; its peers see their connections break."""
+        self._running[process.topology].remove(process)
+        for peer in self._running[process.topology]:
+            if peer.links.get(process.slot) is process:
+                del peer.links[process.slot]
+                self._try(peer, process.slot)
+
+    def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
+        """The process takes over a table of who is where: drops what it needs no more and connects to the
+        rest.
+        """
+        process.assignment = assignment
+        wanted = set(assignment.slots.values())
+        for slot in [s for s in process.links if s not in wanted]:
+            del process.links[slot]
+        for slot in [s for s in process.trying_since if s not in wanted]:
+            del process.trying_since[slot]
+        for slot in sorted(wanted):
+            self._open(process, slot)
+        self._tell(process)
+
+    def executors_changed(self, process: WorkerProcess) -> None:
+        """Threads of the process have come or gone: its peers' views follow."""
+        for peer in self._running.get(process.topology, ()):
+            if peer is process or peer.links.get(process.slot) is process:
+                self._tell(peer)
+
+    def _try(self, process: WorkerProcess, slot: Slot) -> None:
+        if process.running and self._wants(process, slot):
+            self._open(process, slot)
+            self._tell(process)
+
+    def _wants(self, process: WorkerProcess, slot: Slot) -> bool:
+        return process.assignment is not None and slot in process.assignment.slots.values()
+
+    def _open(self, process: WorkerProcess, slot: Slot) -> None:
+        if slot == process.slot:
+            process.links[slot] = process
+            return
+        listening = [peer for peer in self._running[process.topology] if peer.slot == slot]
+        listener = self.hand_over.listener(process, listening) if listening else None
+        if listener is not None:
+            process.links[slot] = listener
+            process.trying_since.pop(slot, None)
+        else:
+            process.links.pop(slot, None)
+            process.trying_since.setdefault(slot, self._clock.now_ns)
+
+    def _tell(self, process: WorkerProcess) -> None:
+        """Hand the data plane the executors that the process reaches, if that has changed."""
+        if process.assignment is None:
+            return
+        view: dict[Executor, int] = {}
+        for executor, slot in process.assignment.slots.items():
+            listener = process.links.get(slot)
+            if listener is not None and executor in listener.executors:
+                view[executor] = listener.id
+        if view != process.view:
+            process.view = view
+            self._plane.now().connect(process.id, view)
+        if not process.opened and not process.trying_since:
+            process.opened = True
+        self.settle(process)
+
+    def settle(self, process: WorkerProcess) -> None:
+        """Switch the process's spouts on or off as its topology, its connections and its age demand."""
+        if not process.running:
+            return
+        now = self._clock.now_ns
+        spouting = process.topology_active and process.opened and now >= process.idle_until_ns
+        if spouting != process.spouting:
+            process.spouting = spouting
+            self._plane.now().activate(process.id, spouting)

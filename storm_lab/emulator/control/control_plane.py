@@ -1,0 +1,90 @@
+"""The control plane of one run: its daemons, wired together on one clock."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.connections import Connections
+from storm_lab.emulator.control.decision_log import Decision, DecisionLog
+from storm_lab.emulator.control.fleet import Fleet
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.nimbus import Nimbus
+from storm_lab.emulator.control.placement_log import Placement, PlacementLog
+from storm_lab.emulator.control.plane import Plane, SteppedPlane
+from storm_lab.emulator.control.supervisor import Phases, Supervisor
+from storm_lab.emulator.control.times import ControlTimes, Timers
+from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
+from storm_lab.model import Cluster, StormVersion
+from storm_lab.schedulers.contract import Scheduler
+
+
+class ControlPlane:
+    """Nimbus, ZooKeeper, one supervisor per node, and their workers; it holds the parts and decides nothing.
+
+    Args:
+        cluster: the worker nodes.
+        version: the Storm version played.
+        plane: the data plane, or anything that answers its requests.
+        scheduler: Nimbus's own scheduler.
+        migration: how assignments handed to Nimbus in operation are put into effect.
+        times, timers: durations and periods.
+        zookeeper: ZooKeeper's speed and other load.
+        seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
+        phases: node id to the phases of its supervisor, for nodes that should not draw them.
+        on_decision, on_placement: called with each new entry.
+
+    Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so what one
+    part draws does not depend on the others.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        version: StormVersion,
+        plane: Plane,
+        scheduler: Scheduler[Any],
+        migration: MigrationMethod,
+        *,
+        times: ControlTimes,
+        timers: Timers,
+        zookeeper: ZooKeeperPlan,
+        seed: int,
+        phases: dict[str, Phases] | None = None,
+        on_decision: Callable[[Decision], None] | None = None,
+        on_placement: Callable[[Placement], None] | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.version = version
+        self.times = times
+        self.timers = timers
+        self.seed = seed
+        self.clock = VirtualClock()
+        self.plane = SteppedPlane(plane, self.clock)
+        self.log = DecisionLog(self.clock, on_decision)
+        self.placements = PlacementLog(on_placement)
+        self.zookeeper = ZooKeeper(self.clock, zookeeper)
+        self.connections = Connections(self.clock, self.plane, times, timers)
+        self.nimbus = Nimbus(self, cluster, scheduler, seed)
+        self.fleet = Fleet(self)
+        self.hand_over = migration.begin(self)
+        self.connections.hand_over = self.hand_over
+        self.supervisors: dict[str, Supervisor] = {}
+        for node in cluster.nodes:
+            node_phases = (phases or {}).get(node.id) or Phases.drawn(
+                self.random(f"supervisor/{node.id}"),
+                timers.assignment_sync_s,
+                timers.process_sync_s,
+                timers.supervisor_heartbeat_s,
+            )
+            self.supervisors[node.id] = Supervisor(self, node, node_phases)
+
+    def random(self, purpose: str) -> random.Random:
+        """A fresh generator that depends on the seed and on ``purpose`` only."""
+        return random.Random(f"{self.seed}/{purpose}")
+
+    def finish(self) -> None:
+        """The run is over."""
+        self.placements.finish()

@@ -1,0 +1,61 @@
+"""The decision log: who did what to whom, when and why.
+
+Entries are the rows of the tuple log's ``control`` table. Tests compare :meth:`DecisionLog.lines`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from storm_lab.emulator.control.clock import SECOND, VirtualClock
+
+Fact = int | float | str | bool | None | list[str] | dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One entry; ``time_ns`` is virtual time, ``detail`` holds further facts by name."""
+
+    time_ns: int
+    actor: str
+    action: str
+    subject: str
+    reason: str = ""
+    detail: Mapping[str, Fact] = field(default_factory=dict)
+
+    @property
+    def detail_json(self) -> str:
+        """The detail as JSON with sorted keys, empty when there is none."""
+        return json.dumps(dict(self.detail), sort_keys=True, separators=(",", ":")) if self.detail else ""
+
+    @property
+    def line(self) -> str:
+        """The entry as one line: seconds, actor, action, subject, reason."""
+        text = f"{self.time_ns / SECOND:.3f} {self.actor} {self.action} {self.subject}"
+        return f"{text} ({self.reason})" if self.reason else text
+
+
+class DecisionLog:
+    """Entries in the order in which they were made."""
+
+    def __init__(self, clock: VirtualClock, sink: Callable[[Decision], None] | None = None) -> None:
+        self._clock = clock
+        self._sink = sink
+        self.entries: list[Decision] = []
+
+    def note(self, actor: str, action: str, subject: str, reason: str = "", **detail: Fact) -> None:
+        """Add an entry at the present virtual time and hand it to the sink."""
+        entry = Decision(self._clock.now_ns, actor, action, subject, reason, detail)
+        self.entries.append(entry)
+        if self._sink is not None:
+            self._sink(entry)
+
+    def of(self, *actions: str) -> list[Decision]:
+        """The entries of these actions, in order."""
+        return [entry for entry in self.entries if entry.action in actions]
+
+    def lines(self, *actions: str) -> list[str]:
+        """Entries as text, all or those of some actions."""
+        return [entry.line for entry in (self.of(*actions) if actions else self.entries)]

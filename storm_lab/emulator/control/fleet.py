@@ -1,0 +1,197 @@
+"""All worker processes of the cluster: launch, readiness, heartbeats, refreshes, end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from storm_lab.emulator.control.clock import Cycle, Rank, ns
+from storm_lab.emulator.control.decision_log import Fact
+from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.emulator.control.zookeeper import Record
+from storm_lab.model import Executor, Slot
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+
+
+def loss_facts(loss: Any) -> dict[str, Fact]:
+    """What the data plane lost with a worker or executor, tuples by place, as facts for the decision log."""
+    if loss is None:
+        return {}
+    return {f"lost_{item.name}": int(getattr(loss, item.name)) for item in dataclasses.fields(loss)}
+
+
+class Fleet:
+    """Worker processes by launch number; numbers are never used again."""
+
+    def __init__(self, control: ControlPlane) -> None:
+        self._control = control
+        self._processes: list[WorkerProcess] = []
+        self._by_id: dict[int, WorkerProcess] = {}
+        self._cycles: dict[int, list[Cycle]] = {}
+        control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
+        control.zookeeper.watch(Record.STATUS, self._status_changed)
+
+    @property
+    def processes(self) -> tuple[WorkerProcess, ...]:
+        """All processes that have not ended, starting ones included, in order of launch."""
+        return tuple(process for process in self._processes if process.ended_ns is None)
+
+    def by_id(self, worker: int) -> WorkerProcess:
+        """The process that the data plane knows by this number, ended ones included.
+
+        Raises:
+            KeyError: there has been none.
+        """
+        return self._by_id[worker]
+
+    def launch(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], generation: int, delay_ns: int = 0
+    ) -> WorkerProcess:
+        """Start a JVM after a delay; it is ready ``jvm_start_s`` later unless it is killed before."""
+        control = self._control
+        process = WorkerProcess(
+            number=len(self._processes),
+            slot=slot,
+            topology=topology_id,
+            executors=tuple(executors),
+            generation=generation,
+            launched_ns=control.clock.now_ns + delay_ns,
+            generations={generation},
+        )
+        self._processes.append(process)
+        control.clock.after(
+            delay_ns + ns(control.times.jvm_start_s),
+            Rank.PROCESS,
+            process.actor,
+            partial(self._ready, process),
+        )
+        return process
+
+    def _ready(self, process: WorkerProcess) -> None:
+        if process.ended_ns is not None:
+            return
+        control = self._control
+        now = control.clock.now_ns
+        process.ready_ns = now
+        process.id = control.plane.now().start_worker(
+            process.slot, process.topology, process.executors, generation=process.generation
+        )
+        self._by_id[process.id] = process
+        for executor in process.executors:
+            control.placements.begin(executor, process.id, process.slot, now)
+        control.log.note(
+            process.actor,
+            "worker-ready",
+            str(process.slot),
+            worker=process.id,
+            topology=process.topology,
+            executors=[str(e) for e in process.executors],
+            generation=process.generation,
+        )
+        idle_s = control.hand_over.spout_idle_s(process)
+        process.idle_until_ns = now + ns(idle_s)
+        if idle_s > 0:
+            control.clock.at(
+                process.idle_until_ns,
+                Rank.WORKER,
+                process.actor,
+                partial(control.connections.settle, process),
+            )
+        control.connections.joined(process)
+        control.hand_over.worker_ready(process)
+        self.refresh(process)
+        self._beat(process)
+        timers = control.timers
+        self._cycles[process.number] = [
+            control.clock.every(
+                ns(timers.task_heartbeat_s), Rank.WORKER, process.actor, partial(self._beat, process)
+            ),
+            control.clock.every(
+                ns(timers.refresh_s), Rank.WORKER, process.actor, partial(self._refresh_due, process)
+            ),
+        ]
+        control.supervisors[process.slot.node].started(process)
+
+    def _beat(self, process: WorkerProcess) -> None:
+        control = self._control
+        sent = control.clock.now_ns
+        executors = process.executors
+
+        def record() -> None:
+            for executor in executors:
+                control.zookeeper.task_beats[executor, process.slot] = sent
+
+        control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+
+    def refresh(self, process: WorkerProcess) -> None:
+        """The worker re-reads who is where and whether its topology is active."""
+        control = self._control
+        process.topology_active = control.zookeeper.active.get(process.topology, False)
+        table = control.hand_over.table_for(process)
+        if table is not None:
+            control.connections.refresh(process, table)
+
+    def _refresh_due(self, process: WorkerProcess) -> None:
+        if self._control.zookeeper.up and self._control.hand_over.refreshes_from_zookeeper(process):
+            self.refresh(process)
+
+    def _assignment_changed(self, topology_id: str) -> None:
+        if self._control.timers.worker_watch:
+            for process in self._control.connections.running(topology_id):
+                self._refresh_due(process)
+
+    def _status_changed(self, topology_id: str) -> None:
+        if self._control.timers.worker_watch:
+            for process in self._control.connections.running(topology_id):
+                process.topology_active = self._control.zookeeper.active[topology_id]
+                self._control.connections.settle(process)
+
+    def end(self, process: WorkerProcess) -> dict[str, Fact]:
+        """The process is gone, now; what was lost with it, as facts for the log."""
+        if process.ended_ns is not None:
+            return {}
+        control = self._control
+        now = control.clock.now_ns
+        was_running = process.running
+        process.ended_ns = now
+        for cycle in self._cycles.pop(process.number, ()):
+            cycle.stop()
+        if not was_running:
+            return {}
+        loss = control.plane.now().stop_worker(process.id)
+        for executor in process.executors:
+            control.placements.end(executor, process.id, now)
+        control.connections.left(process)
+        return loss_facts(loss)
+
+    def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
+        """The process dies without its supervisor's doing."""
+        worker = process.id
+        loss = self.end(process)
+        control = self._control
+        control.log.note(
+            actor, "worker-crash", str(process.slot), reason, topology=process.topology, worker=worker, **loss
+        )
+
+    def at(self, slot: Slot) -> tuple[WorkerProcess, ...]:
+        """Processes at a slot that have not ended."""
+        return tuple(process for process in self.processes if process.slot == slot)
+
+    def start_executor(self, process: WorkerProcess, executor: Executor) -> None:
+        """Start one executor's thread in a running worker."""
+        control = self._control
+        control.plane.now().start_executor(process.id, executor)
+        process.executors = tuple(sorted((*process.executors, executor)))
+        control.placements.begin(executor, process.id, process.slot, control.clock.now_ns)
+
+    def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, Fact]:
+        """Stop one executor's thread in a running worker; what was lost with it."""
+        control = self._control
+        loss = control.plane.now().stop_executor(process.id, executor)
+        process.executors = tuple(e for e in process.executors if e != executor)
+        control.placements.end(executor, process.id, control.clock.now_ns)
+        return loss_facts(loss)

@@ -1,0 +1,1 @@
+"""Methods of migration, one a file; found by name."""

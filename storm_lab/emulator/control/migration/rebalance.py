@@ -1,0 +1,60 @@
+"""Storm's ``rebalance`` command: stop the spouts, wait, write the new assignment, restart.
+
+The wait (by default the message timeout) lets the queues drain; supervisors then replace workers at their
+ticks, and the spouts are switched on again. What has not drained in the wait is lost with its worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.zookeeper import Origin
+from storm_lab.model import Executor, Slot
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+    from storm_lab.emulator.control.supervisor import LocalAssignment
+    from storm_lab.emulator.control.worker import WorkerProcess
+
+
+@migration_method
+@dataclass(frozen=True, slots=True)
+class Rebalance(MigrationMethod):
+    """Every new assignment goes through ``rebalance``.
+
+    Args:
+        wait_s: seconds between switching the spouts off and writing the assignment; None = the message
+            timeout.
+        restart_all: restart every worker of the topology, as the N-Storm paper describes it. Storm's code
+            keeps a
+            worker whose slot ends up with the same executors.
+    """
+
+    name: ClassVar[str] = "rebalance"
+    wait_s: float | None = None
+    restart_all: bool = False
+
+    def begin(self, control: ControlPlane) -> HandOver:
+        """The command at work."""
+        return _Rebalance(control, self)
+
+
+class _Rebalance(HandOver):
+    def __init__(self, control: ControlPlane, method: Rebalance) -> None:
+        super().__init__(control)
+        self._method = method
+
+    def publish(self, topology_id: str, slots: Mapping[Executor, Slot], reason: str) -> None:
+        self.control.nimbus.rebalance(topology_id, slots=slots, wait_s=self._method.wait_s, reason=reason)
+
+    def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
+        if (
+            self._method.restart_all
+            and wanted.origin is Origin.REBALANCED
+            and process.generation != wanted.id
+        ):
+            return False
+        return super().keeps(process, wanted)

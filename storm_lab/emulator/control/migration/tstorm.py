@@ -1,0 +1,107 @@
+"""T-Storm's smooth re-assignment (section IV-D): old and new workers side by side, told apart by assignment
+id.
+
+At its tick a supervisor starts the new workers at once and schedules the end of the old ones ``kill_delay_s``
+later. New spouts keep still for ``spout_delay_s`` after their creation, so that the bolts are ready. Every
+message carries the id of its sender's assignment, and a dispatcher hands it to the worker of that id: old
+tuples stay among old workers, new ones among new. An unchanged worker belongs to both ids and sends under the
+new one.
+
+What an old worker has not finished when it is killed is lost, and so is what old spouts emitted too late.
+Only an assignment handed to Nimbus in operation is smoothed; ``rebalance`` and failures go Storm's way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+    from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+    from storm_lab.emulator.control.worker import WorkerProcess
+
+
+@migration_method
+@dataclass(frozen=True, slots=True)
+class Smooth(MigrationMethod):
+    """T-Storm's hand-over.
+
+    Args:
+        kill_delay_s: seconds from the supervisor's tick to the end of an old worker (two check periods).
+        spout_delay_s: seconds for which the spouts of a new worker keep still after its start.
+        dispatch_by_id: keep old tuples among old workers; without it every worker follows the newest
+            assignment,
+            and messages to a slot reach its newest process.
+    """
+
+    name: ClassVar[str] = "tstorm"
+    kill_delay_s: float = 20.0
+    spout_delay_s: float = 10.0
+    dispatch_by_id: bool = True
+
+    def begin(self, control: ControlPlane) -> HandOver:
+        """The hand-over at work."""
+        return _Smooth(control, self)
+
+
+class _Smooth(HandOver):
+    def __init__(self, control: ControlPlane, method: Smooth) -> None:
+        super().__init__(control)
+        self._method = method
+
+    def kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
+        process.generations.add(wanted.id)
+        self.control.connections.answers_more(process)
+        stored = self.table_for(process)
+        if process.running and stored is not None:
+            self.control.connections.refresh(process, stored)
+
+    def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
+        stored = self.control.zookeeper.assignments.get(process.topology)
+        if stored is None or stored.origin is not Origin.INSTALLED or not process.running:
+            super().retire(supervisor, process, reason)
+            return
+        process.leaving = True
+        self.control.log.note(
+            supervisor.actor,
+            "delay-kill",
+            str(process.slot),
+            reason,
+            worker=process.id,
+            seconds=self._method.kill_delay_s,
+        )
+        self.control.clock.after(
+            ns(self._method.kill_delay_s),
+            Rank.SUPERVISOR,
+            supervisor.actor,
+            lambda: supervisor.kill(process, "the hand-over is over") if process.ended_ns is None else None,
+        )
+
+    def spout_idle_s(self, process: WorkerProcess) -> float:
+        stored = self.control.zookeeper.assignments.get(process.topology)
+        smooth = stored is not None and stored.origin is Origin.INSTALLED
+        return self._method.spout_delay_s if smooth else 0.0
+
+    def table_for(self, process: WorkerProcess) -> StoredAssignment | None:
+        newest = super().table_for(process)
+        if newest is None or not self._method.dispatch_by_id or newest.origin is not Origin.INSTALLED:
+            return newest
+        # A worker follows a newer assignment once its supervisor has taken it over, and never when it is to go.
+        return newest if newest.id in process.generations and not process.leaving else process.assignment
+
+    def listener(
+        self, sender: WorkerProcess, listening: Sequence[WorkerProcess]
+    ) -> WorkerProcess | None:
+        if not self._method.dispatch_by_id or sender.assignment is None:
+            return super().listener(sender, listening)
+        same = [process for process in listening if sender.assignment.id in process.generations]
+        if same:
+            return same[-1]
+        strict = sender.leaving or sender.assignment.origin is Origin.INSTALLED
+        return None if strict else super().listener(sender, listening)

@@ -1,0 +1,314 @@
+"""Nimbus: takes topologies and commands, runs the scheduler, writes assignments.
+
+A round every ``nimbus_round_s``: who is alive, what does the scheduler say, write what differs. While Nimbus
+is down nothing is re-assigned; workers and supervisors go on. A wait of ``rebalance`` that was running when
+Nimbus went down starts anew when it is back (Storm resumes delayed commands with their full delay).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from storm_lab.emulator.control.clock import Event, Rank, ns
+from storm_lab.emulator.control.liveness import Liveness, all_report
+from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
+from storm_lab.errors import UserError
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    Executor,
+    InvalidAssignmentError,
+    MeasuredLoad,
+    Slot,
+    Topology,
+    acker_count,
+    check_assignment,
+    executors_of,
+)
+from storm_lab.schedulers.contract import Scheduler, SchedulingView
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+
+ACTOR = "nimbus"
+
+
+class Status(Enum):
+    """A topology's status."""
+
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+    REBALANCING = "rebalancing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rebalance:
+    """A rebalance that waits: what is to be done at its end, and the status to return to."""
+
+    workers: int | None
+    slots: Mapping[Executor, Slot] | None
+    wait_ns: int
+    before: Status
+    reason: str
+    event: Event
+
+
+class Nimbus:
+    """The master daemon, with its scheduler plugged in."""
+
+    def __init__(self, control: ControlPlane, cluster: Cluster, scheduler: Scheduler[Any], seed: int) -> None:
+        self._control = control
+        self._cluster = cluster
+        self._seed = seed
+        self.scheduler = scheduler
+        self.up = True
+        self.topologies: dict[str, Topology] = {}
+        self.status: dict[str, Status] = {}
+        self.load: Callable[[], MeasuredLoad | None] = lambda: None
+        """Where a scheduler that wants measured load gets it; monitoring sets this."""
+        self._liveness = Liveness(control.zookeeper, control.timers)
+        self._current: dict[str, StoredAssignment] = {}
+        self._rebalances: dict[str, _Rebalance] = {}
+        self._assignments = 0
+        self._announced: dict[str, int] = {}
+        self._on_running: list[Callable[[str], None]] = []
+        control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
+        period = ns(control.timers.nimbus_round_s)
+        control.clock.every(period, Rank.NIMBUS, ACTOR, self.round)
+
+    def current(self, topology_id: str) -> StoredAssignment | None:
+        """The assignment that Nimbus has last written for a topology."""
+        return self._current.get(topology_id)
+
+    @property
+    def present(self) -> Assignment:
+        """All topologies' assignments together."""
+        return Assignment.of((e, s) for stored in self._current.values() for e, s in stored.slots.items())
+
+    @property
+    def live_cluster(self) -> Cluster:
+        """The nodes whose supervisors have given a heartbeat lately, in the cluster's order."""
+        alive = self._liveness.nodes(self._control.clock.now_ns)
+        return Cluster(tuple(node for node in self._cluster.nodes if node.id in alive))
+
+    def when_running(self, callback: Callable[[str], None]) -> None:
+        """Call back with a topology's id whenever all executors of a new assignment of it have reported."""
+        self._on_running.append(callback)
+
+    def submit(self, topology: Topology, placement: Assignment | None = None) -> None:
+        """A user submits a topology; ``placement`` is a first assignment fixed by hand."""
+        control = self._control
+        resolved = replace(topology, ackers=acker_count(topology, control.version))
+        self.topologies[topology.id] = resolved
+        self._set_status(topology.id, Status.ACTIVE)
+        control.log.note(ACTOR, "submit", topology.id, "a user submits it", workers=topology.workers)
+        if placement is not None:
+            self._take_worker_count(topology.id, placement)
+            self.write(topology.id, placement.slots, Origin.SCHEDULED, "placed by hand at submission")
+        elif control.timers.schedules_at_submit:
+            self._schedule("a topology has been submitted")
+
+    def round(self) -> None:
+        """A scheduling round, if Nimbus is in a state to do it."""
+        if self.up and self._control.zookeeper.up:
+            self._schedule("scheduling round")
+
+    def rebalance(
+        self,
+        topology_id: str,
+        *,
+        workers: int | None = None,
+        slots: Mapping[Executor, Slot] | None = None,
+        wait_s: float | None = None,
+        reason: str,
+    ) -> None:
+        """The rebalance command: spouts off, wait, then schedule from scratch or write ``slots``, spouts on.
+
+        A second command while one waits replaces it.
+        """
+        control = self._control
+        topology = self.topologies[topology_id]
+        waiting = self._rebalances.pop(topology_id, None)
+        if waiting is not None:
+            waiting.event.cancel()
+        if wait_s is None:
+            wait_s = control.timers.rebalance_wait_s
+        wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
+        before = waiting.before if waiting is not None else self.status[topology_id]
+        self._set_status(topology_id, Status.REBALANCING)
+        control.log.note(
+            ACTOR,
+            "rebalance",
+            topology_id,
+            reason,
+            wait_s=wait_ns / 1e9,
+            workers=workers if slots is None else None,
+        )
+        self._await(topology_id, workers, slots, wait_ns, before, reason)
+
+    def _await(
+        self,
+        topology_id: str,
+        workers: int | None,
+        slots: Mapping[Executor, Slot] | None,
+        wait_ns: int,
+        before: Status,
+        reason: str,
+    ) -> None:
+        event = self._control.clock.after(
+            wait_ns, Rank.NIMBUS, ACTOR, lambda: self._rebalance_due(topology_id)
+        )
+        self._rebalances[topology_id] = _Rebalance(workers, slots, wait_ns, before, reason, event)
+
+    def _rebalance_due(self, topology_id: str) -> None:
+        if not self.up:
+            return
+        due = self._rebalances.pop(topology_id)
+        if due.workers is not None:
+            self.topologies[topology_id] = replace(self.topologies[topology_id], workers=due.workers)
+        if due.slots is not None:
+            self._take_worker_count(topology_id, Assignment(due.slots))
+            self.write(topology_id, due.slots, Origin.REBALANCED, due.reason)
+        else:
+            self._schedule(due.reason, scratch=topology_id)
+        self._set_status(topology_id, due.before)
+
+    def install(self, assignment: Assignment, reason: str) -> bool:
+        """Put a ready-made schedule into effect; false when Nimbus is down or nothing differs.
+
+        Each topology's worker count becomes the number of slots that the schedule uses, so that the next
+        rounds see nothing to be done.
+
+        Raises:
+            InvalidAssignmentError: the schedule is no complete placement of the topologies it names.
+        """
+        if not self.up or not self._control.zookeeper.up:
+            return False
+        named = dict.fromkeys(executor.topology for executor in assignment.slots)
+        wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
+        check_assignment(assignment, self._cluster, wanted)
+        changed = False
+        for topology_id in named:
+            part = assignment.of_topology(topology_id)
+            stored = self._current.get(topology_id)
+            if stored is not None and dict(stored.slots) == dict(part.slots):
+                continue
+            changed = True
+            self._take_worker_count(topology_id, part)
+            self._control.hand_over.publish(topology_id, part.slots, reason)
+        return changed
+
+    def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
+        """Write a topology's assignment to ZooKeeper; executors that stay keep their start time."""
+        control = self._control
+        now = control.clock.now_ns
+        old = self._current.get(topology_id)
+        starts = {
+            e: old.start_ns[e] if old is not None and old.slots.get(e) == slot else now
+            for e, slot in slots.items()
+        }
+        self._assignments += 1
+        ordered = {executor: slots[executor] for executor in sorted(slots)}
+        stored = StoredAssignment(self._assignments, topology_id, ordered, starts, origin)
+        self._current[topology_id] = stored
+        control.log.note(
+            ACTOR,
+            "assign",
+            topology_id,
+            reason,
+            id=stored.id,
+            origin=origin.value,
+            moved=sum(1 for e in slots if old is None or old.slots.get(e) != slots[e]),
+            workers={str(slot): len(members) for slot, members in stored.workers().items()},
+        )
+
+        def record() -> None:
+            control.zookeeper.assignments[topology_id] = stored
+
+        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+
+    def _take_worker_count(self, topology_id: str, placement: Assignment) -> None:
+        used = len(set(placement.slots.values()))
+        self.topologies[topology_id] = replace(self.topologies[topology_id], workers=used)
+
+    def _set_status(self, topology_id: str, status: Status) -> None:
+        self.status[topology_id] = status
+        active = status is Status.ACTIVE
+        self._control.zookeeper.write(
+            ACTOR,
+            Record.STATUS,
+            topology_id,
+            lambda: self._control.zookeeper.active.__setitem__(topology_id, active),
+        )
+
+    def _schedule(self, reason: str, scratch: str | None = None) -> None:
+        """One pass of the scheduler over all topologies; ``scratch`` is placed as if it had no workers."""
+        now = self._control.clock.now_ns
+        present: dict[Executor, Slot] = {}
+        dead_slots: set[Slot] = set()
+        dead = 0
+        for topology_id, stored in self._current.items():
+            alive = self._liveness.alive(stored, now)
+            dead += len(stored.slots) - len(alive)
+            dead_slots.update(slot for e, slot in stored.slots.items() if e not in alive)
+            if topology_id != scratch:
+                present.update((e, slot) for e, slot in stored.slots.items() if e in alive)
+        view = SchedulingView(
+            topologies=tuple(self.topologies.values()),
+            cluster=self.live_cluster,
+            version=self._control.version,
+            present=Assignment(present),
+            load=self.load(),
+            dead_slots=frozenset(dead_slots),
+            seed=self._seed,
+        )
+        result = self.scheduler.schedule(view)
+        self._refuse_invalid(result.assignment, view)
+        if dead:
+            reason = f"{dead} executors give no heartbeat"
+        for topology_id in self.topologies:
+            slots = result.assignment.of_topology(topology_id).slots
+            old = self._current.get(topology_id)
+            if slots and (old is None or dict(old.slots) != dict(slots)):
+                origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
+                self.write(topology_id, slots, origin, reason)
+
+    def _refuse_invalid(self, assignment: Assignment, view: SchedulingView) -> None:
+        foreign = [e for e in assignment.slots if e.topology not in view.topology]
+        expected = {e for executors in view.executors.values() for e in executors}
+        unknown = foreign or [e for e in assignment.slots if e not in expected]
+        try:
+            check_assignment(assignment, self._cluster, [e for e in assignment.slots if e not in unknown])
+        except InvalidAssignmentError as error:
+            raise UserError(
+                f"its schedule is refused: {error}",
+                field="scheduler",
+                value=self.scheduler.name,
+                remedy="mend the scheduler or choose another",
+            ) from error
+
+    def _beat_arrived(self, topology_id: str) -> None:
+        stored = self._control.zookeeper.assignments.get(topology_id)
+        if stored is None or self._announced.get(topology_id) == stored.id:
+            return
+        if all_report(self._control.zookeeper, stored):
+            self._announced[topology_id] = stored.id
+            self._control.log.note(ACTOR, "running", topology_id, "all executors report", id=stored.id)
+            for callback in self._on_running:
+                callback(topology_id)
+
+    def stop(self) -> None:
+        """Nimbus is gone."""
+        self.up = False
+        for waiting in self._rebalances.values():
+            waiting.event.cancel()
+
+    def start(self) -> None:
+        """Nimbus is back; it knows no heartbeat, and waiting commands wait anew."""
+        self.up = True
+        self._liveness.forget()
+        for topology_id, w in list(self._rebalances.items()):
+            self._await(topology_id, w.workers, w.slots, w.wait_ns, w.before, w.reason)

@@ -1,0 +1,96 @@
+"""Registries: kinds of a thing, found by name, each in a file of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from storm_lab.errors import UserError
+
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+
+class Registry(Generic[T]):
+    """Classes by their ``name``; the modules of ``package`` are imported when somebody first asks.
+
+    Args:
+        noun: what a member is, for messages.
+        package: dotted name of the package whose modules register members.
+    """
+
+    def __init__(self, noun: str, package: str) -> None:
+        self._noun = noun
+        self._package = package
+        self._members: dict[str, type[T]] = {}
+        self._loaded = False
+
+    def register(self, member: C) -> C:
+        """Class decorator: add a frozen dataclass under its ``name``.
+
+        Raises:
+            ValueError: another class has that name.
+        """
+        name: str = member.name  # type: ignore[attr-defined]
+        known = self._members.setdefault(name, member)
+        if known is not member and known.__qualname__ != member.__qualname__:
+            raise ValueError(
+                f"two kinds of {self._noun} are named {name!r}: {known.__qualname__}, {member.__qualname__}"
+            )
+        self._members[name] = member
+        return member
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            package = importlib.import_module(self._package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self._package}.{module.name}")
+
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        self._load()
+        return tuple(sorted(self._members))
+
+    def kind(self, name: str, *, field: str) -> type[T]:
+        """The class of that name.
+
+        Raises:
+            UserError: there is none; ``field`` says where the name stood.
+        """
+        self._load()
+        if name not in self._members:
+            close = difflib.get_close_matches(name, self._members, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(self.names())}"
+            raise UserError(f"there is no {self._noun} of that name", field=field, value=name, remedy=hint)
+        return self._members[name]
+
+    def build(self, name: str, parameters: Mapping[str, Any], *, field: str) -> T:
+        """A member with these parameters.
+
+        Raises:
+            UserError: unknown name, unknown parameter, or a parameter is missing.
+        """
+        kind: Any = self.kind(name, field=field)
+        items = dataclasses.fields(kind)
+        known = {item.name for item in items}
+        for parameter, value in parameters.items():
+            if parameter not in known:
+                raise UserError(
+                    f"{self._noun} {name!r} has no such parameter",
+                    field=f"{field}.{parameter}",
+                    value=value,
+                    remedy=f"its parameters are: {', '.join(sorted(known)) or 'none'}",
+                )
+        for item in items:
+            required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+            if required and item.name not in parameters:
+                raise UserError(
+                    f"{self._noun} {name!r} needs it", field=f"{field}.{item.name}", remedy="give a value"
+                )
+        member: T = kind(**parameters)
+        return member

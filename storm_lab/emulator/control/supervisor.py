@@ -1,0 +1,248 @@
+"""A supervisor: the daemon of one node that starts and kills worker processes.
+
+Two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper, downloads
+the code of topologies new to the node, and writes down what should run here. The *process sync* compares that
+with the worker
+processes: those not valid are killed, slots without a worker get one. While a launched worker has not given
+    its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
+from storm_lab.emulator.control.zookeeper import Origin, Record
+from storm_lab.model import Executor, Node, Slot
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAssignment:
+    """What should run in one slot of the node; ``id`` and ``origin`` are those of the stored assignment."""
+
+    topology: str
+    executors: tuple[Executor, ...]
+    id: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Times of a supervisor's first ticks, in nanoseconds of virtual time."""
+
+    assignment_sync_ns: int
+    process_sync_ns: int
+    heartbeat_ns: int
+
+    @classmethod
+    def drawn(
+        cls, rng: random.Random, assignment_sync_s: float, process_sync_s: float, heartbeat_s: float
+    ) -> Phases:
+        """Uniform over each cycle, drawn in the order of the fields."""
+        periods = (assignment_sync_s, process_sync_s, heartbeat_s)
+        return cls(*(int(rng.random() * ns(period)) for period in periods))
+
+
+class Supervisor:
+    """The supervisor of ``node``."""
+
+    def __init__(self, control: ControlPlane, node: Node, phases: Phases) -> None:
+        self._control = control
+        self.node = node
+        self.actor = f"supervisor:{node.id}"
+        self.up = True
+        self.local: dict[Slot, LocalAssignment] = {}
+        self.processes: list[WorkerProcess] = []
+        self._slots = frozenset(node.slots)
+        self._code: set[str] = set()
+        self._downloading = False
+        self._sync_waits = False
+        timers, clock = control.timers, control.clock
+        clock.every(
+            ns(timers.assignment_sync_s),
+            Rank.SUPERVISOR,
+            self.actor,
+            self.sync_assignments,
+            first_ns=phases.assignment_sync_ns,
+        )
+        clock.every(
+            ns(timers.process_sync_s),
+            Rank.SUPERVISOR,
+            self.actor,
+            self.sync_processes,
+            first_ns=phases.process_sync_ns,
+        )
+        clock.every(
+            ns(timers.supervisor_heartbeat_s),
+            Rank.SUPERVISOR,
+            self.actor,
+            self._beat,
+            first_ns=phases.heartbeat_ns,
+        )
+        # The daemons have been up before the run begins, so Nimbus knows the node from the start.
+        control.zookeeper.supervisor_beats[node.id] = 0
+        if timers.supervisor_watch:
+            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self.sync_assignments())
+
+    def _beat(self) -> None:
+        if self.up:
+            sent = self._control.clock.now_ns
+            beats = self._control.zookeeper.supervisor_beats
+            self._control.zookeeper.write(
+                self.actor,
+                Record.SUPERVISOR_BEAT,
+                self.node.id,
+                lambda: beats.__setitem__(self.node.id, sent),
+            )
+
+    def sync_assignments(self) -> None:
+        """Read ZooKeeper; fetch code if need be; write down what should run here."""
+        control = self._control
+        if not self.up or self._downloading or not control.zookeeper.up:
+            return
+        wanted: dict[Slot, LocalAssignment] = {}
+        for stored in control.zookeeper.assignments.values():
+            for slot, executors in stored.workers().items():
+                if slot in self._slots:
+                    wanted[slot] = LocalAssignment(stored.topology, executors, stored.id, stored.origin)
+        missing = sorted({local.topology for local in wanted.values()} - self._code)
+        if not missing or control.times.code_download_s == 0:
+            self._code.update(missing)
+            self._take(wanted)
+            return
+        self._downloading = True
+        control.log.note(self.actor, "download-code", ", ".join(missing), "new to this node")
+        control.clock.after(
+            ns(control.times.code_download_s) * len(missing),
+            Rank.SUPERVISOR,
+            self.actor,
+            lambda: self._downloaded(missing, wanted),
+        )
+
+    def _downloaded(self, topologies: list[str], wanted: dict[Slot, LocalAssignment]) -> None:
+        self._downloading = False
+        if self.up:
+            self._code.update(topologies)
+            self._take(wanted)
+
+    def _take(self, wanted: dict[Slot, LocalAssignment]) -> None:
+        if wanted != self.local:
+            self.local = wanted
+            self._control.log.note(
+                self.actor,
+                "take-assignment",
+                self.node.id,
+                "ZooKeeper holds another assignment for this node",
+                slots=[f"{slot.port}:{local.topology}#{local.id}" for slot, local in sorted(wanted.items())],
+            )
+            for process in self.processes:
+                local_here = wanted.get(process.slot)
+                if (
+                    local_here is not None
+                    and process.running
+                    and self._control.hand_over.keeps(process, local_here)
+                ):
+                    self._control.hand_over.kept(process, local_here)
+        self._control.hand_over.assignments_read(self)
+        self.sync_processes()
+
+    def state_of(self, process: WorkerProcess) -> WorkerState:
+        """The process's state in the supervisor's eyes."""
+        control = self._control
+        timers, now = control.timers, control.clock.now_ns
+        beat = process.last_heartbeat_ns(now, timers.worker_heartbeat_s)
+        if timers.crash_seen_at_once and process.ended_ns is not None:
+            return WorkerState.TIMED_OUT
+        if beat is None:
+            late = now - process.launched_ns >= ns(timers.worker_start_timeout_s)
+            return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
+        wanted = self.local.get(process.slot)
+        if wanted is None or not control.hand_over.keeps(process, wanted):
+            return WorkerState.DISALLOWED
+        return WorkerState.TIMED_OUT if now - beat > ns(timers.worker_timeout_s) else WorkerState.VALID
+
+    def sync_processes(self) -> None:
+        """Kill the workers that should not be, launch those that should."""
+        if not self.up:
+            return
+        states = {process.number: self.state_of(process) for process in self.processes}
+        if self._control.timers.start_blocks_sync and WorkerState.NOT_STARTED in states.values():
+            self._sync_waits = True
+            return
+        self._sync_waits = False
+        served: set[Slot] = set()
+        ended = 0
+        for process in list(self.processes):
+            if process.leaving:
+                continue
+            state = states[process.number]
+            starting = state is WorkerState.NOT_STARTED and self._still_wanted(process)
+            if state is WorkerState.VALID or starting:
+                served.add(process.slot)
+            else:
+                self._control.hand_over.retire(self, process, state.value)
+                ended += process.ended_ns is not None
+        for slot in sorted(set(self.local) - served):
+            self._launch(slot, self.local[slot], ended)
+
+    def _still_wanted(self, process: WorkerProcess) -> bool:
+        wanted = self.local.get(process.slot)
+        return wanted is not None and self._control.hand_over.keeps(process, wanted)
+
+    def _launch(self, slot: Slot, local: LocalAssignment, kills_before: int) -> None:
+        # Killing is done one worker after the other, and each waits for the terminate signal to work.
+        delay_ns = ns(self._control.timers.worker_shutdown_s) * kills_before
+        process = self._control.fleet.launch(slot, local.topology, local.executors, local.id, delay_ns)
+        self.processes.append(process)
+        self._control.log.note(
+            self.actor,
+            "start-worker",
+            str(slot),
+            "no valid worker in this slot",
+            process=process.actor,
+            topology=local.topology,
+            executors=[str(e) for e in local.executors],
+            generation=local.id,
+        )
+
+    def started(self, process: WorkerProcess) -> None:
+        """One of the node's workers has given its first heartbeat."""
+        if self._sync_waits:
+            self.sync_processes()
+
+    def kill(self, process: WorkerProcess, reason: str) -> None:
+        """End a worker process now, or clear away one that has died."""
+        self.processes.remove(process)
+        died_before = process.ended_ns is not None
+        loss = self._control.fleet.end(process)
+        self._control.log.note(
+            self.actor,
+            "clear-worker" if died_before else "kill-worker",
+            str(process.slot),
+            reason,
+            process=process.actor,
+            worker=process.id,
+            topology=process.topology,
+            **loss,
+        )
+
+    def power_off(self, reason: str) -> None:
+        """The node is gone, with all its processes."""
+        self.up = False
+        self._downloading = False
+        for process in self.processes:
+            if process.ended_ns is None:
+                self._control.fleet.crash(process, "fault", reason)
+
+    def power_on(self) -> None:
+        """The node is back: code and local assignment are on its disk, processes are not."""
+        self.up = True
+        self.processes.clear()
+        self._beat()
+        self.sync_assignments()

@@ -1,0 +1,102 @@
+"""How long things take, and how often things happen, in the control plane.
+
+:class:`ControlTimes` holds physical durations (a JVM's start, a thread's start), each with its range and
+source. :class:`Timers` holds Storm's own periods and timeouts, which are configuration and differ between
+versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.emulator.constant import constant
+from storm_lab.model import StormVersion
+from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTimes:
+    """Durations of the control plane, in seconds."""
+
+    jvm_start_s: float = constant(
+        5.0,
+        unit="s",
+        low=3.0,
+        high=10.0,
+        source="start of a worker JVM until it listens; physical range, no paper prints it",
+    )
+    code_download_s: float = constant(
+        1.0,
+        unit="s",
+        low=0.0,
+        high=3.0,
+        source="topology jar over the LAN, once per node and topology; physical range, no paper prints it",
+    )
+    connect_retry_s: float = constant(
+        0.5,
+        unit="s",
+        low=0.1,
+        high=1.0,
+        source="wait between two tries to reach a worker that does not listen yet (ZeroMQ, Netty back-off)",
+    )
+    executor_start_s: float = constant(
+        0.15,
+        unit="s",
+        low=0.02,
+        high=0.5,
+        source="start of one executor thread in a running JVM: queues and prepare()",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Storm's periods and timeouts, in seconds; :func:`timers_of` gives a version's own.
+
+    ``supervisor_watch`` and ``worker_watch`` say whether a change of the assignment wakes supervisors and
+    workers at once. Storm's code sets such watches; the papers describe supervisors that poll, and so do we
+    unless told otherwise. ``heartbeat_by_sender`` judges a heartbeat by the time it was sent instead of the
+    time at which Nimbus saw it change. ``crash_seen_at_once`` and ``start_blocks_sync`` tell 2.x's state
+    machine per slot from the one loop of earlier supervisors. ``rebalance_wait_s`` None means the topology's
+    message timeout.
+    """
+
+    nimbus_round_s: float = 10.0
+    task_timeout_s: float = 30.0
+    task_launch_s: float = 120.0
+    supervisor_heartbeat_s: float = 5.0
+    supervisor_timeout_s: float = 60.0
+    assignment_sync_s: float = 10.0
+    process_sync_s: float = 3.0
+    worker_start_timeout_s: float = 120.0
+    worker_timeout_s: float = 30.0
+    worker_shutdown_s: float = 0.0
+    worker_heartbeat_s: float = 1.0
+    task_heartbeat_s: float = 3.0
+    refresh_s: float = 10.0
+    rebalance_wait_s: float | None = None
+    supervisor_watch: bool = False
+    worker_watch: bool = True
+    crash_seen_at_once: bool = False
+    start_blocks_sync: bool = True
+    schedules_at_submit: bool = True
+    spouts_wait_for_connections: bool = True
+    heartbeat_by_sender: bool = False
+
+
+def timers_of(version: StormVersion) -> Timers:
+    """The timers that a Storm version has out of the box (0.8.2 to 2.8)."""
+    if version >= V2_0_0:
+        # One state machine per slot, ticked every second; a process exit is seen at the next tick.
+        return Timers(
+            process_sync_s=1.0,
+            worker_shutdown_s=3.0,
+            crash_seen_at_once=True,
+            start_blocks_sync=False,
+            schedules_at_submit=False,
+        )
+    if version >= V1_0_0:
+        return Timers(worker_shutdown_s=3.0, schedules_at_submit=False)
+    if version >= V0_9_0:
+        return Timers(worker_shutdown_s=1.0)
+    # 0.8: no terminate signal, a supervisor lives as long as its ZooKeeper session, spouts wait for nobody.
+    return Timers(supervisor_timeout_s=20.0, spouts_wait_for_connections=False)

@@ -1,0 +1,74 @@
+"""A worker process: its life, and what it knows of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.zookeeper import StoredAssignment
+from storm_lab.model import Executor, Slot
+
+NOT_READY = -1
+"""Id of a process that the data plane does not know yet."""
+
+
+class WorkerState(Enum):
+    """How a supervisor sees one of its worker processes (Storm@Twitter section 2.2.2)."""
+
+    NOT_STARTED = "not started"
+    """No heartbeat yet."""
+    VALID = "valid"
+    """Runs what it should."""
+    DISALLOWED = "disallowed"
+    """Runs something other than what is assigned to its slot."""
+    TIMED_OUT = "timed out"
+    """Has not given a heartbeat for too long."""
+
+
+@dataclass(eq=False, slots=True)
+class WorkerProcess:
+    """One JVM, from its launch to its end.
+
+    ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
+    assignment that launched it; ``generations`` those whose messages it takes. ``routes`` is the process's
+    own table of who is where, as of its last refresh; ``links`` the open connections, by slot.
+    """
+
+    number: int
+    slot: Slot
+    topology: str
+    executors: tuple[Executor, ...]
+    generation: int
+    launched_ns: int
+    id: int = NOT_READY
+    ready_ns: int | None = None
+    ended_ns: int | None = None
+    leaving: bool = False
+    generations: set[int] = field(default_factory=set)
+    assignment: StoredAssignment | None = None
+    links: dict[Slot, WorkerProcess] = field(default_factory=dict)
+    trying_since: dict[Slot, int] = field(default_factory=dict)
+    view: dict[Executor, int] = field(default_factory=dict)
+    topology_active: bool = False
+    opened: bool = False
+    idle_until_ns: int = 0
+    spouting: bool = False
+
+    @property
+    def actor(self) -> str:
+        """The process's name in the decision log."""
+        return f"worker:{self.number}"
+
+    @property
+    def running(self) -> bool:
+        """The JVM is ready and has not ended."""
+        return self.ready_ns is not None and self.ended_ns is None
+
+    def last_heartbeat_ns(self, now_ns: int, period_s: float) -> int | None:
+        """Time of the newest heartbeat file, written every ``period_s`` from readiness to the end."""
+        if self.ready_ns is None:
+            return None
+        until = now_ns if self.ended_ns is None else min(now_ns, self.ended_ns)
+        period = ns(period_s)
+        return self.ready_ns + (until - self.ready_ns) // period * period
