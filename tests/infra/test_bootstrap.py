@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ensurepip
+import importlib.util
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ sys.path.insert(0, str(TOOLS))  # the set-up runs as a script, from its own fold
 import bootstrap  # noqa: E402
 import interpreter  # noqa: E402
 import pip_source  # noqa: E402
+import process  # noqa: E402
 from process import SetupError, clean_environment  # noqa: E402
 
 
@@ -74,7 +76,13 @@ def has_pip(venv: Path) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-BUNDLED_WHEELS = Path(ensurepip.__file__).parent / "_bundled"
+def bundled_wheels() -> Path:
+    """Folder of the pip wheel that this Python brings; Debian's brings none."""
+    spec = importlib.util.find_spec("ensurepip")
+    return Path(spec.origin).parent / "_bundled" if spec and spec.origin else pip_source.SYSTEM_WHEELS
+
+
+BUNDLED_WHEELS = bundled_wheels()
 needs_wheel = pytest.mark.skipif(
     not list(BUNDLED_WHEELS.glob("pip-*.whl")), reason="this Python brings no pip wheel"
 )
@@ -130,11 +138,41 @@ def own_python() -> interpreter.Interpreter:
     return interpreter.choose_python()
 
 
+@pytest.fixture
+def stand_in_for_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python without ensurepip, and a pip that only knows its version: quick, and no network."""
+
+    def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        if "import ensurepip, venv" in command:
+            return subprocess.CompletedProcess(list(command), 1, "", "")
+        return process.run(command, cwd)
+
+    def install_pip(python: interpreter.Interpreter, venv: Path) -> None:
+        (packages,) = venv.glob("lib/python*/site-packages")
+        (packages / "pip.py").write_text("print('pip 0')")
+
+    monkeypatch.setattr(bootstrap, "run", run)
+    monkeypatch.setattr(bootstrap, "install_pip", install_pip)
+
+
+@needs_wheel
+def test_environment_with_ensurepip_has_a_pip(tmp_path: Path) -> None:
+    bootstrap.make_environment(own_python(), tmp_path / "v")
+    assert bootstrap.is_usable(tmp_path / "v")
+    assert has_pip(tmp_path / "v")
+
+
+@pytest.mark.usefixtures("stand_in_for_pip")
 class TestEnvironment:
     def test_made_and_known_again(self, tmp_path: Path) -> None:
-        venv = tmp_path / "v"
-        bootstrap.make_environment(own_python(), venv)
-        assert bootstrap.is_usable(venv)
+        bootstrap.make_environment(own_python(), tmp_path / "v")
+        assert bootstrap.is_usable(tmp_path / "v")
+
+    def test_one_without_pip_is_not_used(self, tmp_path: Path) -> None:
+        bootstrap.make_environment(own_python(), tmp_path / "v")
+        (pip,) = (tmp_path / "v").glob("lib/python*/site-packages/pip.py")
+        pip.unlink()
+        assert not bootstrap.is_usable(tmp_path / "v")
 
     def test_one_that_was_moved_is_not_used(self, tmp_path: Path) -> None:
         bootstrap.make_environment(own_python(), tmp_path / "v")
@@ -161,7 +199,7 @@ class TestEnvironment:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in_for_pip: None) -> Path:
     """A checkout whose set-up makes a real environment and only notes down what it would install."""
     project = tmp_path / "project"
     project.mkdir()
