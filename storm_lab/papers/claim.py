@@ -131,7 +131,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An order such as ``n1w1 < n5w5 < n5w10``: names (or plain numbers) with a relation between neighbours."""
+    """An order such as ``n1w1 < n5w5 < n5w10``: names or plain numbers, with relations in between."""
 
     names: tuple[str, ...]
     relations: tuple[Relation, ...]

@@ -1,4 +1,4 @@
-"""Where a paper disagrees with itself or with another one, as data: both readings and the one that is followed."""
+"""Where a paper disagrees with itself or with another one: both readings, and the one that is followed."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ import yaml
 from storm_lab.errors import UserError
 from storm_lab.papers.claim import Chain, Claim, Kind, Relation, Target, band_by_rule, literal
 
-_CLAIM_KEYS = {
-    "id", "figure", "experiment", "topology", "metric", "unit", "kind", "expected", "band", "neutral", "targets",
-    "order", "baseline", "statement", "note", "arithmetic", "untestable",
-}  # fmt: skip
-_TARGET_KEYS = {"expected", "band", "neutral", "unit"}
 _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
+_NUMBER_KEYS = {"expected", "band", "neutral"}
+_CLAIM_KEYS = {
+    *_NEEDED, *_NUMBER_KEYS, "unit", "targets", "order", "baseline", "note", "arithmetic", "untestable",
+}  # fmt: skip
+_TARGET_KEYS = {*_NUMBER_KEYS, "unit"}
 
 
 @dataclass(frozen=True, slots=True)

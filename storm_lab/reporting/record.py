@@ -1,8 +1,8 @@
 """The verdict file of one experiment, and the verdicts of all of them.
 
-``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest, refused runs), what was measured for
-each claim, and the verdict on it. Verdicts are for the reader of the file: `collect_verdicts` judges the
-measurements anew, so that a corrected band needs no new run. Same record, same bytes.
+``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest, refused runs), what was
+measured for each claim, and the verdict on it. Verdicts are for the reader of the file: `collect_verdicts`
+judges the measurements anew, so that a corrected band needs no new run. Same record, same bytes.
 """
 
 from __future__ import annotations

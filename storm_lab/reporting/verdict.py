@@ -1,19 +1,19 @@
 """From a measurement to a verdict. The rules are here, once, and never softened.
 
 Numbers (ratios, absolute values, counts, times, and words turned into numbers)
-    *reproduced*: the value lies inside the band, ends included. Where several seeds give an interval, two more
-    things must hold: a count or any other exact band needs the whole interval inside (every seed agrees), and a
-    claim with a direction needs the whole interval on the claim's side of "no effect".
-    *direction only*: not reproduced, but value and whole interval lie on the band's side of the target's neutral
-    value (0 % change, a quotient of 1, the baseline's node count). Targets without a neutral value, and targets
-    whose band contains it, have no direction: outside the band they are not reproduced.
+    *reproduced*: the value lies inside the band, ends included. Where several seeds give an interval,
+    two more things must hold: an exact band (a count) needs the whole interval inside, that is, every
+    seed agrees; and a claim with a direction needs the whole interval on its side of "no effect".
+    *direction only*: not reproduced, but the whole interval lies on the band's side of the target's
+    neutral value (0 % change, a quotient of 1, the baseline's node count). A target without a neutral
+    value, or whose band contains it, has no direction.
     *not reproduced*: anything else, and any quantity that does not exist in the runs.
 
 Orders
-    Each chain is checked between neighbours, and along ``<`` and ``<=`` that settles the whole chain.
-    *reproduced*: every relation holds for the values, and for the intervals too (those of ``a < b`` do not
-    overlap). *direction only*: every relation holds for the values, but the seeds do not separate some pair.
-    *not reproduced*: a relation fails.
+    Each chain is checked between neighbours; along ``<`` and ``<=`` that settles the whole chain.
+    *reproduced*: every relation holds for the values, and for the intervals too (those of ``a < b`` do
+    not overlap). *direction only*: every relation holds for the values, but the seeds do not separate
+    some pair. *not reproduced*: a relation fails.
 
 Several numbers in one claim
     The claim's verdict is the worst of its numbers.
@@ -125,35 +125,29 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     if value is None or bottom is None or top is None:
         return Outcome.NOT_REPRODUCED, "does not occur in the runs"
     text = _value_text(measured)
-    directed = target.side != 0 and target.neutral is not None
-    right_side = directed and _beyond(bottom, top, target)
-    if target.holds(value):
-        whole = target.holds(bottom) and target.holds(top)
-        if target.exact and not whole:
-            return Outcome.NOT_REPRODUCED, f"{text}: the seeds do not agree on an exact value"
-        if directed and not right_side:
-            return (
-                Outcome.NOT_REPRODUCED,
-                f"{text} is inside the band, but the seeds do not settle the direction",
-            )
-        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}" + (
-            "" if whole else "; its interval reaches outside"
-        )
+    directed = target.side != 0
+    right_side = _beyond(bottom, top, target)
+    whole = target.holds(bottom) and target.holds(top)
+    if target.holds(value) and (whole or not target.exact) and (right_side or not directed):
+        tail = "" if whole else "; its interval reaches outside"
+        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}{tail}"
     if right_side:
         return (
             Outcome.DIRECTION,
-            f"{text} is outside {target.band_text}, on the right side of {_neutral(target)}",
+            f"{text} is not {target.band_text}, but on the right side of {_neutral(target)}",
         )
-    if directed:
-        return Outcome.NOT_REPRODUCED, f"{text} is not on the right side of {_neutral(target)}"
-    return Outcome.NOT_REPRODUCED, f"{text} is outside {target.band_text}"
+    if target.holds(value):
+        return Outcome.NOT_REPRODUCED, f"{text}: inside in the mean, but the seeds do not settle it"
+    return Outcome.NOT_REPRODUCED, f"{text} is outside {target.band_text}" + (
+        f" and not on the right side of {_neutral(target)}" if directed else ""
+    )
 
 
 def _beyond(bottom: float, top: float, target: Target) -> bool:
-    neutral = target.neutral
-    if neutral is None:
+    """Whether the whole interval lies on the band's side of the neutral value."""
+    if target.neutral is None or target.side == 0:
         return False
-    return bottom > neutral if target.side > 0 else top < neutral
+    return bottom > target.neutral if target.side > 0 else top < target.neutral
 
 
 def _neutral(target: Target) -> str:

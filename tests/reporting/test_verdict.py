@@ -1,0 +1,266 @@
+"""Verdicts: what each of the five means, and that none is given lightly."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from storm_lab.errors import UserError
+from storm_lab.papers.claim import Claim, Kind, Target
+from storm_lab.papers.ledger import load_claims, parse_chain
+from storm_lab.papers.measurement import (
+    Basis,
+    Measured,
+    Measurement,
+    labelled_over_seeds,
+    measured_over_seeds,
+    over_seeds,
+    single,
+)
+from storm_lab.reporting.verdict import Outcome, judge, measured_text
+
+
+def claim_of(*targets: Target, order: tuple[str, ...] = (), unit: str = "%", **changes: object) -> Claim:
+    claim = Claim(
+        id="c",
+        paper="Paper",
+        figure="Fig. 1",
+        experiment="e",
+        topology="t",
+        metric="m",
+        unit=unit,
+        kind=Kind.ORDERING if order else Kind.RATIO,
+        targets=targets,
+        order=tuple(parse_chain(chain) for chain in order),
+        baseline="",
+        statement="Says so.",
+        note="",
+        arithmetic=False,
+        untestable="",
+    )
+    return replace(claim, **changes)
+
+
+def measured(*values: Measured, unit: str = "%", basis: Basis = Basis.PREDICTED) -> Measurement:
+    return Measurement("c", values, unit, "metric", basis)
+
+
+GAIN = claim_of(Target("", "%", 35, 30, 40, neutral=0))
+LEVEL = claim_of(Target("", "%", 35, 30, 40))
+NODES = claim_of(Target("", "%", 7, 7, 7, neutral=10))
+EQUAL = claim_of(Target("", "%", 0, -5, 5, neutral=0))
+
+
+@pytest.mark.parametrize(
+    ("claim", "value", "outcome"),
+    [
+        (GAIN, Measured(30), Outcome.REPRODUCED),
+        (GAIN, Measured(40), Outcome.REPRODUCED),
+        (GAIN, Measured(40.1), Outcome.DIRECTION),
+        (GAIN, Measured(3), Outcome.DIRECTION),
+        (GAIN, Measured(0), Outcome.NOT_REPRODUCED),
+        (GAIN, Measured(-35), Outcome.NOT_REPRODUCED),
+        (GAIN, Measured(None), Outcome.NOT_REPRODUCED),
+        # The mean counts for the band, but the seeds must agree on the direction.
+        (GAIN, Measured(35, 20, 50), Outcome.REPRODUCED),
+        (GAIN, Measured(35, -1, 71), Outcome.NOT_REPRODUCED),
+        (GAIN, Measured(20, 1, 39), Outcome.DIRECTION),
+        (GAIN, Measured(20, -1, 41), Outcome.NOT_REPRODUCED),
+        # Without "no effect" there is no direction.
+        (LEVEL, Measured(41), Outcome.NOT_REPRODUCED),
+        (EQUAL, Measured(5), Outcome.REPRODUCED),
+        (EQUAL, Measured(6), Outcome.NOT_REPRODUCED),
+        # An exact value must come out with every seed.
+        (NODES, Measured(7, 7, 7), Outcome.REPRODUCED),
+        (NODES, Measured(7, 6, 8), Outcome.DIRECTION),
+        (NODES, Measured(6), Outcome.DIRECTION),
+        (NODES, Measured(10), Outcome.NOT_REPRODUCED),
+    ],
+)
+def test_a_number_is_judged_by_band_and_direction(claim, value, outcome):
+    assert judge(claim, measured(value)).outcome is outcome
+
+
+def test_an_interval_that_leaves_the_band_is_mentioned():
+    assert "reaches outside" in judge(GAIN, measured(Measured(35, 20, 50))).reason
+    assert "reaches outside" not in judge(GAIN, measured(Measured(35, 34, 36))).reason
+
+
+ORDER = claim_of(order=("a < b < c",))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "outcome"),
+    [
+        (Measured(1), Measured(2), Measured(3), Outcome.REPRODUCED),
+        (Measured(1), Measured(1), Measured(3), Outcome.NOT_REPRODUCED),
+        (Measured(2), Measured(1), Measured(3), Outcome.NOT_REPRODUCED),
+        (Measured(1), Measured(2), Measured(None), Outcome.NOT_REPRODUCED),
+        (Measured(1, 0, 2), Measured(3, 2.5, 3.5), Measured(9), Outcome.REPRODUCED),
+        (Measured(1, 0, 2), Measured(2, 1, 3), Measured(9), Outcome.DIRECTION),
+    ],
+)
+def test_an_order_must_hold_and_the_seeds_must_separate_it(a, b, c, outcome):
+    values = tuple(replace(value, label=label) for value, label in zip((a, b, c), "abc", strict=True))
+    assert judge(ORDER, measured(*values)).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("chain", "a", "b", "outcome"),
+    [
+        ("a <= b", 1, 1, Outcome.REPRODUCED),
+        ("a <= b", 2, 1, Outcome.NOT_REPRODUCED),
+        ("a << b", 1, 2.1, Outcome.REPRODUCED),
+        ("a << b", 1, 2, Outcome.NOT_REPRODUCED),
+        ("a ~ b", 90, 100, Outcome.REPRODUCED),
+        ("a ~ b", 89, 100, Outcome.NOT_REPRODUCED),
+        ("0 < a < b", 0, 1, Outcome.NOT_REPRODUCED),
+        ("0 < a < b", 1, 2, Outcome.REPRODUCED),
+    ],
+)
+def test_each_relation_means_what_it_says(chain, a, b, outcome):
+    claim = claim_of(order=(chain,))
+    assert judge(claim, measured(Measured(a, label="a"), Measured(b, label="b"))).outcome is outcome
+
+
+def test_similar_values_must_be_similar_over_the_whole_intervals():
+    claim = claim_of(order=("a ~ b",))
+    wide = measured(Measured(100, 80, 120, "a"), Measured(100, 80, 120, "b"))
+    assert judge(claim, wide).outcome is Outcome.DIRECTION
+
+
+def test_several_numbers_are_as_good_as_the_worst_of_them():
+    claim = claim_of(Target("x", "%", 84, 79, 89, 0), Target("y", "%", 27, 22, 32, 0))
+    both = judge(claim, measured(Measured(84, label="x"), Measured(27, label="y")))
+    one = judge(claim, measured(Measured(84, label="x"), Measured(50, label="y")))
+    none = judge(claim, measured(Measured(84, label="x"), Measured(-1, label="y")))
+    assert [v.outcome for v in (both, one, none)] == [
+        Outcome.REPRODUCED,
+        Outcome.DIRECTION,
+        Outcome.NOT_REPRODUCED,
+    ]
+
+
+def test_what_cannot_be_tested_stays_so_whatever_is_measured():
+    claim = replace(GAIN, untestable="nobody can")
+    verdict = judge(claim, measured(Measured(35)))
+    assert (verdict.outcome, verdict.reason, verdict.measurement) == (
+        Outcome.NOT_TESTABLE,
+        "nobody can",
+        None,
+    )
+
+
+def test_without_a_measurement_nothing_is_claimed():
+    assert judge(GAIN, None).outcome is Outcome.NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "given_basis", "basis"),
+    [
+        (False, Basis.PREDICTED, Basis.PREDICTED),
+        (False, Basis.FITTED, Basis.FITTED),
+        (True, Basis.PREDICTED, Basis.ARITHMETIC),
+        (True, Basis.FITTED, Basis.FITTED),
+    ],
+)
+def test_the_basis_is_the_weakest_evidence_that_applies(arithmetic, given_basis, basis):
+    claim = replace(GAIN, arithmetic=arithmetic)
+    assert judge(claim, measured(Measured(35), basis=given_basis)).basis is basis
+
+
+def test_another_unit_is_refused():
+    with pytest.raises(UserError, match="another unit"):
+        judge(GAIN, measured(Measured(35), unit="ms"))
+
+
+def test_missing_and_foreign_labels_are_refused():
+    with pytest.raises(UserError, match=r"give \['a', 'b', 'c'\]"):
+        judge(ORDER, measured(Measured(1, label="a"), Measured(2, label="b")))
+    with pytest.raises(UserError, match="labels"):
+        judge(GAIN, measured(Measured(1, label="x")))
+
+
+def test_the_measurement_of_another_claim_is_refused():
+    with pytest.raises(UserError, match="cannot answer c"):
+        judge(GAIN, single("d", 35, unit="%", how="m"))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_measurement_that_is_not_finite_is_refused(value):
+    with pytest.raises(UserError, match="finite"):
+        Measured(value)
+
+
+def test_an_interval_must_contain_its_value():
+    with pytest.raises(UserError, match="contain"):
+        Measured(5, 6, 7)
+    with pytest.raises(UserError, match="two ends"):
+        Measured(5, 4, None)
+
+
+def test_the_interval_over_seeds_is_student_t():
+    value = over_seeds([1.0, 2.0, 3.0])
+    # t(0.975, 2) = 4.302653; s = 1; 4.302653 / sqrt(3)
+    assert (value.value, value.high) == pytest.approx((2.0, 2.0 + 2.4841377), rel=1e-6)
+    assert over_seeds([4.0]) == Measured(4.0)
+    with pytest.raises(UserError, match="no sample"):
+        over_seeds([])
+
+
+def test_measured_values_are_shown_with_interval_and_unit():
+    assert measured_text(judge(GAIN, measured_over_seeds("c", [34, 35, 36], unit="%", how="m"))) == (
+        "35 [32.52, 37.48] %"
+    )
+    samples = {"a": [1.0], "b": [2.0], "c": [3.0]}
+    assert measured_text(judge(ORDER, labelled_over_seeds("c", samples, unit="%", how="m"))) == (
+        "a: 1 %; b: 2 %; c: 3 %"
+    )
+
+
+TESTABLE = [claim for claim in load_claims().claims if not claim.untestable]
+finite = st.floats(-1e6, 1e6)
+
+
+@given(st.sampled_from(TESTABLE), st.data())
+def test_reproduced_always_means_inside_the_band_or_in_order(claim, data):
+    values = tuple(Measured(data.draw(finite, label=label), label=label) for label in claim.labels)
+    verdict = judge(claim, Measurement(claim.id, values, claim.unit, "m"))
+    inside = all(
+        target.holds(value.value) for target, value in zip(claim.targets, values, strict=bool(claim.targets))
+    )
+    if claim.targets:
+        assert (verdict.outcome is Outcome.REPRODUCED) == inside
+    else:
+        assert verdict.outcome in (Outcome.REPRODUCED, Outcome.NOT_REPRODUCED)
+
+
+@given(st.sampled_from(TESTABLE), st.data())
+def test_less_certainty_never_improves_a_verdict(claim, data):
+    rank = {outcome: place for place, outcome in enumerate(Outcome)}
+    exact, blurred = [], []
+    for label in claim.labels:
+        value, spread = data.draw(finite), data.draw(st.floats(0, 1e3))
+        exact.append(Measured(value, label=label))
+        blurred.append(Measured(value, value - spread, value + spread, label))
+    sharp = judge(claim, Measurement(claim.id, tuple(exact), claim.unit, "m"))
+    vague = judge(claim, Measurement(claim.id, tuple(blurred), claim.unit, "m"))
+    assert rank[vague.outcome] >= rank[sharp.outcome]
+
+
+@given(st.floats(-100, 100), st.floats(-100, 100), st.floats(-100, 100), finite)
+def test_direction_only_never_lies_on_the_wrong_side(expected, half, neutral, value):
+    half = abs(half)
+    assume(abs(neutral - expected) > half)
+    claim = claim_of(Target("", "%", expected, expected - half, expected + half, neutral))
+    if judge(claim, measured(Measured(value))).outcome is Outcome.DIRECTION:
+        assert (value - neutral) * (expected - neutral) > 0
+
+
+def test_the_claims_own_values_reproduce_the_claims():
+    for claim in TESTABLE:
+        if claim.targets and all(target.expected is not None for target in claim.targets):
+            values = tuple(Measured(target.expected, label=target.label) for target in claim.targets)
+            assert judge(claim, Measurement(claim.id, values, claim.unit, "m")).outcome is Outcome.REPRODUCED
