@@ -18,7 +18,11 @@ from storm_lab.papers.parameter import Parameter, Parameters, check_parameters, 
 if TYPE_CHECKING:
     from storm_lab.tuplelog.writer import RunWriter
 
-Emulate = Callable[["RunSpec", "RunWriter"], None]
+Advance = Callable[[float], None]
+"""Called now and then while a run is played, with the share of its virtual time that has passed, 0 to 1."""
+
+Emulate = Callable[["RunSpec", "RunWriter", Advance], None]
+"""Plays a run into the writer, up to and including `RunWriter.finish`."""
 
 
 @dataclass(frozen=True, slots=True)
