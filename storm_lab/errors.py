@@ -20,7 +20,7 @@ class UserError(StormLabError):
     """Something handed in is wrong, and the person who handed it in can put it right.
 
     `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line ends in
-    any part become blanks, and a long value is cut, so that the line stays a line.
+    any part become blanks, and a long value loses its middle, so that the line stays a line.
 
     Args:
         message: what is wrong, without a full stop.
@@ -69,12 +69,16 @@ def _rebuild(
     return kind(message, field=field, value=value, remedy=remedy)
 
 
-_LONGEST_VALUE = 80
+_LONGEST_VALUE = 160
 
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    # Out of the middle: of a path the end says most.
+    kept = (_LONGEST_VALUE - 3) // 2
+    return f"{text[:kept]}...{text[-kept:]}"
 
 
 def _one_line(text: str) -> str:
