@@ -13,8 +13,8 @@ from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.hash_order import (
     ClojureOrder,
-    built_and_copied_order,
     executor_hash,
+    handed_over_order,
     hash_map_order,
     integer_hash,
     slot_hash,
@@ -30,10 +30,10 @@ class ClusterState:
         self.version: StormVersion = view.version
         self.clojure = ClojureOrder(view.version)
         by_id = view.nodes
-        self.nodes: list[Node] = [by_id[i] for i in built_and_copied_order(list(by_id), string_hash)]
+        self.nodes: list[Node] = [by_id[i] for i in handed_over_order(list(by_id), string_hash, view.version)]
         ids = [topology.id for topology in view.topologies]
         self.topologies: list[Topology] = [
-            view.topology[i] for i in built_and_copied_order(ids, string_hash)
+            view.topology[i] for i in handed_over_order(ids, string_hash, view.version)
         ]
         self.blacklist: set[str] = set(view.blacklisted_hosts)
         self._held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
@@ -43,7 +43,7 @@ class ClusterState:
             present.setdefault(executor.topology, []).append(executor)
         for topology_id, executors in present.items():
             self._held[topology_id] = {
-                e: view.present.slots[e] for e in built_and_copied_order(executors, executor_hash)
+                e: view.present.slots[e] for e in handed_over_order(executors, executor_hash, view.version)
             }
 
     # --- asking ------------------------------------------------------------------------------------------

@@ -40,13 +40,18 @@ class DefaultScheduler(Scheduler[NoParameters]):
 def schedule_by_default(state: ClusterState, topologies: list[Topology], journal: Journal) -> None:
     """Free what stands in the way of an even spread, then schedule evenly, topology by topology."""
     for topology in topologies:
-        state.free(_slots_to_free(state, topology))
+        make_way(state, topology)
         if reschedules_all_needy(state):
             handed = {t.id for t in topologies}
             needy = [t for t in state.needy() if t.id in handed]
         else:
             needy = [topology] if state.needs_scheduling(topology) else []
         schedule_evenly(state, needy, journal)
+
+
+def make_way(state: ClusterState, topology: Topology) -> None:
+    """Free those of the topology's workers that keep it from an even spread."""
+    state.free(_slots_to_free(state, topology))
 
 
 def _slots_to_free(state: ClusterState, topology: Topology) -> list[Slot]:

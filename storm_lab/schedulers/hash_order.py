@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from typing import TypeVar
 
 from storm_lab.model import Executor, Slot, StormVersion
-from storm_lab.model.version import V0_10_0
+from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0
 
 T = TypeVar("T")
 Hash = Callable[[T], int]
@@ -98,8 +98,18 @@ def copied_set_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
 
 
 def built_and_copied_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
-    """Order after what Storm does with most of its maps: fill a default map one by one, then copy it."""
+    """Order of a default map that was filled one by one, and then copied as a whole."""
     return copied_map_order(hash_map_order(keys, hash_of), hash_of)
+
+
+def handed_over_order(keys: Sequence[T], hash_of: Hash[T], version: StormVersion) -> list[T]:
+    """Order of a map that Nimbus fills with ``keys`` and the scheduler's classes copy.
+
+    Nimbus of 0.8 to 1.x fills a default map; in 2.x the order of filling decides among keys of one bucket.
+    """
+    if version >= V2_0_0:
+        return copied_map_order(keys, hash_of)
+    return built_and_copied_order(keys, hash_of)
 
 
 # --- Clojure -------------------------------------------------------------------------------------------------
@@ -146,7 +156,7 @@ class ClojureOrder:
 
     def __init__(self, version: StormVersion) -> None:
         self._murmur = version >= V0_10_0
-        self._new_key_first = version.parts < (1, 0, 0)
+        self._new_key_first = version < V1_0_0
 
     def string(self, text: str) -> int:
         """Hash of a string key."""

@@ -1,0 +1,230 @@
+"""Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
+
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept: nodes are
+sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from storm_lab.errors import UserError
+from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.schedulers.contract import Candidate, Decision
+from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
+from storm_lab.schedulers.hash_order import hash_map_order, slot_hash
+from storm_lab.schedulers.ras2_orders import NodeOrder, Places, executor_order
+from storm_lab.schedulers.ras_state import RasState
+
+STRATEGY = "DefaultResourceAwareStrategy"
+_STATE_LIMIT = "topology.ras.constraint.max.state.search"
+_ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
+_ONE_COMPONENT = "topology.ras.one.component.per.worker"
+_ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
+_STRATEGY = "topology.scheduler.strategy"
+_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
+_DEFAULT_STATE_LIMIT = 10_000
+_CLUSTER_STATE_LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Whether every executor was placed; if not, whether resources (not the topology) are to blame."""
+
+    success: bool
+    message: str
+    lacks_resources: bool = False
+    decisions: tuple[Decision, ...] = ()
+
+
+class Search:
+    """One attempt at one topology. Changes ``state``; give it a copy."""
+
+    def __init__(self, state: RasState, topology: Topology) -> None:
+        _refuse_unknown_strategies(topology)
+        self._state, self._topology = state, topology
+        self._places = Places(state)
+        self._max_heap = max_worker_heap_mb(topology)
+        self._one_executor = flag_setting(topology, _ONE_EXECUTOR)
+        self._one_component = flag_setting(topology, _ONE_COMPONENT)
+        self._ackers_per_worker = int(number_setting(topology, _ACKERS_PER_WORKER, 1))
+        self._limit = int(min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT))
+        # Slots that are free now stay candidates although the search fills them; the topology's own old ones do not.
+        self._free = {i: hash_map_order(state.free_slots(node), slot_hash) for i, node in state.alive.items()}
+        self._states = self._steps_back = 0
+        self._placed: list[Executor] = []
+        self._bound: dict[Slot, list[Executor]] = {}
+        self._bound_ackers: set[Executor] = set()
+        self._owners_of_bound: set[Executor] = set()
+
+    def run(self) -> SearchResult:
+        """Place all unassigned executors, or say why not."""
+        unassigned = self._state.unassigned(self._topology)
+        if not unassigned:
+            return SearchResult(True, f"Fully Scheduled by {STRATEGY}")
+        if not self._state.alive:
+            return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
+        if not self._topology.spouts:
+            return SearchResult(False, "Cannot find a Spout!")
+        if len(unassigned) >= self._limit:
+            return SearchResult(
+                False, f"{len(unassigned)} executors are more than the {self._limit} states that may be searched"
+            )
+        order = executor_order(self._topology, self._state.view.executors[self._topology.id], unassigned)
+        self._waiting_ackers = deque(e for e in order if e.component == ACKER)
+        reached, success = self._place_all(order)
+        effort = f"{self._states} states traversed in N ms, backtracked {self._steps_back} times"
+        if success:
+            decisions = self._explanations(order) if self._state.view.explain else ()
+            return SearchResult(True, f"Fully Scheduled by {STRATEGY} ({effort})", decisions=decisions)
+        return SearchResult(
+            False,
+            f"Cannot schedule by {STRATEGY} ({effort}, {reached} of {len(order)} executors scheduled)",
+            lacks_resources=True,
+        )
+
+    def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
+        """Walk the executors; returns the index that was reached and whether the last one got its place."""
+        tried = [-1] * len(order)  # per executor: index of the last candidate slot it has tried
+        nodes: NodeOrder | None = None
+        k = 0
+        while True:
+            if self._states > self._limit:
+                return k, False
+            executor = order[k]
+            if executor in self._bound_ackers:
+                if k == len(order) - 1:
+                    return k, True
+                k += 1
+                continue
+            same_component = k == 0 or executor.component == order[k - 1].component
+            if nodes is None or same_component:
+                nodes = NodeOrder(self._state, self._topology.id, self._places)
+                skip = tried[k] + 1
+            else:
+                skip = 0
+            slot = self._first_fit(executor, nodes, tried, k, skip)
+            if slot is not None:
+                self._put(executor, slot)
+                if k == len(order) - 1:
+                    return k, True
+                k += 1
+                continue
+            nodes = None
+            if k == 0:
+                return 0, False
+            tried[k] = -1
+            k -= 1
+            while k > 0 and order[k] in self._bound_ackers:
+                k -= 1
+            self._take_back(order[k])
+
+    def _first_fit(
+        self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
+    ) -> Slot | None:
+        demand = self._state.view.demand(executor)
+        for node_id in nodes:
+            if (
+                self._state.available_cpu(node_id) < demand.cpu_points
+                or self._state.available_memory(node_id) < demand.total_memory_mb
+            ):
+                continue
+            for slot in self._free[node_id]:
+                if skip:
+                    skip -= 1
+                    continue
+                tried[k] += 1
+                if self._ruled_out_by(executor, slot) is None:
+                    return slot
+        return None
+
+    def _ruled_out_by(self, executor: Executor, slot: Slot) -> str | None:
+        """The constraint that keeps the executor off the slot, or None if it fits."""
+        view, state = self._state.view, self._state
+        demand = view.demand(executor)
+        if state.available_cpu(slot.node) < demand.cpu_points:
+            return f"node has {state.available_cpu(slot.node):g} CPU points, needs {demand.cpu_points:g}"
+        if state.available_memory(slot.node) < demand.total_memory_mb:
+            return f"node has {state.available_memory(slot.node):g} MB, needs {demand.total_memory_mb:g}"
+        inside = state.workers.get(slot, [])
+        if inside and self._one_executor:
+            return "one executor per worker"
+        if inside and self._one_component and any(e.component != executor.component for e in inside):
+            return "one component per worker"
+        heap = sum(view.demand(e).memory_mb for e in inside) + demand.memory_mb
+        if heap > self._max_heap:
+            return f"worker heap would be {heap:g} of {self._max_heap:g} MB"
+        return None
+
+    def _put(self, executor: Executor, slot: Slot) -> None:
+        self._states += 1
+        self._state.place(executor, slot)
+        for i in range(self._ackers_to_bind(executor, slot)):
+            if self._ruled_out_by(self._waiting_ackers[0], slot) is not None:
+                return
+            if i == 0:
+                self._owners_of_bound.add(executor)
+            acker = self._waiting_ackers.popleft()
+            self._state.place(acker, slot)
+            self._bound.setdefault(slot, []).append(acker)
+            self._bound_ackers.add(acker)
+
+    def _ackers_to_bind(self, executor: Executor, slot: Slot) -> int:
+        """How many ackers come along with the executor into a worker that has none bound yet."""
+        if (
+            self._one_executor
+            or self._one_component
+            or executor.component == ACKER
+            or slot in self._bound
+            or not self._waiting_ackers
+        ):
+            return 0
+        demand = self._state.view.demand
+        space = self._max_heap - demand(executor).memory_mb
+        acker_heap = demand(self._waiting_ackers[0]).memory_mb
+        fitting = int(space // acker_heap) if acker_heap else len(self._waiting_ackers)
+        return min(fitting, len(self._waiting_ackers), self._ackers_per_worker)
+
+    def _take_back(self, executor: Executor) -> None:
+        self._steps_back += 1
+        slot = self._state.held[executor.topology][executor]
+        self._state.remove(executor)
+        if executor in self._owners_of_bound:
+            self._owners_of_bound.remove(executor)
+            ackers = self._bound.pop(slot)
+            for acker in reversed(ackers):
+                self._state.remove(acker)
+                self._bound_ackers.remove(acker)
+                self._waiting_ackers.appendleft(acker)
+
+    # --- reasons -----------------------------------------------------------------------------------------
+
+    def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
+        """Replay the found plan and note for each executor what it saw: the final choices, without dead ends."""
+        plan = {executor: self._state.held[executor.topology][executor] for executor in order}
+        owner = {a: slot for slot, ackers in self._bound.items() for a in ackers}
+        for executor in order:
+            self._state.remove(executor)
+        decisions = []
+        for executor in order:
+            chosen = plan[executor]
+            note = "acker bound to its worker" if executor in owner else ""
+            candidates = []
+            walk = NodeOrder(self._state, self._topology.id, self._places)
+            for rank, node_id in enumerate(walk):
+                for slot in self._free[node_id]:
+                    reason = self._ruled_out_by(executor, slot)
+                    candidates.append(Candidate(slot, None if reason else float(rank), reason))
+            decisions.append(Decision(executor, chosen, tuple(candidates), "rank of the node (lowest wins)", note))
+            self._state.place(executor, chosen)
+        return tuple(decisions)
+
+
+def _refuse_unknown_strategies(topology: Topology) -> None:
+    strategy = str(topology.settings.get(_STRATEGY, STRATEGY)).rsplit(".", 1)[-1]
+    # Without generic resources the two strategies are the same.
+    if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
+        raise UserError(f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy)
+    if flag_setting(topology, _PROXIMITY):
+        raise UserError(f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY)

@@ -1,0 +1,109 @@
+"""Resources on nodes while a resource-aware round goes on: who holds what, and what is left.
+
+CPU in points, memory in MB (on-heap plus off-heap where the node is concerned, Storm 1.0 and later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from storm_lab.model import Assignment, Executor, Node, Slot, Topology
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.hash_order import handed_over_order, string_hash
+
+
+class RasState:
+    """Placed executors and the CPU and memory that the nodes have left. Copy it to try something."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        self.view = view
+        self.nodes: dict[str, Node] = {
+            i: view.nodes[i] for i in handed_over_order(list(view.nodes), string_hash, view.version)
+        }
+        self.alive: dict[str, Node] = {
+            i: node for i, node in self.nodes.items() if (node.host or node.id) not in view.blacklisted_hosts
+        }
+        self._used_cpu: dict[str, float] = dict.fromkeys(self.nodes, 0.0)
+        self._used_memory: dict[str, float] = dict.fromkeys(self.nodes, 0.0)
+        self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
+        self.workers: dict[Slot, list[Executor]] = {}
+        for executor, slot in view.present.slots.items():
+            self.place(executor, slot)
+
+    def copy(self) -> RasState:
+        """An independent state; the view is shared."""
+        twin = object.__new__(RasState)
+        twin.view, twin.nodes, twin.alive = self.view, self.nodes, self.alive
+        twin._used_cpu, twin._used_memory = dict(self._used_cpu), dict(self._used_memory)
+        twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
+        twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
+        return twin
+
+    # --- asking ------------------------------------------------------------------------------------------
+
+    def available_cpu(self, node_id: str) -> float:
+        """CPU points left on the node, never below zero."""
+        return max(0.0, self.nodes[node_id].offer.cpu_points - self._used_cpu[node_id])
+
+    def available_memory(self, node_id: str) -> float:
+        """Memory left on the node in MB, never below zero."""
+        return max(0.0, self.nodes[node_id].offer.total_memory_mb - self._used_memory[node_id])
+
+    def ports(self, node: Node) -> Iterable[Slot]:
+        """The node's slots that are not hidden in this round."""
+        return (slot for slot in node.slots if slot not in self.view.dead_slots)
+
+    def free_slots(self, node: Node) -> list[Slot]:
+        """Slots of the node without a worker, in order of declaration."""
+        return [slot for slot in self.ports(node) if slot not in self.workers]
+
+    def unassigned(self, topology: Topology) -> list[Executor]:
+        """Executors without a slot, in order of their first task."""
+        held = self.held[topology.id]
+        return [executor for executor in self.view.executors[topology.id] if executor not in held]
+
+    def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
+        """CPU points and memory in MB that the executors ask for together."""
+        cpu = memory = 0.0
+        for executor in executors:
+            demand = self.view.demand(executor)
+            cpu += demand.cpu_points
+            memory += demand.total_memory_mb
+        return cpu, memory
+
+    # --- changing ----------------------------------------------------------------------------------------
+
+    def place(self, executor: Executor, slot: Slot) -> None:
+        """Put an executor, which must not be placed, into a slot."""
+        self.held[executor.topology][executor] = slot
+        self.workers.setdefault(slot, []).append(executor)
+        self._account(executor, slot.node, 1.0)
+
+    def remove(self, executor: Executor) -> None:
+        """Take a placed executor out of its slot."""
+        slot = self.held[executor.topology].pop(executor)
+        inside = self.workers[slot]
+        inside.remove(executor)
+        if not inside:
+            del self.workers[slot]
+        self._account(executor, slot.node, -1.0)
+
+    def evict(self, topology_id: str) -> None:
+        """Take all executors of a topology out of their slots."""
+        for executor in list(self.held[topology_id]):
+            self.remove(executor)
+
+    def _account(self, executor: Executor, node_id: str, sign: float) -> None:
+        if node_id in self.nodes:
+            demand = self.view.demand(executor)
+            self._used_cpu[node_id] += sign * demand.cpu_points
+            self._used_memory[node_id] += sign * demand.total_memory_mb
+
+    def assignment(self) -> Assignment:
+        """The state as an assignment, topologies in the view's order and executors by first task."""
+        return Assignment.of(
+            (executor, self.held[topology.id][executor])
+            for topology in self.view.topologies
+            for executor in self.view.executors[topology.id]
+            if executor in self.held[topology.id]
+        )

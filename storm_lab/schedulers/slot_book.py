@@ -1,0 +1,75 @@
+"""Which slots are still to be had, for policies that decide between nodes and use one worker per node.
+
+A topology gets at most one worker per node; its slot there is the one it already has, else a free one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from storm_lab.model import Executor, Slot
+from storm_lab.schedulers.contract import SchedulingView
+
+
+class SlotBook:
+    """The usable slots of a view, handed out node by node. Nodes are numbered in cluster order.
+
+    Args:
+        view: the round's view.
+        movable: ids of the topologies that are placed anew; the others keep their slots.
+    """
+
+    def __init__(self, view: SchedulingView, movable: Iterable[str]) -> None:
+        self.nodes: list[str] = [node.id for node in view.cluster.nodes]
+        self.index = {node: i for i, node in enumerate(self.nodes)}
+        moved = set(movable)
+        staying = {slot for executor, slot in view.present.slots.items() if executor.topology not in moved}
+        self._free: list[list[Slot]] = [[] for _ in self.nodes]
+        for slot in view.usable_slots:
+            if slot not in staying:
+                self._free[self.index[slot.node]].append(slot)
+        self._wanted_by = {
+            slot: executor.topology for executor, slot in view.present.slots.items() if executor.topology in moved
+        }
+        self._own: dict[tuple[str, int], Slot] = {}
+
+    def free_count(self, node: int) -> int:
+        """Number of slots of the node that nobody has."""
+        return len(self._free[node])
+
+    def has(self, topology_id: str, node: int) -> bool:
+        """Whether the topology has its slot on the node already."""
+        return (topology_id, node) in self._own
+
+    def peek(self, topology_id: str, node: int) -> Slot | None:
+        """The slot that the topology has or would get on the node; None if the node is full."""
+        own = self._own.get((topology_id, node))
+        if own is not None:
+            return own
+        # Staying where one runs now saves a restart; taking what another runs in now would cost two.
+        free = self._free[node]
+        if not free:
+            return None
+        return min(free, key=lambda slot: (self._wanted_by.get(slot, topology_id) != topology_id,
+                                           slot not in self._wanted_by, free.index(slot)))  # fmt: skip
+
+    def take(self, topology_id: str, node: int) -> Slot:
+        """The topology's slot on the node, taken now if it has none yet.
+
+        Raises:
+            LookupError: the node is full.
+        """
+        slot = self.peek(topology_id, node)
+        if slot is None:
+            raise LookupError(f"node {self.nodes[node]} has no slot left for {topology_id!r}")
+        if (topology_id, node) not in self._own:
+            self._own[topology_id, node] = slot
+            self._free[node].remove(slot)
+        return slot
+
+    def reserve(self, slot: Slot, executor: Executor) -> None:
+        """Note that a staying or kept executor's topology has this slot."""
+        node = self.index[slot.node]
+        self._own.setdefault((executor.topology, node), slot)
+        if slot in self._free[node]:
+            self._free[node].remove(slot)

@@ -1,0 +1,139 @@
+"""Executor-to-executor traffic as sparse lists, measured or estimated from the topology.
+
+Executors are numbered; only pairs with traffic are stored, so memory and time grow with the pairs that talk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from storm_lab.errors import UserError
+from storm_lab.model import ACKER, Executor, Grouping, MeasuredLoad, Topology
+
+Pairs = Mapping[tuple[Executor, Executor], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Undirected traffic between numbered executors.
+
+    ``near[i]`` lists ``(j, rate)``: tuples per second in both directions together, ``j`` ascending.
+    """
+
+    executors: tuple[Executor, ...]
+    near: tuple[tuple[tuple[int, float], ...], ...]
+
+    @classmethod
+    def of(cls, executors: Sequence[Executor], traffic: Pairs) -> Neighbours:
+        """Collect the traffic among ``executors``; other pairs, and self-loops, are left out."""
+        index = {executor: i for i, executor in enumerate(executors)}
+        sums: list[dict[int, float]] = [{} for _ in executors]
+        for (source, target), rate in traffic.items():
+            i, j = index.get(source), index.get(target)
+            if i is None or j is None or i == j or rate == 0:
+                continue
+            sums[i][j] = sums[i].get(j, 0.0) + rate
+            sums[j][i] = sums[j].get(i, 0.0) + rate
+        return cls(tuple(executors), tuple(tuple(sorted(row.items())) for row in sums))
+
+    def total(self, i: int) -> float:
+        """All traffic of executor ``i``, in and out."""
+        return sum(rate for _, rate in self.near[i])
+
+    def between(self, place: Sequence[int]) -> float:
+        """Traffic between executors at different places; ``place[i]`` below zero means not placed."""
+        crossing = sum(
+            rate
+            for i, row in enumerate(self.near)
+            for j, rate in row
+            if i < j and place[i] >= 0 and place[j] >= 0 and place[i] != place[j]
+        )
+        return float(crossing)
+
+
+def inter_node_traffic(slots: Mapping[Executor, object], traffic: Pairs) -> float:
+    """Tuples per second between executors whose slots (with a ``node``) lie on different nodes."""
+    total = 0.0
+    for (source, target), rate in traffic.items():
+        a, b = slots.get(source), slots.get(target)
+        if a is not None and b is not None and a.node != b.node:  # type: ignore[attr-defined]
+            total += rate
+    return total
+
+
+def measured_traffic(load: MeasuredLoad | None, topology_id: str) -> dict[tuple[Executor, Executor], float]:
+    """The measured traffic inside one topology; empty when nothing was measured."""
+    if load is None:
+        return {}
+    return {pair: rate for pair, rate in load.traffic.items() if pair[0].topology == topology_id}
+
+
+def component_order(topology: Topology) -> list[str]:
+    """Component ids so that sources come before consumers; among free ones, in order of declaration.
+
+    Raises:
+        UserError: the streams form a cycle; the message names its components.
+    """
+    waiting = {c.id: {s.source for s in c.inputs} for c in topology.components}
+    ordered: list[str] = []
+    while waiting:
+        ready = next((c for c, sources in waiting.items() if not sources & waiting.keys()), None)
+        if ready is None:
+            raise UserError(
+                f"topology {topology.id!r} has a cycle where an acyclic one is needed: {_a_cycle(waiting)}",
+                field="topology",
+                value=topology.id,
+            )
+        ordered.append(ready)
+        del waiting[ready]
+    return ordered
+
+
+def _a_cycle(waiting: Mapping[str, set[str]]) -> str:
+    path = [next(iter(waiting))]
+    while path[-1] not in path[:-1]:
+        path.append(min(waiting[path[-1]] & waiting.keys()))
+    cycle = path[path.index(path[-1]) :]
+    return " <- ".join(cycle)
+
+
+def estimated_traffic(
+    topology: Topology, executors: Sequence[Executor]
+) -> dict[tuple[Executor, Executor], float]:
+    """Traffic to expect from the topology alone, for cold starts.
+
+    Every spout executor emits one tuple per second, every bolt emits on each stream what it receives, and groupings
+    spread evenly (global: all to the first). Acker traffic is left out.
+
+    Raises:
+        UserError: the topology has a cycle.
+    """
+    members: dict[str, list[Executor]] = {}
+    for executor in executors:
+        if executor.component != ACKER:
+            members.setdefault(executor.component, []).append(executor)
+    rate: dict[Executor, float] = {e: 0.0 for group in members.values() for e in group}
+    pairs: dict[tuple[Executor, Executor], float] = {}
+    for component_id in component_order(topology):
+        component = topology.component(component_id)
+        targets = members.get(component_id, [])
+        if component.is_spout:
+            rate.update(dict.fromkeys(targets, 1.0))
+        for subscription in component.inputs:
+            for source in members.get(subscription.source, []):
+                for target, share in _shares(targets, subscription.grouping):
+                    flow = rate[source] * share
+                    pairs[source, target] = pairs.get((source, target), 0.0) + flow
+                    rate[target] += flow
+    return pairs
+
+
+def _shares(targets: Sequence[Executor], grouping: Grouping) -> list[tuple[Executor, float]]:
+    if not targets:
+        return []
+    if grouping is Grouping.ALL:
+        return [(target, 1.0) for target in targets]
+    if grouping is Grouping.GLOBAL:
+        return [(targets[0], 1.0)]
+    return [(target, 1.0 / len(targets)) for target in targets]
