@@ -1,0 +1,84 @@
+"""Emulations of a few rows, for tests of how runs are played; imported by the playing processes too."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from storm_lab.errors import UserError
+from storm_lab.model.version import V0_8_2
+from storm_lab.papers.experiment import Advance, Emulate, RunSpec
+from storm_lab.papers.parameter import Parameters
+from storm_lab.tuplelog import RunWriter
+
+
+def spec(variant: str, emulate: Emulate, seed: int = 1, **parameters: int) -> RunSpec:
+    return RunSpec("tiny", variant, seed, Parameters(parameters), emulate, V0_8_2)
+
+
+def write_roots(writer: RunWriter, rows: int) -> None:
+    numbers = np.arange(rows, dtype=np.int64)
+    writer.append(
+        "roots",
+        {
+            "root_id": numbers,
+            "topology": ["t"] * rows,
+            "spout_task": np.ones(rows, np.int32),
+            "line": numbers,
+            "attempt": np.zeros(rows, np.int16),
+            "emit_ns": numbers * 1000,
+            "complete_ns": numbers * 1000 + 500,
+            "outcome": ["acked"] * rows,
+            "latency_ns": np.full(rows, 500, np.int64),
+            "sleep_ns": np.zeros(rows, np.int64),
+        },
+    )
+
+
+def quick(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Writes as many rows as the seed says."""
+    note_played()
+    write_roots(writer, spec.seed)
+    advance(0.5)
+    writer.finish(duration_ns=10**9)
+
+
+def slow(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Writes some rows, then takes a minute."""
+    note_played()
+    write_roots(writer, 5)
+    for step in range(600):
+        advance(step / 600)
+        time.sleep(0.1)
+    writer.finish(duration_ns=10**9)
+
+
+def unfinished(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Forgets to finish."""
+    write_roots(writer, 5)
+
+
+def refusing(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Meets a mistake of the user."""
+    raise UserError("is too high", field="rate", value=9, remedy="lower it")
+
+
+def broken(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Has a defect."""
+    raise ZeroDivisionError("a defect")
+
+
+def dying(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Is killed, as by a machine that runs out of memory."""
+    write_roots(writer, 5)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def note_played() -> None:
+    """One mark for each run that is really played, where the test asks for it."""
+    folder = os.environ.get("TINY_RUNS_MARKS")
+    if folder:
+        mark = Path(folder) / f"{os.getpid()}-{time.monotonic_ns()}"
+        mark.touch()
