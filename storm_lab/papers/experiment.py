@@ -33,6 +33,7 @@ class RunSpec:
     ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
     settings are played once. ``emulate`` is a function of a module (not a closure: it is called in another
     process) that plays the run into the writer. ``inputs`` are the digests of what was read, by name.
+    ``files`` says where they lie, which changes nothing about the run and is not recorded.
     ``sample_every`` = k keeps the executions of one root tuple in k.
     """
 
@@ -43,6 +44,7 @@ class RunSpec:
     emulate: Emulate
     storm_version: StormVersion
     inputs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     sample_every: int = 1
 
     @property

@@ -9,6 +9,7 @@ import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from storm_lab.errors import UserError
 
@@ -21,7 +22,8 @@ class Parameter:
 
     The type is the default's: bool, int, float, str, or a tuple of numbers (a tuple with any float in it
     holds floats). ``low`` and ``high`` bound a number, or every number of a tuple; ``choices`` lists the
-    texts that are allowed. ``doc`` says what it is and where range and default come from.
+    texts that are allowed; with ``is_file`` any other text is the path of a file. ``doc`` says what it is and
+    where range and default come from.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    is_file: bool = False
 
     @property
     def type_name(self) -> str:
@@ -43,7 +46,7 @@ class Parameter:
     def range_text(self) -> str:
         """The allowed values in words; empty when every value of the type is allowed."""
         if self.choices:
-            return "one of " + ", ".join(self.choices)
+            return "one of " + ", ".join(self.choices) + (", or the path of a file" if self.is_file else "")
         unit = f" {self.unit}" if self.unit else ""
         if self.low is not None and self.high is not None:
             return f"{self.low:g} to {self.high:g}{unit}"
@@ -66,7 +69,7 @@ class Parameter:
         if isinstance(self.default, bool) and isinstance(value, bool):
             return value
         if isinstance(self.default, str) and isinstance(value, str):
-            if self.choices and value not in self.choices:
+            if self.choices and value not in self.choices and not self.is_file:
                 raise self._refusal(value, "is not one of the allowed values")
             return value
         if not isinstance(self.default, bool | str):
@@ -85,7 +88,9 @@ class Parameter:
                 raise self._refusal(text, "has the wrong type")
             return words[text.lower()]
         if isinstance(self.default, str):
-            return self.checked(text)
+            named = not self.is_file or text in self.choices
+            # Notebooks run in a folder of their own, so a relative path would mean another file there.
+            return self.checked(text if named else str(Path(text).absolute()))
         if isinstance(self.default, tuple):
             pieces = text.strip("[]() ").split(",")
             return self.checked([self._number(p, text) for p in pieces if p.strip()])
