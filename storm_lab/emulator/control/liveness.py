@@ -37,15 +37,11 @@ class Liveness:
     def nodes(self, now_ns: int) -> frozenset[str]:
         """Nodes whose supervisor has given a heartbeat lately."""
         oldest = now_ns - ns(self._timers.supervisor_timeout_s)
-        return frozenset(
-            node
-            for node, beat in self._zookeeper.supervisor_beats.items()
-            if beat > oldest or beat == 0 >= oldest
-        )
+        beats = self._zookeeper.supervisor_beats
+        return frozenset(node for node, beat in beats.items() if beat > oldest)
 
     def alive(self, assignment: StoredAssignment, now_ns: int) -> frozenset[Executor]:
-        """The assigned executors that count as alive in this round; also notes which heartbeats have changed.
-        """
+        """The assigned executors that count as alive in this round; notes which heartbeats have changed."""
         return frozenset(e for e in assignment.slots if self._is_alive(e, assignment, now_ns))
 
     def _is_alive(self, executor: Executor, assignment: StoredAssignment, now_ns: int) -> bool:

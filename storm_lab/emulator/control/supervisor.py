@@ -232,6 +232,13 @@ class Supervisor:
             **loss,
         )
 
+    def notice_dead(self, slot: Slot) -> None:
+        """Clear away a dead process in the slot now, and start another if one should be there."""
+        for process in list(self.processes):
+            if process.slot == slot and process.ended_ns is not None:
+                self.kill(process, "found dead")
+        self.sync_processes()
+
     def power_off(self, reason: str) -> None:
         """The node is gone, with all its processes."""
         self.up = False

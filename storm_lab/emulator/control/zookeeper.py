@@ -96,8 +96,7 @@ class ZooKeeperPlan:
 
 
 class WriteServer:
-    """One log disk: first come, first served, at a fixed rate, with a steady stream of other people's writes.
-    """
+    """One log disk: first come, first served, at a fixed rate, beside a steady stream of others' writes."""
 
     def __init__(self, plan: ZooKeeperPlan) -> None:
         self._rate = plan.writes_per_s

@@ -36,8 +36,7 @@ class HandOver:
         """A supervisor has read the assignments from ZooKeeper."""
 
     def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
-        """Whether a worker may go on under what is now assigned to its slot. Storm: only if nothing differs.
-        """
+        """Whether a worker may go on under its slot's new assignment. Storm: only if nothing differs."""
         return process.topology == wanted.topology and process.executors == wanted.executors
 
     def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:

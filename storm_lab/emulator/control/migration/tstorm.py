@@ -92,12 +92,10 @@ class _Smooth(HandOver):
         newest = super().table_for(process)
         if newest is None or not self._method.dispatch_by_id or newest.origin is not Origin.INSTALLED:
             return newest
-        # A worker follows a newer assignment once its supervisor has taken it over, and never when it is to go.
+        # A worker follows a newer assignment once its supervisor has taken it over, never when it is to go.
         return newest if newest.id in process.generations and not process.leaving else process.assignment
 
-    def listener(
-        self, sender: WorkerProcess, listening: Sequence[WorkerProcess]
-    ) -> WorkerProcess | None:
+    def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
         if not self._method.dispatch_by_id or sender.assignment is None:
             return super().listener(sender, listening)
         same = [process for process in listening if sender.assignment.id in process.generations]

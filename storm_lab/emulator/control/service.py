@@ -1,0 +1,41 @@
+"""What may be added to a run beside Storm itself: monitors, generators, tuners, consolidators.
+
+A service is a frozen set of settings. Its :meth:`Service.start` is called once, before the topologies are
+submitted, and hangs what it needs onto the control plane: cycles on the clock, listeners on samples,
+callbacks at Nimbus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from storm_lab.emulator.control.clock import Rank, VirtualClock
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.plane import SteppedPlane, WindowSample
+
+
+class Service(Protocol):
+    """Settings of something that acts beside Storm."""
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Begin to act in one run."""
+
+
+class Sampler:
+    """Reads the data plane's counters once a window and hands them to the listeners, in order of joining."""
+
+    def __init__(self, clock: VirtualClock, plane: SteppedPlane, window_ns: int) -> None:
+        self.window_ns = window_ns
+        self._plane = plane
+        self._listeners: list[Callable[[WindowSample], None]] = []
+        clock.every(window_ns, Rank.MONITOR, "monitor", self._sample)
+
+    def listen(self, listener: Callable[[WindowSample], None]) -> None:
+        """Call ``listener`` with every sample from now on."""
+        self._listeners.append(listener)
+
+    def _sample(self) -> None:
+        sample: WindowSample = self._plane.now().sample()
+        for listener in self._listeners:
+            listener(sample)

@@ -1,0 +1,60 @@
+"""Whether a new schedule is worth a re-assignment. T-Storm does not say; the rule here is ours and
+documented.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.model import Assignment, MeasuredLoad
+from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Adopted or not, and why."""
+
+    adopted: bool
+    reason: str
+
+
+def inter_node_traffic(assignment: Assignment, load: MeasuredLoad) -> float:
+    """Tuples per second between executors on different nodes; executors without a slot count for nothing."""
+    slots = assignment.slots
+    return sum(
+        rate
+        for (source, target), rate in load.traffic.items()
+        if source in slots and target in slots and slots[source].node != slots[target].node
+    )
+
+
+def judge(
+    view: SchedulingView, result: SchedulingResult, *, overloaded: bool, least_gain: float = 0.0
+) -> Verdict:
+    """Adopt a complete schedule that differs, if it saves inter-node traffic or nodes, or relieves an
+    overload.
+
+    Args:
+        view: what the policy was given; its load must not be None.
+        result: the policy's answer.
+        overloaded: the cluster is overloaded, so any complete other schedule is tried.
+        least_gain: part of the inter-node traffic that must be saved for the saving to count.
+    """
+    for topology_id, status in result.status.items():
+        if not status.scheduled:
+            return Verdict(False, f"no complete schedule: {status.message}")
+        if len(result.assignment.of_topology(topology_id).slots) < len(view.executors[topology_id]):
+            return Verdict(False, f"no complete schedule: executors of {topology_id} are left over")
+    if dict(result.assignment.slots) == dict(view.present.slots):
+        return Verdict(False, "the schedule is the present one")
+    load = view.load or MeasuredLoad()
+    before, after = inter_node_traffic(view.present, load), inter_node_traffic(result.assignment, load)
+    nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
+    change = f"inter-node traffic {before:.1f} to {after:.1f} tuples/s, nodes {nodes_before} to {nodes_after}"
+    if after < before * (1 - least_gain):
+        return Verdict(True, f"less inter-node traffic: {change}")
+    if nodes_after < nodes_before:
+        return Verdict(True, f"fewer nodes: {change}")
+    if overloaded:
+        return Verdict(True, f"overload: {change}")
+    return Verdict(False, f"no gain: {change}")

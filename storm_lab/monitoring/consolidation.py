@@ -1,0 +1,54 @@
+"""T-Storm's initial assignment (section IV-C): no load is known yet, but one worker per node is better than
+many.
+
+As soon as a topology is up under Nimbus's own scheduler it is rebalanced to ``min(N_u, N_w)`` workers: N_u as
+many as its user asked for, N_w nodes that have a slot for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.service import Sampler
+
+
+@dataclass(frozen=True, slots=True)
+class InitialConsolidation:
+    """Rebalance each topology once, right after it has come up.
+
+    Args:
+        wait_s: wait of the rebalance command; None = the topology's message timeout.
+    """
+
+    wait_s: float | None = None
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Wait for topologies to come up."""
+        done: set[str] = set()
+
+        def running(topology_id: str) -> None:
+            if topology_id not in done:
+                done.add(topology_id)
+                self._consolidate(control, topology_id)
+
+        control.nimbus.when_running(running)
+
+    def _consolidate(self, control: ControlPlane, topology_id: str) -> None:
+        nimbus = control.nimbus
+        stored = nimbus.current(topology_id)
+        assert stored is not None
+        mine = set(stored.slots.values())
+        others = set(nimbus.present.slots.values()) - mine
+        nodes = [node for node in nimbus.live_cluster.nodes if any(s not in others for s in node.slots)]
+        asked = nimbus.topologies[topology_id].workers
+        workers = min(asked, len(nodes))
+        if len(mine) <= workers and len({slot.node for slot in mine}) == len(mine):
+            control.log.note("consolidator", "leave", topology_id, "no node has two workers of it")
+            return
+        nimbus.rebalance(
+            topology_id,
+            workers=workers,
+            wait_s=self.wait_s,
+            reason=f"initial assignment: min({asked} workers asked for, {len(nodes)} nodes)",
+        )

@@ -1,0 +1,314 @@
+"""The load database: what the monitors measured and what the generator made of it, in SQLite.
+
+It is an ordinary file (or ``:memory:``), written in one transaction a window, so that a schedule generator in
+another process, or a person with SQL, can read it while the topology runs. Tables (times in virtual ns, CPU
+in MHz, traffic in tuples per second; ``_sample`` is the last window, ``_average`` the moving average):
+
+``window``          id, start_ns, end_ns
+``executor``        id, topology, component, start_task, end_task
+``executor_load``   window, executor, node, port, mhz_sample, mhz_average, queued
+``node_load``       window, node, mhz_sample, mhz_average
+``traffic``         window, source (executor), target (executor), rate_sample, rate_average
+``failure``         window, topology, failed (root tuples failed in the window)
+``schedule``        id, generated_ns, scheduler, version, parameters (JSON), cause, adopted (0/1), verdict
+``schedule_slot``   schedule, executor, node, port
+``swap``            at_ns, scheduler, version, parameters (JSON): what the generator uses from then on
+
+Views ``latest_executor_load``, ``latest_node_load`` and ``latest_traffic`` show the newest window.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, Executor, MeasuredLoad, Slot
+
+SCHEMA = """
+CREATE TABLE window (id INTEGER PRIMARY KEY, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL);
+CREATE TABLE executor (
+    id INTEGER PRIMARY KEY, topology TEXT NOT NULL, component TEXT NOT NULL,
+    start_task INTEGER NOT NULL, end_task INTEGER NOT NULL, UNIQUE (topology, start_task));
+CREATE TABLE executor_load (
+    window INTEGER NOT NULL REFERENCES window, executor INTEGER NOT NULL REFERENCES executor,
+    node TEXT NOT NULL, port INTEGER NOT NULL, mhz_sample REAL NOT NULL, mhz_average REAL NOT NULL,
+    queued INTEGER NOT NULL, PRIMARY KEY (window, executor)) WITHOUT ROWID;
+CREATE TABLE node_load (
+    window INTEGER NOT NULL REFERENCES window, node TEXT NOT NULL, mhz_sample REAL NOT NULL,
+    mhz_average REAL NOT NULL, PRIMARY KEY (window, node)) WITHOUT ROWID;
+CREATE TABLE traffic (
+    window INTEGER NOT NULL REFERENCES window, source INTEGER NOT NULL REFERENCES executor,
+    target INTEGER NOT NULL REFERENCES executor, rate_sample REAL NOT NULL, rate_average REAL NOT NULL,
+    PRIMARY KEY (window, source, target)) WITHOUT ROWID;
+CREATE TABLE failure (
+    window INTEGER NOT NULL REFERENCES window, topology TEXT NOT NULL, failed INTEGER NOT NULL,
+    PRIMARY KEY (window, topology)) WITHOUT ROWID;
+CREATE TABLE schedule (
+    id INTEGER PRIMARY KEY, generated_ns INTEGER NOT NULL, scheduler TEXT NOT NULL, version TEXT NOT NULL,
+    parameters TEXT NOT NULL, cause TEXT NOT NULL, adopted INTEGER NOT NULL, verdict TEXT NOT NULL);
+CREATE TABLE schedule_slot (
+    schedule INTEGER NOT NULL REFERENCES schedule, executor INTEGER NOT NULL REFERENCES executor,
+    node TEXT NOT NULL, port INTEGER NOT NULL, PRIMARY KEY (schedule, executor)) WITHOUT ROWID;
+CREATE TABLE swap (
+    at_ns INTEGER NOT NULL, scheduler TEXT NOT NULL, version TEXT NOT NULL, parameters TEXT NOT NULL);
+CREATE VIEW latest_executor_load AS
+    SELECT e.topology, e.component, e.start_task, e.end_task, l.node, l.port, l.mhz_sample, l.mhz_average,
+    l.queued FROM executor_load l JOIN executor e ON e.id = l.executor WHERE l.window = (SELECT max(id) FROM
+    window);
+CREATE VIEW latest_node_load AS
+    SELECT node, mhz_sample, mhz_average FROM node_load WHERE window = (SELECT max(id) FROM window);
+CREATE VIEW latest_traffic AS
+    SELECT s.topology, s.component AS source_component, s.start_task AS source_task,
+           t.component AS target_component, t.start_task AS target_task, r.rate_sample, r.rate_average
+    FROM traffic r JOIN executor s ON s.id = r.source JOIN executor t ON t.id = r.target
+    WHERE r.window = (SELECT max(id) FROM window);
+"""
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorLoad:
+    """One executor in one window: where it ran, its CPU (sample and average, MHz) and its receive queue."""
+
+    slot: Slot
+    mhz_sample: float
+    mhz_average: float
+    queued: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLoad:
+    """All that the monitors write about one window; pairs are (sample, average)."""
+
+    start_ns: int
+    end_ns: int
+    executors: Mapping[Executor, ExecutorLoad]
+    nodes: Mapping[str, tuple[float, float]]
+    traffic: Mapping[tuple[Executor, Executor], tuple[float, float]]
+    failed: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedSchedule:
+    """A schedule that the generator has made; only adopted ones are installed."""
+
+    generated_ns: int
+    scheduler: str
+    version: str
+    parameters: str
+    cause: str
+    adopted: bool
+    verdict: str
+    assignment: Assignment
+
+
+def parameters_json(parameters: object) -> str:
+    """A policy's parameters as JSON with sorted keys."""
+    fields: dict[str, Any] = (
+        asdict(parameters) if is_dataclass(parameters) and not isinstance(parameters, type) else {}
+    )
+    return json.dumps(fields, sort_keys=True, default=str)
+
+
+class LoadDatabase:
+    """The database of one run.
+
+    Args:
+        path: a file that does not exist yet or holds an older run's database, which is replaced; or
+            ``:memory:``.
+        windows_kept: older windows are deleted; None keeps all.
+    """
+
+    def __init__(self, path: str | Path = ":memory:", windows_kept: int | None = None) -> None:
+        self._kept = windows_kept
+        self._windows = 0
+        self._ids: dict[Executor, int] = {}
+        if str(path) != ":memory:":
+            _remove_older(Path(path))
+        try:
+            self._db = sqlite3.connect(path)
+            self._db.executescript(f"PRAGMA user_version = {SCHEMA_VERSION};{SCHEMA}")
+        except sqlite3.Error as error:
+            raise UserError(
+                f"the load database cannot be written ({error})",
+                field="database",
+                value=str(path),
+                remedy="choose a file in a folder that you may write to",
+            ) from error
+
+    @classmethod
+    def open(cls, path: str | Path) -> LoadDatabase:
+        """Open a database that another process writes, to read it and to add schedules.
+
+        Raises:
+            UserError: the file is missing, no load database, or of another schema version.
+        """
+        if not Path(path).is_file():
+            raise UserError("there is no such file", field="database", value=str(path))
+        opened = cls.__new__(cls)
+        opened._kept = None
+        opened._db = sqlite3.connect(path)
+        try:
+            (version,) = opened._db.execute("PRAGMA user_version").fetchone()
+            if version != SCHEMA_VERSION:
+                raise UserError(
+                    f"it is no load database of schema {SCHEMA_VERSION}", field="database", value=str(path)
+                )
+            rows = opened._db.execute(
+                "SELECT id, topology, start_task, end_task, component FROM executor ORDER BY id"
+            )
+            opened._ids = {Executor(*row[1:]): row[0] for row in rows}
+            (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error
+        return opened
+
+    def __enter__(self) -> LoadDatabase:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def write_window(self, load: WindowLoad) -> None:
+        """Add one window, whole or not at all."""
+        with self._db as db:
+            self._windows += 1
+            window = self._windows
+            db.execute("INSERT INTO window VALUES (?, ?, ?)", (window, load.start_ns, load.end_ns))
+            db.executemany(
+                "INSERT INTO executor_load VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (window, self._id(e), x.slot.node, x.slot.port, x.mhz_sample, x.mhz_average, x.queued)
+                    for e, x in load.executors.items()
+                ],
+            )
+            db.executemany(
+                "INSERT INTO node_load VALUES (?, ?, ?, ?)",
+                [(window, node, sample, average) for node, (sample, average) in load.nodes.items()],
+            )
+            db.executemany(
+                "INSERT INTO traffic VALUES (?, ?, ?, ?, ?)",
+                [
+                    (window, self._id(source), self._id(target), sample, average)
+                    for (source, target), (sample, average) in load.traffic.items()
+                ],
+            )
+            db.executemany(
+                "INSERT INTO failure VALUES (?, ?, ?)",
+                [(window, name, count) for name, count in load.failed.items()],
+            )
+            if self._kept is not None:
+                for table in ("executor_load", "node_load", "traffic", "failure"):
+                    db.execute(f"DELETE FROM {table} WHERE window <= ?", (window - self._kept,))
+                db.execute("DELETE FROM window WHERE id <= ?", (window - self._kept,))
+
+    def load(self) -> MeasuredLoad | None:
+        """The moving averages of the newest window, or None before the first."""
+        db = self._db
+        if db.execute("SELECT 1 FROM window LIMIT 1").fetchone() is None:
+            return None
+        by_id = {number: executor for executor, number in self._ids.items()}
+        last = "(SELECT max(id) FROM window)"
+        cpu = db.execute(
+            f"SELECT executor, mhz_average FROM executor_load WHERE window = {last} ORDER BY executor"
+        )
+        traffic = db.execute(
+            f"SELECT source, target, rate_average FROM traffic WHERE window = {last} ORDER BY source, target"
+        )
+        nodes = db.execute(f"SELECT node, mhz_average FROM node_load WHERE window = {last} ORDER BY node")
+        return MeasuredLoad(
+            cpu_mhz={by_id[e]: mhz for e, mhz in cpu},
+            traffic={(by_id[s], by_id[t]): rate for s, t, rate in traffic},
+            node_mhz=dict(nodes.fetchall()),
+        )
+
+    def write_schedule(self, schedule: GeneratedSchedule) -> int:
+        """Add a schedule; returns its number."""
+        with self._db as db:
+            cursor = db.execute(
+                "INSERT INTO schedule (generated_ns, scheduler, version, parameters, cause, adopted, verdict)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    schedule.generated_ns,
+                    schedule.scheduler,
+                    schedule.version,
+                    schedule.parameters,
+                    schedule.cause,
+                    int(schedule.adopted),
+                    schedule.verdict,
+                ),
+            )
+            number = cursor.lastrowid
+            assert number is not None
+            db.executemany(
+                "INSERT INTO schedule_slot VALUES (?, ?, ?, ?)",
+                [
+                    (number, self._id(executor), slot.node, slot.port)
+                    for executor, slot in schedule.assignment.slots.items()
+                ],
+            )
+        return number
+
+    def newest_adopted(self) -> tuple[int, Assignment, str] | None:
+        """Number, assignment and cause of the newest adopted schedule, or None."""
+        row = self._db.execute(
+            "SELECT id, cause FROM schedule WHERE adopted = 1 ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+        if row is None:
+            return None
+        number, cause = row
+        slots = self._db.execute(
+            "SELECT e.topology, e.start_task, e.end_task, e.component, s.node, s.port FROM schedule_slot s"
+            " JOIN executor e ON e.id = s.executor WHERE s.schedule = ? ORDER BY e.topology, e.start_task",
+            (number,),
+        )
+        pairs = [(Executor(*row[:4]), Slot(*row[4:])) for row in slots]
+        return number, Assignment.of(pairs), cause
+
+    def write_swap(self, at_ns: int, scheduler: str, version: str, parameters: str) -> None:
+        """Note which policy the generator uses from now on."""
+        with self._db as db:
+            db.execute("INSERT INTO swap VALUES (?, ?, ?, ?)", (at_ns, scheduler, version, parameters))
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a SELECT, for tests and people."""
+        return self._db.execute(sql).fetchall()
+
+    def _id(self, executor: Executor) -> int:
+        number = self._ids.get(executor)
+        if number is None:
+            number = len(self._ids) + 1
+            self._db.execute(
+                "INSERT INTO executor VALUES (?, ?, ?, ?, ?)",
+                (number, executor.topology, executor.component, executor.start, executor.end),
+            )
+            self._ids[executor] = number
+        return number
+
+
+def _remove_older(path: Path) -> None:
+    """Remove an older run's database; anything else is left alone and refused."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        magic = file.read(16)
+    if magic and magic != b"SQLite format 3\0":
+        raise UserError(
+            "a file that is no database stands there",
+            field="database",
+            value=str(path),
+            remedy="choose another name",
+        )
+    path.unlink()

@@ -1,0 +1,129 @@
+"""The schedule generator: a daemon that turns measured load into schedules (T-Storm section IV-C).
+
+It runs a policy every ``period_s`` and at once when overload is detected, judges the result and writes it to
+the load database, from where the custom scheduler fetches it. Its clock starts when the initial period is
+over: all topologies are active and all their executors report. Policy and parameters can be swapped while the
+topologies run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.nimbus import Status
+from storm_lab.monitoring.adoption import judge
+from storm_lab.monitoring.database import GeneratedSchedule, LoadDatabase, WindowLoad, parameters_json
+from storm_lab.monitoring.monitor import LoadMonitor
+from storm_lab.monitoring.overload import OverloadDetector, OverloadRule
+from storm_lab.schedulers.contract import Scheduler, SchedulingView
+
+ACTOR = "generator"
+
+
+class ScheduleGenerator:
+    """The generator of one run."""
+
+    def __init__(
+        self,
+        control: ControlPlane,
+        monitor: LoadMonitor,
+        policy: Scheduler[Any],
+        *,
+        period_s: float,
+        overload: OverloadRule | None,
+        least_gain: float,
+    ) -> None:
+        self._control = control
+        self._database: LoadDatabase = monitor.database
+        self._period_ns = ns(period_s)
+        self._overload = overload
+        self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
+        self._least_gain = least_gain
+        self._settled = False
+        self._resting_until_ns = 0
+        self._running: set[str] = set()
+        self.policy = policy
+        self._note_policy("the run begins")
+        control.nimbus.when_running(self._is_running)
+        monitor.after_window(self._look_for_overload)
+
+    def swap(self, policy: Scheduler[Any], reason: str) -> None:
+        """Use another policy, or the same with other parameters, from the next generation on."""
+        self.policy = policy
+        self._note_policy(reason)
+
+    def _note_policy(self, reason: str) -> None:
+        policy, now = self.policy, self._control.clock.now_ns
+        parameters = parameters_json(policy.parameters)
+        self._database.write_swap(now, policy.name, policy.version, parameters)
+        self._control.log.note(
+            ACTOR, "use-policy", policy.name, reason, version=policy.version, parameters=parameters
+        )
+
+    def _is_running(self, topology_id: str) -> None:
+        self._running.add(topology_id)
+        # Judged last of all at this instant: somebody may just be asking for a rebalance.
+        clock = self._control.clock
+        clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._settle)
+
+    def _settle(self) -> None:
+        nimbus = self._control.nimbus
+        if self._settled or self._running < nimbus.topologies.keys():
+            return
+        if any(status is not Status.ACTIVE for status in nimbus.status.values()):
+            return
+        self._settled = True
+        self._control.log.note(ACTOR, "start-clock", "cluster", "the initial period is over")
+        self._control.clock.every(self._period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
+
+    def _look_for_overload(self, load: WindowLoad) -> None:
+        if self._detector is None or self._overload is None:
+            return
+        cause = self._detector.look(load)
+        now = self._control.clock.now_ns
+        if cause is None or not self._settled or now < self._resting_until_ns:
+            return
+        self._resting_until_ns = now + ns(self._overload.rest_s)
+        self._control.log.note(ACTOR, "detect-overload", "cluster", cause)
+        self.generate(f"overload: {cause}", overloaded=True)
+
+    def generate(self, cause: str, *, overloaded: bool = False) -> None:
+        """Run the policy on the newest load and write what comes of it."""
+        control = self._control
+        load = self._database.load()
+        if load is None:
+            control.log.note(ACTOR, "skip-schedule", "cluster", "nothing has been measured yet")
+            return
+        view = SchedulingView(
+            topologies=tuple(control.nimbus.topologies.values()),
+            cluster=control.nimbus.live_cluster,
+            version=control.version,
+            present=control.nimbus.present,
+            load=load,
+            seed=control.seed,
+        )
+        result = self.policy.schedule(view)
+        verdict = judge(view, result, overloaded=overloaded, least_gain=self._least_gain)
+        number = self._database.write_schedule(
+            GeneratedSchedule(
+                generated_ns=control.clock.now_ns,
+                scheduler=self.policy.name,
+                version=self.policy.version,
+                parameters=parameters_json(self.policy.parameters),
+                cause=cause,
+                adopted=verdict.adopted,
+                verdict=verdict.reason,
+                assignment=result.assignment,
+            )
+        )
+        control.log.note(
+            ACTOR,
+            "generate-schedule" if verdict.adopted else "reject-schedule",
+            f"schedule {number}",
+            verdict.reason,
+            cause=cause,
+            nodes=len(result.assignment.nodes_used()),
+            workers=len(set(result.assignment.slots.values())),
+        )

@@ -1,0 +1,132 @@
+"""Load monitors: executors' CPU, nodes' load and executor-to-executor traffic, once a window.
+
+T-Storm section IV-B: a daemon per node reads each executor's CPU time over the window and expresses it in MHz
+(``cpu seconds / window seconds * core clock``); a node's load is the sum over its executors; traffic is the
+number of tuples sent in the window. Values are smoothed by a moving average and go to the load database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from storm_lab.emulator.control.clock import SECOND
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.plane import WindowSample
+from storm_lab.emulator.control.service import Sampler
+from storm_lab.model import Executor, Slot, executors_of
+from storm_lab.monitoring.average import MovingAverages
+from storm_lab.monitoring.database import ExecutorLoad, LoadDatabase, WindowLoad
+
+
+class LoadMonitor:
+    """The monitors of all nodes in one run.
+
+    ``database`` is where the averages go; ``after_window`` listeners are called when a window has been
+    written.
+    """
+
+    def __init__(self, control: ControlPlane, sampler: Sampler, database: LoadDatabase, alpha: float) -> None:
+        self._control = control
+        self.database = database
+        self._cpu: MovingAverages[Executor] = MovingAverages(alpha)
+        self._node: MovingAverages[str] = MovingAverages(alpha)
+        self._traffic: MovingAverages[tuple[Executor, Executor]] = MovingAverages(alpha)
+        self._executor_of: dict[tuple[str, int], Executor] = {}
+        self._listeners: list[Callable[[WindowLoad], None]] = []
+        sampler.listen(self.take)
+
+    def after_window(self, listener: Callable[[WindowLoad], None]) -> None:
+        """Call ``listener`` with every window's load once it is in the database."""
+        self._listeners.append(listener)
+
+    def take(self, sample: WindowSample) -> None:
+        """Turn the data plane's counters into load and write them."""
+        seconds = (sample.end_ns - sample.start_ns) / SECOND
+        if seconds <= 0:
+            return
+        cpu, where, queued = self._cpu_mhz(sample, seconds)
+        nodes = {node.id: 0.0 for node in self._control.cluster.nodes}
+        for (_, slot), mhz in cpu.items():
+            nodes[slot.node] += mhz
+        per_executor: dict[Executor, float] = {}
+        for (executor, _), mhz in cpu.items():
+            per_executor[executor] = per_executor.get(executor, 0.0) + mhz
+        traffic = self._rates(sample, seconds)
+        self._cpu.add(per_executor)
+        self._node.add(nodes)
+        self._traffic.add(traffic)
+        load = WindowLoad(
+            start_ns=sample.start_ns,
+            end_ns=sample.end_ns,
+            executors={
+                executor: ExecutorLoad(where[executor], mhz, self._cpu[executor], queued[executor])
+                for executor, mhz in sorted(per_executor.items())
+            },
+            nodes={node: (mhz, self._node[node]) for node, mhz in nodes.items()},
+            traffic={
+                pair: (traffic.get(pair, 0.0), average)
+                for pair, average in sorted(self._traffic.values.items())
+            },
+            failed=dict(sample.failed),
+        )
+        self.database.write_window(load)
+        for listener in self._listeners:
+            listener(load)
+
+    def _cpu_mhz(
+        self, sample: WindowSample, seconds: float
+    ) -> tuple[dict[tuple[Executor, Slot], float], dict[Executor, Slot], dict[Executor, int]]:
+        """CPU per executor and slot; where each executor runs now (its newest worker); its queue."""
+        cpu: dict[tuple[Executor, Slot], float] = {}
+        where: dict[Executor, Slot] = {}
+        queued: dict[Executor, int] = {}
+        for (worker, executor), cpu_ns in sorted(sample.executor_cpu_ns.items()):
+            slot = self._control.fleet.by_id(worker).slot
+            clock = self._control.cluster.node(slot.node).core_mhz
+            mhz = cpu_ns / SECOND / seconds * clock
+            cpu[executor, slot] = cpu.get((executor, slot), 0.0) + mhz
+            where[executor] = slot
+            queued[executor] = sample.queued.get((worker, executor), 0)
+        return cpu, where, queued
+
+    def _rates(self, sample: WindowSample, seconds: float) -> dict[tuple[Executor, Executor], float]:
+        rates: dict[tuple[Executor, Executor], float] = {}
+        for (topology_id, source, target), tuples in sorted(sample.traffic.items()):
+            pair = (self._executor(topology_id, source), self._executor(topology_id, target))
+            rates[pair] = rates.get(pair, 0.0) + tuples / seconds
+        return rates
+
+    def _executor(self, topology_id: str, task: int) -> Executor:
+        if (topology_id, task) not in self._executor_of:
+            topology = self._control.nimbus.topologies[topology_id]
+            for executor in executors_of(topology, self._control.version):
+                for member in executor.tasks:
+                    self._executor_of[topology_id, member] = executor
+        return self._executor_of[topology_id, task]
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorPlan:
+    """Monitors alone, without a generator: they watch, and offer the load to Nimbus's own scheduler.
+
+    Args:
+        alpha: weight of the past in the moving average.
+        database: file of the load database; None keeps it in memory.
+        windows_kept: windows kept in the database; None keeps all.
+    """
+
+    alpha: float = 0.5
+    database: Path | None = None
+    windows_kept: int | None = None
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Begin to watch."""
+        self.begin(control, sampler)
+
+    def begin(self, control: ControlPlane, sampler: Sampler) -> LoadMonitor:
+        """Begin to watch; the monitor that does."""
+        database = LoadDatabase(self.database or ":memory:", self.windows_kept)
+        control.nimbus.load = database.load
+        return LoadMonitor(control, sampler, database, self.alpha)

@@ -1,0 +1,68 @@
+"""When a cluster counts as overloaded. T-Storm (section IV) says that it detects it, not how; this is our
+rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.model import Cluster, Executor
+from storm_lab.monitoring.database import WindowLoad
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadRule:
+    """Overload is any of these, each for so many windows in a row.
+
+    Args:
+        node_fraction: a node's average load above this part of its CPU capacity ...
+        node_windows: ... in so many windows.
+        executor_fraction: an executor's CPU in the window above this part of one core ...
+        executor_windows: ... in so many windows; a thread cannot use more than a core.
+        failure_windows: root tuples that failed in so many windows; 0 ignores failures, which also follow
+            every
+            worker that is killed.
+        rest_s: seconds in which a detection is not repeated: a new schedule needs time to come into effect.
+    """
+
+    node_fraction: float = 0.9
+    node_windows: int = 1
+    executor_fraction: float = 0.95
+    executor_windows: int = 3
+    failure_windows: int = 0
+    rest_s: float = 60.0
+
+
+class OverloadDetector:
+    """Applies a rule to one window after the other."""
+
+    def __init__(self, rule: OverloadRule, cluster: Cluster) -> None:
+        self._rule = rule
+        self._cluster = cluster
+        self._nodes: dict[str, int] = {}
+        self._executors: dict[Executor, int] = {}
+        self._failing = 0
+
+    def look(self, load: WindowLoad) -> str | None:
+        """What is overloaded, in words, or None."""
+        rule = self._rule
+        causes: list[str] = []
+        for node in self._cluster.nodes:
+            _, average = load.nodes.get(node.id, (0.0, 0.0))
+            over = average > rule.node_fraction * node.capacity_mhz
+            self._nodes[node.id] = self._nodes.get(node.id, 0) + 1 if over else 0
+            if self._nodes[node.id] >= rule.node_windows:
+                causes.append(f"node {node.id} uses {average / node.capacity_mhz:.0%} of its CPU")
+        for executor in list(self._executors.keys() | load.executors.keys()):
+            entry = load.executors.get(executor)
+            over = entry is not None and entry.mhz_sample > (
+                rule.executor_fraction * self._cluster.node(entry.slot.node).core_mhz
+            )
+            self._executors[executor] = self._executors.get(executor, 0) + 1 if over else 0
+        busy = sorted(e for e, windows in self._executors.items() if windows >= rule.executor_windows)
+        causes.extend(f"executor {executor} fills a core" for executor in busy)
+        failed = sum(load.failed.values())
+        self._failing = self._failing + 1 if failed else 0
+        if rule.failure_windows and self._failing >= rule.failure_windows:
+            causes.append(f"{failed} root tuples failed")
+        return causes[0] if causes else None
