@@ -67,6 +67,20 @@ class SlotBook:
             self._free[node].remove(slot)
         return slot
 
+    def take_new(self, topology_id: str, node: int) -> Slot:
+        """A further slot on the node for the topology, for policies with several workers per node.
+
+        Raises:
+            LookupError: the node is full.
+        """
+        self._own.pop((topology_id, node), None)
+        return self.take(topology_id, node)
+
+    def release(self, topology_id: str, node: int) -> None:
+        """Give the topology's slot on the node back, as if it had never been taken."""
+        self._free[node].append(self._own.pop((topology_id, node)))
+        self._free[node].sort(key=lambda slot: slot.port)
+
     def reserve(self, slot: Slot, executor: Executor) -> None:
         """Note that a staying or kept executor's topology has this slot."""
         node = self.index[slot.node]

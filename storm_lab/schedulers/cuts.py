@@ -1,0 +1,215 @@
+"""Cutting weighted graphs: balanced multilevel bisection, and its use for parts of equal size.
+
+The method is the one METIS made common: merge strongly tied vertices until the graph is small, cut that, and undo
+the merging step by step while single vertices move to the better side (Fiduccia and Mattheyses). Deterministic.
+Time grows as edges times the logarithm of the vertices.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from storm_lab.model.executor import integer_divided
+
+Adjacency = Sequence[dict[int, float]]
+
+_SMALL = 48
+_MAX_PASSES = 8
+_STALL = 200
+_SEEDS = 6
+_LEAST_GAIN = 1e-9
+
+
+def cut_weight(near: Adjacency, part: Sequence[int]) -> float:
+    """Weight of the edges between different parts."""
+    return float(
+        sum(w for i, row in enumerate(near) for j, w in row.items() if i < j and part[i] != part[j])
+    )
+
+
+def parts_of_equal_size(near: Adjacency, parts: int) -> list[int]:
+    """Divide the vertices into ``parts`` parts whose sizes differ by at most one; returns each vertex's part."""
+    place = [0] * len(near)
+    _divide(near, list(range(len(near))), parts, 0, place)
+    return place
+
+
+def _divide(near: Adjacency, members: list[int], parts: int, first: int, place: list[int]) -> None:
+    if parts <= 1 or not members:
+        for vertex in members:
+            place[vertex] = first
+        return
+    left_parts = parts // 2
+    left_size = sum(integer_divided(len(members), parts)[:left_parts])
+    side = bisect(induced(near, members), [1] * len(members), left_size)
+    left = [v for v, s in zip(members, side, strict=True) if s == 0]
+    right = [v for v, s in zip(members, side, strict=True) if s == 1]
+    _divide(near, left, left_parts, first, place)
+    _divide(near, right, parts - left_parts, first + left_parts, place)
+
+
+def induced(near: Adjacency, members: Sequence[int]) -> list[dict[int, float]]:
+    """The graph on ``members`` only, renumbered in their order."""
+    number = {vertex: i for i, vertex in enumerate(members)}
+    return [{number[j]: w for j, w in near[v].items() if j in number} for v in members]
+
+
+def bisect(near: Adjacency, size: Sequence[int], left_size: int) -> list[int]:
+    """Cut into sides 0 and 1 with little weight between them; side 0 gets total size ``left_size``.
+
+    Exact when all sizes are one; otherwise as close as whole vertices allow.
+    """
+    if len(near) > _SMALL:
+        merged = _Merged.of(near, size, limit=max(1, sum(size) // 16))
+        if merged is not None:
+            coarse = bisect(merged.near, merged.size, left_size)
+            return refined(near, size, [coarse[merged.into[v]] for v in range(len(near))], left_size)
+    best: list[int] | None = None
+    best_key = (0, 0.0)
+    for seed in _seeds(near):
+        side = refined(near, size, _grown(near, size, seed, left_size), left_size)
+        key = (abs(_left(side, size) - left_size), cut_weight(near, side))
+        if best is None or key < best_key:
+            best, best_key = side, key
+    return best or []
+
+
+def _left(side: Sequence[int], size: Sequence[int]) -> int:
+    return sum(n for s, n in zip(side, size, strict=True) if s == 0)
+
+
+def _seeds(near: Adjacency) -> Iterable[int]:
+    """A few different vertices to grow a side from: the first, the busiest, and some in between."""
+    count = len(near)
+    busiest = max(range(count), key=lambda v: (sum(near[v].values()), -v), default=0)
+    return dict.fromkeys([0, busiest, *(i * count // _SEEDS for i in range(_SEEDS))]) if count else ()
+
+
+def _grown(near: Adjacency, size: Sequence[int], seed: int, left_size: int) -> list[int]:
+    """Side 0 grown from ``seed``, always taking in the vertex most tied to it."""
+    side = [1] * len(near)
+    tie = [0.0] * len(near)
+    heap = [(0.0, seed)]
+    grown = 0
+    unseen = iter(range(len(near)))
+    while grown < left_size:
+        while heap and side[heap[0][1]] == 0:
+            heapq.heappop(heap)
+        vertex = heapq.heappop(heap)[1] if heap else next(v for v in unseen if side[v] == 1)
+        side[vertex] = 0
+        grown += size[vertex]
+        for other, weight in near[vertex].items():
+            if side[other] == 1:
+                tie[other] += weight
+                heapq.heappush(heap, (-tie[other], other))
+    return side
+
+
+def refined(near: Adjacency, size: Sequence[int], side: list[int], left_size: int) -> list[int]:
+    """Move vertices between the sides while that makes the cut lighter or the sizes fit better."""
+    largest = max(size, default=1)
+    for _ in range(_MAX_PASSES):
+        if not _improve(near, size, side, left_size, largest):
+            break
+    return side
+
+
+def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: int, slack: int) -> bool:
+    """One pass: move each vertex at most once, best first, and keep the best state on the way."""
+    gain = [sum(w if side[j] != side[v] else -w for j, w in row.items()) for v, row in enumerate(near)]
+    heaps: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
+    for v, g in enumerate(gain):
+        heaps[side[v]].append((-g, v))
+    heapq.heapify(heaps[0])
+    heapq.heapify(heaps[1])
+    locked = [False] * len(near)
+    left = _left(side, size)
+    saved, moves = 0.0, []
+    best_key, best_length = (abs(left - left_size), 0.0), 0
+    start_key = best_key
+    while len(moves) - best_length <= _STALL + abs(left - left_size):
+        vertex = _next_move(heaps, gain, side, locked, left - left_size, slack)
+        if vertex is None:
+            break
+        locked[vertex] = True
+        saved += gain[vertex]
+        left += size[vertex] if side[vertex] == 1 else -size[vertex]
+        side[vertex] = 1 - side[vertex]
+        gain[vertex] = -gain[vertex]
+        for other, weight in near[vertex].items():
+            gain[other] += -2.0 * weight if side[other] == side[vertex] else 2.0 * weight
+            if not locked[other]:
+                heapq.heappush(heaps[side[other]], (-gain[other], other))
+        moves.append(vertex)
+        key = (abs(left - left_size), -saved)
+        if key < (best_key[0], best_key[1] - _LEAST_GAIN):
+            best_key, best_length = key, len(moves)
+    for vertex in moves[best_length:]:
+        side[vertex] = 1 - side[vertex]
+    return best_key[0] < start_key[0] or best_key[1] < -_LEAST_GAIN
+
+
+def _next_move(
+    heaps: tuple[list[tuple[float, int]], list[tuple[float, int]]],
+    gain: Sequence[float],
+    side: Sequence[int],
+    locked: Sequence[bool],
+    excess: int,
+    slack: int,
+) -> int | None:
+    """The unlocked vertex of most gain on a side that may lose one, given the left side's ``excess`` size."""
+    tops: list[tuple[float, int, int]] = []
+    for s in (0, 1):
+        heap = heaps[s]
+        while heap and (locked[heap[0][1]] or side[heap[0][1]] != s or -heap[0][0] != gain[heap[0][1]]):
+            heapq.heappop(heap)
+        may_lose = excess > -slack if s == 0 else excess < slack
+        if heap and may_lose:
+            tops.append((heap[0][0], heap[0][1], s))
+    if excess > slack:
+        tops = [t for t in tops if t[2] == 0]
+    elif excess < -slack:
+        tops = [t for t in tops if t[2] == 1]
+    if not tops:
+        return None
+    _, vertex, s = min(tops)
+    heapq.heappop(heaps[s])
+    return vertex
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """A coarser graph: pairs of strongly tied vertices made one. ``into[v]`` is where ``v`` went."""
+
+    near: list[dict[int, float]]
+    size: list[int]
+    into: list[int]
+
+    @classmethod
+    def of(cls, near: Adjacency, size: Sequence[int], limit: int) -> _Merged | None:
+        """Match each vertex with its heaviest free neighbour; None if hardly any pair was found."""
+        count = len(near)
+        into = [-1] * count
+        merged = 0
+        for v in sorted(range(count), key=lambda v: (len(near[v]), v)):
+            if into[v] >= 0:
+                continue
+            into[v] = merged
+            free = ((w, -j) for j, w in near[v].items() if into[j] < 0 and size[v] + size[j] <= limit)
+            partner = max(free, default=None)
+            if partner is not None:
+                into[-partner[1]] = merged
+            merged += 1
+        if merged > 0.95 * count:
+            return None
+        coarse: list[dict[int, float]] = [{} for _ in range(merged)]
+        sizes = [0] * merged
+        for v, row in enumerate(near):
+            sizes[into[v]] += size[v]
+            target = coarse[into[v]]
+            for j, w in row.items():
+                if into[j] != into[v]:
+                    target[into[j]] = target.get(into[j], 0.0) + w
+        return cls(coarse, sizes, into)
