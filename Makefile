@@ -78,7 +78,9 @@ doctor: $(STAMP) ## tell what is there and what is wrong
 	@$(BIN)/storm-lab doctor
 
 .PHONY: lock
-lock: $(STAMP) ## make requirements.lock anew from pyproject.toml
+lock: ## make requirements.lock anew from pyproject.toml
+	@# Not by way of the stamp: a lock that contradicts a new range would keep the set-up from ending.
+	@[ -x $(BIN)/python ] || $(MAKE) venv
 	@$(BIN)/python tools/lock.py
 
 .PHONY: clean
