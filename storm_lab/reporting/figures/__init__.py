@@ -1,0 +1,37 @@
+"""Figures: one per file, each a function from tidy metric tables to a matplotlib figure.
+
+Tables are pandas frames with one row per observation. Columns that most of them share: ``variant`` (what was
+run, such as a scheduler with its parameters), ``seed``, ``topology`` and ``t_s`` (start of the time bin in
+seconds). Every figure has an `about` line at its foot: unit of repetition, baseline, discarded warm-up.
+"""
+
+from storm_lab.reporting.figures.comparison import comparison
+from storm_lab.reporting.figures.latency_distribution import latency_distribution
+from storm_lab.reporting.figures.migration_gantt import migration_gantt
+from storm_lab.reporting.figures.node_cpu import node_cpu
+from storm_lab.reporting.figures.placement_map import placement_map
+from storm_lab.reporting.figures.saved import SavedFigure, read_figure, save_figure
+from storm_lab.reporting.figures.style import About, house_style, in_force
+from storm_lab.reporting.figures.time_series import Event, EventKind, Panel, time_series
+from storm_lab.reporting.figures.topology_graph import topology_graph
+from storm_lab.reporting.figures.traffic_matrix import traffic_matrix
+
+__all__ = [
+    "About",
+    "Event",
+    "EventKind",
+    "Panel",
+    "SavedFigure",
+    "comparison",
+    "house_style",
+    "in_force",
+    "latency_distribution",
+    "migration_gantt",
+    "node_cpu",
+    "placement_map",
+    "read_figure",
+    "save_figure",
+    "time_series",
+    "topology_graph",
+    "traffic_matrix",
+]

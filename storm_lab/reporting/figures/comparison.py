@@ -1,0 +1,78 @@
+"""Schedulers side by side: a panel for each metric, a row for each scheduler, every seed a dot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    MUTED,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    seed_interval,
+)
+
+
+def comparison(
+    results: pd.DataFrame,
+    metrics: Mapping[str, str],
+    *,
+    about: About,
+    variants: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """Panels beside each other that share their rows.
+
+    Args:
+        results: columns variant, seed, and one per metric; one row a run.
+        metrics: column -> label with unit, from left to right.
+        about: seeds and warm-up, for the foot; a ``baseline`` that is a variant is drawn as a dotted line.
+        variants: rows from top to bottom; those of the table, in order of appearance, by default.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(results, ["variant", "seed", *metrics], "results by variant")
+    rows = list(variants) or list(dict.fromkeys(results["variant"]))
+    with house_style():
+        figure = new_figure(1.15 + 0.34 * len(rows))
+        axes = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+        for place, (column, label) in enumerate(metrics.items()):
+            _draw(axes[place], results, rows, column, about.baseline)
+            axes[place].set(xlabel=label, ylabel="")
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        foot(figure, about.line("dots: seeds, bar: mean and 95 % interval"))
+    return figure
+
+
+def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, baseline: str) -> None:
+    drawn = results[results["variant"].isin(rows)]
+    sns.stripplot(
+        drawn, x=column, y="variant", order=list(rows), ax=axes, color=LINES[5], size=4,
+        jitter=False, alpha=0.9, legend=False,
+    )  # fmt: skip
+    for place, variant in enumerate(rows):
+        values = drawn.loc[drawn["variant"] == variant, column]
+        if values.dropna().empty:
+            spot = (0.02, place)
+            axes.annotate("no result", spot, xycoords=("axes fraction", "data"), va="center", fontsize=8)
+            continue
+        low, high = seed_interval(values)
+        axes.plot([low, high], [place, place], color=LINES[0], linewidth=2.2, solid_capstyle="butt")
+        axes.plot(values.mean(), place, marker="D", markersize=5.5, color=LINES[1], linestyle="")
+    if baseline in rows:
+        mean = results.loc[results["variant"] == baseline, column].mean()
+        axes.axvline(mean, color=INK, linestyle=":", linewidth=1.1)
+    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+    axes.grid(axis="y", visible=False)
+    axes.spines["bottom"].set_color(MUTED)

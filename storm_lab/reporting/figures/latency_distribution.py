@@ -1,0 +1,91 @@
+"""How latency is distributed: a histogram on a logarithmic axis for each variant, with p50, p95 and p99."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    MUTED,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    plain_numbers,
+)
+
+_PERCENTILES = ("p50", "p95", "p99")
+
+
+def latency_distribution(
+    cells: pd.DataFrame,
+    percentiles: pd.DataFrame,
+    variants: Mapping[str, str],
+    *,
+    about: About,
+    kind: str = "processing",
+    title: str = "",
+) -> Figure:
+    """One row a variant, all on the same axis, so that they compare from top to bottom.
+
+    Args:
+        cells: columns variant, seed, low_ms, high_ms, tuples; cells of equal width on a logarithmic axis.
+            Seeds are added up.
+        percentiles: columns variant, seed and ``<kind>_p50_ms``, ``_p95_ms``, ``_p99_ms``; the
+            exact ones of each run, drawn as their mean over seeds.
+        variants: label -> variant, from top to bottom.
+        about: seeds and warm-up, for the foot.
+        kind: processing or complete.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
+    columns = [f"{kind}_{name}_ms" for name in _PERCENTILES]
+    need(percentiles, ["variant", *columns], "latency percentiles")
+    with house_style():
+        figure = new_figure(0.9 + 1.25 * len(variants))
+        axes = figure.subplots(len(variants), 1, sharex=True, squeeze=False)[:, 0]
+        for place, (label, variant) in enumerate(variants.items()):
+            _draw_cells(axes[place], cells[cells["variant"] == variant], LINES[place % len(LINES)])
+            marks = percentiles[percentiles["variant"] == variant][columns].mean()
+            _draw_percentiles(axes[place], {name: float(marks[f"{kind}_{name}_ms"]) for name in _PERCENTILES})
+            axes[place].set(title=label, ylabel="share of\ntuples, %")
+        axes[-1].set_xscale("log")
+        axes[-1].xaxis.set_major_formatter(plain_numbers())
+        axes[-1].set_xlabel(f"{kind} {'time' if kind == 'processing' else 'latency'}, ms (logarithmic)")
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        foot(figure, about.line("percentiles: mean over seeds"))
+    return figure
+
+
+def _draw_cells(axes: Axes, cells: pd.DataFrame, colour: str) -> None:
+    summed = cells.groupby(["low_ms", "high_ms"], as_index=False)["tuples"].sum()
+    share = 100 * summed["tuples"] / summed["tuples"].sum()
+    axes.bar(
+        summed["low_ms"], share, width=summed["high_ms"] - summed["low_ms"], align="edge", color=colour,
+        alpha=0.75, linewidth=0,
+    )  # fmt: skip
+    # Head room for the labels of the percentiles.
+    axes.set_ylim(0, float(share.max()) * 1.5)
+    axes.grid(axis="x", visible=False)
+
+
+def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
+    """Vertical lines; labels at two heights, so that near neighbours do not overlap."""
+    for place, (name, value) in enumerate(marks.items()):
+        axes.axvline(value, color=INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
+        axes.annotate(
+            f"{name} {value:.3g} ms", (value, (0.95, 0.80, 0.65)[place]), xycoords=("data", "axes fraction"),
+            xytext=(4, 0), textcoords="offset points", va="top", ha="left", fontsize=8, color=INK,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "none", "edgecolor": "none"},
+        )  # fmt: skip
+    axes.tick_params(colors=INK)
+    axes.spines["bottom"].set_color(MUTED)

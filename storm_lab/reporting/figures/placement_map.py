@@ -1,0 +1,105 @@
+"""Where the executors are: a column for each node, a box for each worker, a tile for each executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from storm_lab.reporting.figures.style import (
+    INK,
+    MUTED,
+    About,
+    colour_of,
+    foot,
+    house_style,
+    natural,
+    need,
+    new_figure,
+)
+
+_TILES = 3
+"""Tiles side by side in a worker."""
+
+
+def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: About, title: str = "") -> Figure:
+    """Tiles carry the number of the executor's first task; their colour is the component.
+
+    Args:
+        placements: columns component, start_task, worker, node, port; one row an executor, those in force.
+        nodes: all nodes of the cluster, so that empty ones show.
+        about: for the foot; a placement is that of one seed.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
+    names = sorted({*nodes, *placements["node"]}, key=natural)
+    components = sorted(set(placements["component"]))
+    colours = colour_of(components)
+    tallest = max(_height(placements[placements["node"] == name]) for name in names)
+    with house_style():
+        figure = new_figure(1.35 + max(1.0, 0.3 * tallest) + 0.25 * (len(components) // 5))
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            _draw_node(axes, place, placements[placements["node"] == name], colours)
+        axes.set_xlim(-0.5, len(names) - 0.5)
+        axes.set_ylim(tallest + 0.1, -0.35)
+        axes.set_xticks(range(len(names)), names, rotation=0 if len(names) <= 8 else 30)
+        axes.xaxis.tick_top()
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.tick_params(length=0)
+        handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
+        figure.legend(handles=handles, loc="outside lower left", ncols=min(6, len(components)))
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        used = placements["node"].nunique()
+        workers = placements["worker"].nunique()
+        foot(
+            figure,
+            f"{len(placements)} executors in {_many(workers, 'worker')} "
+            f"on {used} of {_many(len(names), 'node')} · "
+            "number: first task of the executor · " + about.line("one of them shown"),
+        )
+    return figure
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _height(rows: pd.DataFrame) -> float:
+    return sum(0.55 + -(-len(group) // _TILES) for _, group in rows.groupby("worker")) or 1.0
+
+
+def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, str]) -> None:
+    left, width = place - 0.46, 0.92
+    if rows.empty:
+        axes.add_patch(Rectangle((left, 0), width, 0.9, fill=False, edgecolor=MUTED, linestyle=":"))
+        axes.text(place, 0.45, "free", ha="center", va="center", fontsize=8.5, color=MUTED)
+        return
+    top = 0.0
+    for _, group in rows.sort_values(["port", "start_task"]).groupby("port", sort=True):
+        depth = -(-len(group) // _TILES)
+        axes.add_patch(Rectangle((left, top), width, depth + 0.4, fill=False, edgecolor=MUTED))
+        axes.text(left + 0.03, top + 0.2, f"{group['port'].iloc[0]}", fontsize=6.5, va="center", color=MUTED)
+        for number, (component, task) in enumerate(zip(group["component"], group["start_task"], strict=True)):
+            x = left + 0.02 + (number % _TILES) * (width - 0.04) / _TILES
+            y = top + 0.36 + number // _TILES
+            axes.add_patch(
+                Rectangle(
+                    (x, y), (width - 0.04) / _TILES - 0.015, 0.92, facecolor=colours[component], linewidth=0
+                )
+            )
+            # Dark text on every fill of the palette keeps a contrast above 4.5.
+            axes.text(
+                x + (width - 0.04) / _TILES / 2 - 0.0075, y + 0.46, f"{task}", ha="center", va="center",
+                fontsize=7.5, color="#000000",
+            )  # fmt: skip
+        top += depth + 0.55

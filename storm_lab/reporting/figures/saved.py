@@ -1,0 +1,98 @@
+"""Figures as files: SVG that follows the reader's light or dark setting and says in words what it shows."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from storm_lab.errors import UserError
+from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, house_style
+
+_LIGHT = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
+_DARK = {"ink": "#e8eaf0", "muted": "#a4abb8", "grid": "#3a3f4a", "paper": "#16181d"}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFigure:
+    """An SVG file with what it says of itself.
+
+    Attributes:
+        path: the file.
+        title: one line.
+        alt: what the picture shows, for readers who cannot see it.
+    """
+
+    path: Path
+    title: str
+    alt: str
+
+
+def save_figure(figure: Figure, path: Path, *, title: str, alt: str) -> SavedFigure:
+    """Write a figure as SVG; a reader sees the old file or the whole new one. Same figure, same bytes.
+
+    Raises:
+        UserError: no title or no text alternative, or the file name does not end in ``.svg``.
+    """
+    if path.suffix != ".svg":
+        raise UserError("figures are saved as SVG", field="path", value=path.name, remedy="end it in .svg")
+    if not title.strip() or not alt.strip():
+        raise UserError("a figure needs a title and a text alternative", field=path.name)
+    text = _themed(_svg(figure), title, alt)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return SavedFigure(path, " ".join(title.split()), " ".join(alt.split()))
+
+
+def read_figure(path: Path) -> SavedFigure:
+    """A figure that `save_figure` wrote.
+
+    Raises:
+        UserError: unreadable, or without title and text alternative.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"not a readable figure ({error})", field=path.name) from error
+    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    alt = re.search(r"<desc>(.*?)</desc>", text, re.DOTALL)
+    if title is None or alt is None or not text.rstrip().endswith("</svg>"):
+        raise UserError("not a whole figure of this project", field=path.name, remedy="draw it again")
+    return SavedFigure(path, html.unescape(title[1]), html.unescape(alt[1]))
+
+
+def _svg(figure: Figure) -> str:
+    stream = StringIO()
+    # Without date and with a fixed salt the same figure gives the same bytes.
+    with house_style():
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
+def _themed(svg: str, title: str, alt: str) -> str:
+    for name, colour in _LIGHT.items():
+        svg = re.sub(re.escape(colour), f"var(--{name})", svg, flags=re.IGNORECASE)
+    svg = svg.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    light = "".join(f"--{name}:{colour};" for name, colour in _LIGHT.items())
+    dark = "".join(f"--{name}:{colour};" for name, colour in _DARK.items())
+    head = (
+        f"\n<title>{_escaped(title)}</title>\n<desc>{_escaped(alt)}</desc>\n"
+        f"<style>:root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}</style>"
+    )
+    start = svg.index("<svg")
+    end = svg.index(">", start)
+    return svg[:end] + ' role="img">' + head + svg[end + 1 :]
+
+
+def _escaped(text: str) -> str:
+    return html.escape(" ".join(text.split()), quote=False)

@@ -1,0 +1,189 @@
+"""House style: one look for all figures, safe for colour-blind readers and legible in print.
+
+Figures are `WIDTH` inches wide: full width in a notebook, and still above 7 pt when a page scales them to a
+text column. Colours never carry a distinction alone: lines differ in dash, marks in shape or label too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from storm_lab.errors import UserError
+from storm_lab.papers.measurement import over_seeds
+
+WIDTH = 8.0
+"""Width of every figure in inches."""
+
+INK = "#1f2430"
+MUTED = "#5b6270"
+GRID = "#d5d8de"
+PAPER = "#fdfdfc"
+"""Text, secondary text, grid and background. `saved` turns these four into colours that follow the reader's
+light or dark setting, so no data may be drawn in them."""
+
+LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's colours without black and yellow, which vanish on one of the two backgrounds."""
+
+DASHES: tuple[Any, ...] = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2, 1, 2), (2, 2))
+"""A dash pattern for each of `LINES`."""
+
+MACHINES = (
+    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF",
+    "#44BB99", "#BBCC33", "#AAAA00", "#CC99BB", "#C2C2C2",
+)  # fmt: skip
+"""Fills for machines and components, after Paul Tol's light scheme: dark labels are legible on each."""
+
+HEAT = "cividis"
+"""Colour map of heat maps: rises in lightness alone, for every kind of colour vision."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a reader must know of a figure's data; printed at its foot.
+
+    Attributes:
+        seeds: number of seeds behind the figure.
+        warm_up_s: seconds at the start that are left out of means and distributions; 0 when none are.
+        baseline: what comparisons are made with; empty when there is none.
+        note: anything else, one sentence without a full stop; may be empty.
+    """
+
+    seeds: int
+    warm_up_s: float = 0.0
+    baseline: str = ""
+    note: str = ""
+
+    def line(self, interval: str = "band: 95 % interval") -> str:
+        """The foot line. ``interval`` says how the spread over seeds is drawn."""
+        parts = [f"{self.seeds} seeds, {interval}" if self.seeds > 1 else "one seed"]
+        if self.baseline:
+            parts.append(f"baseline: {self.baseline}")
+        parts.append(
+            f"first {self.warm_up_s:g} s left out as warm-up" if self.warm_up_s else "no warm-up left out"
+        )
+        if self.note:
+            parts.append(self.note)
+        return " · ".join(parts)
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in house style inside the block, and leave the caller's matplotlib settings as they were."""
+    settings = {
+        **sns.axes_style("whitegrid"),
+        **sns.plotting_context("paper"),
+        "figure.facecolor": PAPER,
+        "axes.facecolor": PAPER,
+        "savefig.facecolor": PAPER,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "axes.edgecolor": MUTED,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 10,
+        "axes.titleweight": "bold",
+        "axes.labelsize": 9.5,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "xtick.labelsize": 9,
+        "ytick.labelsize": 9,
+        "grid.color": GRID,
+        "grid.linewidth": 0.6,
+        "legend.frameon": False,
+        "legend.fontsize": 9,
+        "font.family": ["DejaVu Sans"],
+        "font.size": 9.5,
+        "lines.linewidth": 1.6,
+        "figure.constrained_layout.h_pad": 0.06,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "storm_lab",
+        "figure.dpi": 110,
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure of house width, laid out by matplotlib so that nothing overlaps."""
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def foot(figure: Figure, text: str) -> None:
+    """Put the foot line under everything else, at the left, broken so that it fits."""
+    words, lines = text.split(" · "), [""]
+    for word in words:
+        longer = f"{lines[-1]} · {word}" if lines[-1] else word
+        if len(longer) > 118 and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=MUTED)
+
+
+def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
+    """Ends of the 95 % interval over seeds, in the form that seaborn's ``errorbar`` takes."""
+    present = [float(value) for value in values.dropna()]
+    if not present:
+        return float("nan"), float("nan")
+    measured = over_seeds(present)
+    bottom, top = measured.bottom, measured.top
+    assert bottom is not None and top is not None
+    return bottom, top
+
+
+def colour_of(names: Sequence[str]) -> dict[str, str]:
+    """A fill for each name, in order; the eleventh gets the first one's again, so label what you draw."""
+    return {name: MACHINES[place % len(MACHINES)] for place, name in enumerate(names)}
+
+
+def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
+    """The frame, if it has the columns and a row.
+
+    Raises:
+        UserError: a column is missing, or there is nothing to draw.
+    """
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise UserError(f"the table of {what} lacks a column", field=missing[0])
+    if frame.empty:
+        raise UserError(f"the table of {what} is empty, so there is nothing to draw", field=what)
+    return frame
+
+
+def in_force(stays: pd.DataFrame, at_s: float) -> pd.DataFrame:
+    """The stays (columns from_s, to_s) of executors that ran at a time; at the run's end, the last ones.
+
+    Raises:
+        UserError: nothing ran then.
+    """
+    need(stays, ["from_s", "to_s"], "stays")
+    running = (stays["from_s"] <= at_s) & ((stays["to_s"] > at_s) | (stays["to_s"] == stays["to_s"].max()))
+    return need(stays[running], [], f"stays at {at_s:g} s")
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key that puts node-2 before node-10."""
+    parts: list[tuple[int, int, str]] = []
+    digits = ""
+    for sign in name + "\0":
+        if sign.isdigit():
+            digits += sign
+            continue
+        if digits:
+            parts.append((0, int(digits), ""))
+            digits = ""
+        parts.append((1, 0, sign))
+    return tuple(parts)
+
+
+def plain_numbers() -> FuncFormatter:
+    """Axis labels such as 0.1, 1, 10, 1000 in place of powers of ten."""
+    return FuncFormatter(lambda value, _: f"{value:g}")

@@ -1,0 +1,200 @@
+"""Values over time, a panel for each setting, with re-assignments, faults and a strip of nodes in use.
+
+The form of T-Storm's figures 5, 6 and 8: time from 0 to the end of the run, each panel one gamma against
+Storm's default scheduler, and below each panel how many nodes are in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from storm_lab.reporting.figures.style import (
+    DASHES,
+    INK,
+    LINES,
+    MUTED,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    plain_numbers,
+    seed_interval,
+)
+
+
+class EventKind(StrEnum):
+    """What a vertical mark means."""
+
+    REASSIGNMENT = "re-assignment"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A vertical mark at ``t_s`` seconds; ``label`` is written beside it."""
+
+    t_s: float
+    kind: EventKind = EventKind.REASSIGNMENT
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel: its title, the variants drawn in it (label -> variant) and the marks on its time axis."""
+
+    title: str
+    variants: Mapping[str, str]
+    events: tuple[Event, ...] = ()
+
+
+def time_series(
+    values: pd.DataFrame,
+    panels: Sequence[Panel],
+    *,
+    value: str,
+    unit: str,
+    about: About,
+    nodes: pd.DataFrame | None = None,
+    end_s: float | None = None,
+    logarithmic: bool = False,
+    title: str = "",
+) -> Figure:
+    """Values over time: mean over seeds with the 95 % interval as a band.
+
+    The axis is scaled to the values after the warm-up; higher ones are marked by triangles at its upper
+    edge, so that a start-up does not flatten the rest.
+
+    Args:
+        values: columns variant, seed, t_s and the one named by ``value``.
+        panels: what to draw, from top to bottom.
+        value: column to draw.
+        unit: its unit, for the axis.
+        about: seeds, baseline and warm-up, for the foot.
+        nodes: columns variant, seed, from_s, nodes: steps of nodes in use; None leaves the strips away.
+        end_s: end of the time axis; the last time by default.
+        logarithmic: logarithmic value axis, which is never cut.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(values, ["variant", "seed", "t_s", value], "values over time")
+    if nodes is not None:
+        need(nodes, ["variant", "seed", "from_s", "nodes"], "nodes in use")
+    right = end_s if end_s is not None else float(values["t_s"].max())
+    with house_style():
+        ratios = [4.0, 1.0] if nodes is not None else [4.0]
+        figure = new_figure(0.7 + len(panels) * (2.35 if nodes is not None else 1.9))
+        axes = figure.subplots(
+            len(panels) * len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios * len(panels)
+        )[:, 0]
+        top = None if logarithmic else _top(values, panels, value, about.warm_up_s)
+        for place, panel in enumerate(panels):
+            upper = axes[place * len(ratios)]
+            _draw_values(upper, values, panel, value, top, logarithmic)
+            _draw_events(upper, panel.events, labelled=True)
+            upper.set(title=panel.title, ylabel=unit, xlabel="")
+            if nodes is not None:
+                strip = axes[place * 2 + 1]
+                _draw_nodes(strip, nodes, panel, right)
+                _draw_events(strip, panel.events, labelled=False)
+        axes[-1].set_xlabel("time since submission, s")
+        axes[-1].set_xlim(0, right)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        clipped = top is not None and bool((_means(values, panels, value) > top).any())
+        foot(figure, about.line() + (" · ▲ above the axis" if clipped else ""))
+    return figure
+
+
+def _means(values: pd.DataFrame, panels: Sequence[Panel], value: str) -> pd.Series[float]:
+    drawn = {variant for panel in panels for variant in panel.variants.values()}
+    return values[values["variant"].isin(drawn)].groupby(["variant", "t_s"])[value].mean()
+
+
+def _top(values: pd.DataFrame, panels: Sequence[Panel], value: str, warm_up_s: float) -> float | None:
+    means = _means(values, panels, value)
+    settled = means[means.index.get_level_values("t_s") >= warm_up_s].dropna()
+    if settled.empty:
+        return None
+    # Re-assignment spikes belong into the picture, start-up and overload by orders of magnitude do not.
+    return float(min(settled.max(), 6 * settled.median())) * 1.12
+
+
+def _draw_values(
+    axes: Axes, values: pd.DataFrame, panel: Panel, value: str, top: float | None, logarithmic: bool
+) -> None:
+    for place, (label, variant) in enumerate(panel.variants.items()):
+        rows = values[values["variant"] == variant]
+        colour = LINES[place % len(LINES)]
+        sns.lineplot(
+            rows, x="t_s", y=value, ax=axes, color=colour, errorbar=seed_interval, label=label,
+            dashes=False, linestyle=_dash(place), legend=False, err_kws={"alpha": 0.25, "linewidth": 0},
+        )  # fmt: skip
+        if top is not None:
+            means = rows.groupby("t_s")[value].mean()
+            over = means[means > top]
+            axes.plot(
+                over.index, [top * 0.965] * len(over), linestyle="", marker="^", markersize=5, color=colour
+            )
+    if logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(plain_numbers())
+    elif top is not None:
+        axes.set_ylim(0, top)
+    axes.legend(loc="upper right", ncols=len(panel.variants), bbox_to_anchor=(1.0, 1.16), borderaxespad=0)
+    axes.margins(x=0)
+
+
+def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> None:
+    highest = 1.0
+    for place, variant in enumerate(panel.variants.values()):
+        rows = nodes[nodes["variant"] == variant]
+        if rows.empty:
+            continue
+        mean = _mean_steps(rows)
+        highest = max(highest, float(mean.max()))
+        colour = LINES[place % len(LINES)]
+        axes.step(
+            [*mean.index, right], [*mean, mean.iloc[-1]], where="post", color=colour, linestyle=_dash(place)
+        )
+        axes.annotate(
+            f"{mean.iloc[-1]:g}", (1, float(mean.iloc[-1])), xycoords=("axes fraction", "data"),
+            xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour,
+            fontweight="bold",
+        )  # fmt: skip
+    axes.set_ylim(0, highest * 1.3)
+    axes.set_ylabel("nodes")
+    axes.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+
+
+def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:
+    """Mean over seeds of step functions whose steps may lie at different times."""
+    steps = rows.pivot_table(index="from_s", columns="seed", values="nodes", aggfunc="last").sort_index()
+    return steps.ffill().mean(axis=1)
+
+
+def _dash(place: int) -> object:
+    dash = DASHES[place % len(DASHES)]
+    return (0, dash) if dash else "-"
+
+
+def _draw_events(axes: Axes, events: Sequence[Event], *, labelled: bool) -> None:
+    for event in events:
+        fault = event.kind is EventKind.FAULT
+        axes.axvline(event.t_s, color=INK if fault else MUTED, linewidth=1.1, linestyle="-" if fault else ":")
+        if labelled:
+            sign = "✕ " if fault else ""
+            axes.annotate(
+                f"{sign}{event.label or event.kind.value}", (event.t_s, 0.96),
+                xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
+                va="top", fontsize=8, color=INK,
+            )  # fmt: skip
