@@ -1,0 +1,224 @@
+"""Reliability: roots, the XOR ledger in the acker executors, and the spouts' pending maps.
+
+Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker of a root XORs what spouts
+and bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The
+ledger entry stands in the root's record but belongs to one acker executor: when that executor dies, or its
+map has been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated
+once per message timeout, so a tuple fails between one and two timeouts after its emit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.jit import inline, jit
+from storm_lab.emulator.layout import (
+    ACK,
+    ACKED,
+    COMPLETE,
+    FAIL,
+    FAILED,
+    INIT,
+    S_CLOSED,
+    TIMED_OUT,
+    Kernel,
+)
+from storm_lab.emulator.queues import new_message, next_random, release_root
+from storm_lab.emulator.routing import emit_control
+
+
+@inline
+def acker_of(k: Kernel, root_id: np.uint64, component: int, ackers: int) -> int:
+    """Target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
+    folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
+    value = (31 + folded) & 0xFFFFFFFF
+    if value >= 0x80000000:
+        value -= 0x100000000
+    return k.component[component].first_task + value % ackers
+
+
+@jit
+def open_root(k: Kernel, executor: int, task: int, number: int) -> int:
+    """Begin a root tuple that its spout will wait for; the caller made sure that the pool has one."""
+    s = k.s[0]
+    root = s.free_root
+    r = k.root[root]
+    s.free_root = r.next
+    s.free_roots -= 1
+    e = k.executor[executor]
+    r.id = next_random(k, task)
+    r.ledger = np.uint64(0)
+    r.references = 0
+    r.outcome = 0
+    r.executor = executor
+    r.task = task
+    r.known = 0
+    r.acker = -1
+    r.rotation = 0
+    r.number = number
+    r.line = e.line
+    r.attempt = e.attempt
+    r.emitted = s.now
+    r.init_time = -1
+    r.delta = -1
+    r.sleep = k.source[e.source].sleep
+    r.bucket = e.bucket
+    r.next = -1
+    r.previous = e.new_tail
+    if e.new_tail >= 0:
+        k.root[e.new_tail].next = root
+    else:
+        e.new_head = root
+    e.new_tail = root
+    e.pending += 1
+    return root
+
+
+@inline
+def _unlink(k: Kernel, root: int) -> None:
+    """Take a root out of the list of its spout's pending map that holds it."""
+    r = k.root[root]
+    e = k.executor[r.executor]
+    before, after = r.previous, r.next
+    if before >= 0:
+        k.root[before].next = after
+    elif r.bucket == e.bucket:
+        e.new_head = after
+    elif r.bucket == e.bucket - 1:
+        e.old_head = after
+    else:
+        e.expired_head = after
+    if after >= 0:
+        k.root[after].previous = before
+    elif r.bucket == e.bucket:
+        e.new_tail = before
+    elif r.bucket == e.bucket - 1:
+        e.old_tail = before
+    else:
+        e.expired_tail = before
+
+
+@jit
+def close_root(k: Kernel, root: int, outcome: int) -> None:
+    """The spout learns how a root ended: log it, tell the source, forget it."""
+    s = k.s[0]
+    r = k.root[root]
+    e = k.executor[r.executor]
+    _unlink(k, root)
+    e.pending -= 1
+    row = k.root_row[s.root_rows]
+    s.root_rows += 1
+    row.number = r.number
+    row.topology = e.topology
+    row.task = r.task
+    row.line = r.line
+    row.attempt = r.attempt
+    row.emitted = r.emitted
+    row.completed = s.now
+    row.outcome = outcome
+    row.latency = r.delta if s.version_1 != 0 else s.now - r.emitted
+    row.sleep = r.sleep
+    if outcome == ACKED:
+        k.task[r.task].acked += 1
+    else:
+        k.task[r.task].failed += 1
+    source = k.source[e.source]
+    if outcome != ACKED and source.replay != 0:
+        return_line(k, e.source, r.line, r.attempt + 1, s.now)
+    elif source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s.now + source.answer)
+    r.executor = -1
+    if r.references == 0:
+        release_root(k, root)
+
+
+@jit
+def return_line(k: Kernel, source_index: int, line: int, attempt: int, time: int) -> None:
+    """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
+    call.
+    """
+    m = new_message(k)
+    message = k.message[m]
+    message.root = -1
+    message.number = line
+    message.record = attempt
+    message.time = time
+    source = k.source[source_index]
+    if source.head < 0:
+        source.head = m
+    else:
+        k.message[source.tail].next = m
+    source.tail = m
+
+
+@jit
+def rotate_pending(k: Kernel, executor: int) -> None:
+    """The spout's timeout tick: the older bucket's roots have expired, the newer one becomes the older."""
+    e = k.executor[executor]
+    if e.old_head >= 0:
+        if e.expired_head < 0:
+            e.expired_head = e.old_head
+        else:
+            k.root[e.expired_tail].next = e.old_head
+            k.root[e.old_head].previous = e.expired_tail
+        e.expired_tail = e.old_tail
+    e.old_head = e.new_head
+    e.old_tail = e.new_tail
+    e.new_head = -1
+    e.new_tail = -1
+    e.bucket += 1
+
+
+@jit
+def fail_expired(k: Kernel, executor: int, most: int) -> None:
+    """Fail up to ``most`` roots that fell out of the pending map."""
+    e = k.executor[executor]
+    for _ in range(most):
+        if e.expired_head < 0:
+            return
+        close_root(k, e.expired_head, TIMED_OUT)
+
+
+@jit
+def acker_execute(k: Kernel, thread: int, executor: int, m: int) -> None:
+    """What an acker does with one message: update the ledger, tell the spout when the tree is complete or
+    failed.
+    """
+    message = k.message[m]
+    root = message.root
+    r = k.root[root]
+    e = k.executor[executor]
+    s = k.s[0]
+    timeout = k.topology[e.topology].timeout
+    rotation = (s.now - e.started) // timeout
+    if r.acker != executor or rotation - r.rotation >= k.topology[e.topology].acker_buckets:
+        r.acker = executor
+        r.ledger = np.uint64(0)
+        r.known = 0
+    r.rotation = rotation
+    kind = message.kind
+    if kind == INIT:
+        r.known = 1
+        r.ledger ^= message.edge
+        r.init_time = s.now
+    elif kind == ACK:
+        r.ledger ^= message.edge
+    if r.known == 0:
+        return
+    if kind == FAIL:
+        emit_control(k, thread, FAILED, message.task, r.task, root, np.uint64(0))
+        r.acker = -1
+    elif r.ledger == np.uint64(0):
+        r.delta = s.now - r.init_time
+        emit_control(k, thread, COMPLETE, message.task, r.task, root, np.uint64(0))
+        r.acker = -1
+
+
+@jit
+def send_to_acker(
+    k: Kernel, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
+) -> None:
+    """Produce an init, ack or fail message to the acker that keeps this root."""
+    topology = k.topology[topology_index]
+    target = acker_of(k, k.root[root].id, topology.acker_component, topology.ackers)
+    emit_control(k, thread, kind, task, target, root, edge)

@@ -1,0 +1,158 @@
+"""The cost model: what handling a tuple costs in CPU and time, on any node, under any schedule.
+
+Every physical or fitted constant of the data plane stands here once. CPU costs hold at ``reference_mhz``
+and scale with a node's clock. The ranges are those of plausible hardware and of published measurements; a
+constant marked *fitted* was moved inside its range by the calibration procedure, on the claims and
+recordings that the calibration file names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.emulator.constant import check_constants, constant
+from storm_lab.model import Node
+
+_RANGE = "physical range of a JVM of that time on 2-3 GHz cores"
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """Costs of the message path, the acker, the operating system and the network."""
+
+    reference_mhz: float = constant(
+        2000.0, unit="MHz", low=500, high=6000, source="clock at which the CPU costs hold"
+    )
+    dispatch_us: float = constant(
+        4.0,
+        unit="us",
+        low=1,
+        high=20,
+        source=f"take a tuple from the receive queue and call execute; {_RANGE}",
+    )
+    emit_us: float = constant(
+        3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
+    )
+    serialise_us: float = constant(
+        12.0, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}"
+    )
+    serialise_us_per_kb: float = constant(
+        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
+    )
+    deserialise_us: float = constant(
+        13.0, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}"
+    )
+    deserialise_us_per_kb: float = constant(
+        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
+    )
+    send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
+    transfer_us: float = constant(
+        8.0, unit="us", low=2, high=30, source=f"transfer thread, per tuple, with its system call; {_RANGE}"
+    )
+    receive_us: float = constant(
+        10.0, unit="us", low=2, high=60, source=f"receive thread, per tuple, with its system call; {_RANGE}"
+    )
+    acker_us: float = constant(
+        5.0, unit="us", low=3, high=10, source="hash map update; Storm@Twitter section 3.3.2 bounds it"
+    )
+    spout_ack_us: float = constant(
+        5.0, unit="us", low=1, high=20, source=f"pending map and user ack; {_RANGE}"
+    )
+    poll_us: float = constant(
+        5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
+    )
+    wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
+    switch_us: float = constant(
+        10.0,
+        unit="us",
+        low=1,
+        high=50,
+        source="context switch and cache refill, per burst and run-queue round",
+    )
+    loopback_us: float = constant(
+        50.0, unit="us", low=20, high=500, source="loopback TCP between processes of a node"
+    )
+    lan_us: float = constant(
+        100.0, unit="us", low=50, high=300, source="switched Ethernet, one way, same rack"
+    )
+    inter_rack_us: float = constant(
+        0.0, unit="us", low=0, high=5000, source="further one-way latency between racks; R-Storm: 2000"
+    )
+    uplink_mbps: float = constant(
+        0.0, unit="Mbit/s", low=0, high=100000, source="a rack's uplink; 0 = no limit"
+    )
+    header_bytes: float = constant(
+        90.0, unit="bytes", low=40, high=200, source="TCP/IP/Ethernet and Storm's own header, per tuple"
+    )
+    idle_jvm_share: float = constant(
+        0.02,
+        unit="cores",
+        low=0.0,
+        high=0.05,
+        source="heartbeats, timers, statistics, idle garbage collection",
+    )
+    housekeeping_period_ms: float = constant(
+        100.0, unit="ms", low=10, high=1000, source="how often housekeeping runs"
+    )
+    hyper_thread_gain: float = constant(
+        0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
+    )
+    process_penalty: float = constant(
+        0.0,
+        unit="1",
+        low=0.0,
+        high=1.0,
+        source="slow-down of a node per further worker process: caches, timers, smaller batches",
+    )
+    worker_memory_mb: float = constant(
+        768.0, unit="MB", low=256, high=2048, source="heap of a worker, Storm's default -Xmx768m"
+    )
+    jvm_overhead_mb: float = constant(
+        150.0, unit="MB", low=50, high=400, source="a JVM's memory beyond its heap"
+    )
+    system_memory_mb: float = constant(
+        300.0, unit="MB", low=100, high=800, source="operating system and supervisor"
+    )
+    memory_slowdown: float = constant(
+        2.0,
+        unit="1",
+        low=0.0,
+        high=10.0,
+        source="slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM",
+    )
+    warm_up_factor: float = constant(
+        3.0, unit="1", low=1, high=10, source="cost of cold code against compiled code"
+    )
+    warm_up_s: float = constant(
+        20.0, unit="s", low=5, high=150, source="time constant with which the excess decays"
+    )
+    receive_batch: float = constant(
+        8.0, unit="tuples", low=1, high=100, source="topology.receiver.buffer.size, Storm 0.8-0.9"
+    )
+    send_batch: float = constant(
+        100.0, unit="tuples", low=1, high=1000, source="most tuples a send or transfer thread takes at once"
+    )
+    server_places: float = constant(
+        0.0,
+        unit="places",
+        low=0,
+        high=1000,
+        source="requests an external server handles at once; 0 = no limit",
+    )
+    server_latency_us: float = constant(
+        200.0, unit="us", low=50, high=2000, source="round trip to a server in the same LAN"
+    )
+
+    def __post_init__(self) -> None:
+        check_constants(self)
+
+    def slowdown(self, node: Node, processes: int) -> float:
+        """Factor by which all CPU costs on a node grow: its clock, its processes, its memory.
+
+        ``processes`` worker processes demand heap, JVM overhead and the system's share; what exceeds the
+        node's RAM slows everything down in proportion.
+        """
+        demand = self.system_memory_mb + processes * (self.worker_memory_mb + self.jvm_overhead_mb)
+        excess = max(0.0, demand / node.memory_mb - 1.0)
+        crowd = 1.0 + self.process_penalty * max(0, processes - 1)
+        return self.reference_mhz / node.core_mhz * crowd * (1.0 + self.memory_slowdown * excess)

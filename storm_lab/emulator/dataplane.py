@@ -1,0 +1,336 @@
+"""The data plane as the control plane sees it: run until a time, start and stop workers, read counters.
+
+Behind it stands the compiled kernel. Between its calls this class enlarges arrays that are full, writes log
+rows out, and keeps the book on which worker process runs what. Times are virtual nanoseconds; workers are
+numbered through the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storm_lab.emulator import lifecycle
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.kernel import refresh, run
+from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED, Kernel
+from storm_lab.emulator.logbook import Logbook, Recorder, WindowSample
+from storm_lab.emulator.names import NS_PER_S
+from storm_lab.emulator.pools import grow_messages, grow_records, grow_roots, grow_threads
+from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.tables import QueueSizes, build
+from storm_lab.errors import StormLabError
+from storm_lab.model import Cluster, Executor, Slot, StormVersion
+
+COUNT_WINDOW_NS = 10 * NS_PER_S
+_BUDGET = 1 << 62
+
+
+class EmulationStoppedError(StormLabError):
+    """A stated limit ended the run before its planned end; what was recorded so far is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Tuples that died with a worker or executor, by the place they were in."""
+
+    receive_queue: int = 0
+    executing: int = 0
+    send_queue: int = 0
+    transfer_queue: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.receive_queue + self.executing + self.send_queue + self.transfer_queue
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(
+            self.receive_queue + other.receive_queue,
+            self.executing + other.executing,
+            self.send_queue + other.send_queue,
+            self.transfer_queue + other.transfer_queue,
+        )
+
+
+class DataPlane:
+    """Plays tuples through workers on a cluster, in virtual time.
+
+    ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
+    :class:`EmulationStoppedError`. ``sample_every`` k logs the executions of one root tuple in k.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        version: StormVersion,
+        cost: CostModel,
+        plans: Sequence[TopologyPlan],
+        *,
+        seed: int,
+        recorder: Recorder | None = None,
+        sample_every: int = 1,
+        most_messages: int = 20_000_000,
+    ) -> None:
+        self._cluster = cluster
+        self._cost = cost
+        self._plans = {plan.topology.id: plan for plan in plans}
+        self._sizes = QueueSizes.of(version)
+        self._most_messages = most_messages
+        self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every)
+        self._kernel = grow_messages(self._kernel, 1 << 12)
+        self._kernel = grow_roots(self._kernel, 1 << 12)
+        self._log = Logbook(cluster, self._names, recorder)
+        self._executors: dict[tuple[int, Executor], int] = {}
+        self._workers = 0
+        self._executor_rows = 0
+        self._threads = 0
+        self._worker_slots: dict[int, Slot] = {}
+        self._processes = {node.id: 0 for node in cluster.nodes}
+        self._routes: dict[tuple[int, ...], int] = {(): 0}
+        self._next_count = COUNT_WINDOW_NS
+        self._start_calls()
+
+    @property
+    def now_ns(self) -> int:
+        """Virtual time."""
+        return int(self._kernel.s[0].now)
+
+    @property
+    def events(self) -> int:
+        """Events played so far."""
+        return int(self._kernel.s[0].events)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The arrays, for tests and benchmarks that look inside."""
+        return self._kernel
+
+    def run_until(self, time_ns: int) -> None:
+        """Play all events up to and including ``time_ns``.
+
+        Raises:
+            EmulationStoppedError: more tuples are queued than the stated limit.
+        """
+        while self._next_count <= time_ns:
+            self._play(self._next_count)
+            self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
+            self._next_count += COUNT_WINDOW_NS
+        self._play(time_ns)
+
+    def _play(self, time_ns: int) -> None:
+        while True:
+            reason = run(self._kernel, time_ns, _BUDGET)
+            if reason == REACHED:
+                return
+            if reason == NEED_MESSAGES:
+                self._grow_messages()
+            elif reason == NEED_ROOTS:
+                self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
+            elif reason == NEED_LOG:
+                self._log.write_rows(self._kernel)
+            elif reason == NEED_BUDGET:
+                continue
+
+    def _grow_messages(self) -> None:
+        size = max(
+            2 * len(self._kernel.message), len(self._kernel.message) + 8 * int(self._kernel.s[0].bolt_margin)
+        )
+        if size > 2 * self._most_messages:
+            raise EmulationStoppedError(
+                f"more than {self._most_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
+                "the topology cannot keep up with its source; lower the rate, set max spout pending, or raise the limit"
+            )
+        self._kernel = grow_messages(self._kernel, size)
+
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
+    ) -> int:
+        """Start a worker process that is ready at once; returns its number.
+
+        It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
+        ``generation`` is kept for the caller's own use in the log.
+        """
+        self._reserve(1, executors)
+        worker = self._workers
+        self._workers += 1
+        node = self._names.node_index[slot.node]
+        lifecycle.open_worker(
+            self._kernel,
+            worker,
+            node,
+            self._names.topology_index[topology_id],
+            self._threads,
+            self._sizes.transfer,
+            self._cost,
+        )
+        self._threads += lifecycle.THREADS_PER_WORKER
+        self._worker_slots[worker] = slot
+        self._log.start_worker(worker, slot)
+        self._processes[slot.node] += 1
+        self._set_slowness(slot.node)
+        for executor in executors:
+            self._open_executor(worker, executor)
+        refresh(self._kernel)
+        return worker
+
+    def start_executor(self, worker: int, executor: Executor) -> None:
+        """Start one executor thread in a running worker (N-Storm's thread-level update)."""
+        self._reserve(0, [executor])
+        self._open_executor(worker, executor)
+        refresh(self._kernel)
+
+    def _reserve(self, workers: int, executors: Sequence[Executor]) -> None:
+        k = grow_records(self._kernel, "worker", self._workers + workers)
+        k = grow_records(k, "executor", self._executor_rows + len(executors))
+        threads = (
+            self._threads
+            + workers * lifecycle.THREADS_PER_WORKER
+            + len(executors) * lifecycle.THREADS_PER_EXECUTOR
+        )
+        k = grow_threads(k, threads)
+        ticks = 2 * sum(len(e.tasks) for e in executors) + 64
+        if k.s[0].free_messages < ticks:
+            k = grow_messages(k, 2 * len(k.message) + ticks)
+        self._kernel = k
+
+    def _open_executor(self, worker: int, executor: Executor) -> None:
+        names = self._names
+        key = (executor.topology, executor.component)
+        component = names.component_index[key]
+        first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
+        index = self._executor_rows
+        lifecycle.open_executor(
+            self._kernel,
+            index,
+            worker,
+            component,
+            first,
+            len(executor.tasks),
+            names.source_index.get(key, -1),
+            self._threads,
+            self._sizes.main,
+            self._sizes.send,
+        )
+        self._executor_rows += 1
+        self._threads += lifecycle.THREADS_PER_EXECUTOR
+        self._executors[worker, executor] = index
+        self._log.start_executor(self.now_ns, index, worker, executor, self._worker_slots[worker])
+
+    def stop_worker(self, worker: int) -> Loss:
+        """Kill a worker process now; returns what was lost with it."""
+        loss = Loss()
+        for owner, executor in list(self._executors):
+            if owner == worker:
+                loss += self._close_executor(worker, executor)
+        loss += Loss(*lifecycle.close_worker(self._kernel, worker))
+        slot = self._worker_slots.pop(worker)
+        self._processes[slot.node] -= 1
+        self._set_slowness(slot.node)
+        refresh(self._kernel)
+        return loss
+
+    def stop_executor(self, worker: int, executor: Executor) -> Loss:
+        """Kill one executor thread of a running worker; returns what was lost with it."""
+        loss = self._close_executor(worker, executor)
+        refresh(self._kernel)
+        return loss
+
+    def _close_executor(self, worker: int, executor: Executor) -> Loss:
+        # Roots that die with a spout are logged, and held sources get their lines back.
+        index = self._executors.pop((worker, executor))
+        while True:
+            self._log.write_rows(self._kernel)
+            if self._kernel.s[0].free_messages < 4 * lifecycle.LOSE_MOST:
+                self._grow_messages()
+            if lifecycle.lose_pending(self._kernel, index) == 0:
+                break
+        self._log.write_rows(self._kernel)
+        self._log.stop_executor(self.now_ns, index)
+        return Loss(*lifecycle.close_executor(self._kernel, index))
+
+    def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
+        """Set which worker runs which executor, as ``worker`` sees it; executors left out are unknown to
+        it.
+        """
+        known = [
+            self._executors[key]
+            for key in ((w, e) for e, w in sorted(view.items()))
+            if key in self._executors
+        ]
+        row = self._routes.setdefault(tuple(known), len(self._routes))
+        self._kernel = lifecycle.add_route(self._kernel, row, known)
+        self._kernel.worker[worker].route = row
+
+    def activate(self, worker: int, active: bool) -> None:
+        """Let the worker's spouts call nextTuple, or not."""
+        for (owner, _), index in self._executors.items():
+            if owner == worker:
+                lifecycle.set_active(self._kernel, index, int(active))
+        refresh(self._kernel)
+
+    def sample(self) -> WindowSample:
+        """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
+        rows.
+        """
+        return self._log.sample(self._kernel)
+
+    def set_node_speed(self, node: str, factor: float) -> None:
+        """Slow a node down (factor below 1) or back to normal (1)."""
+        self._kernel.node[self._names.node_index[node]].extra = round(1024 / factor)
+
+    def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
+        """Cut or delay the link between two nodes, in both directions; without either it is as before."""
+        a, b = self._names.node_index[node_a], self._names.node_index[node_b]
+        lifecycle.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
+        lifecycle.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
+
+    def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
+        """Change the rate of a RATE source from now on; what has arrived stays queued."""
+        lifecycle.set_rate(
+            self._kernel, self._names.source_index[topology_id, spout], round(rate_per_s * 1000)
+        )
+        refresh(self._kernel)
+
+    def set_max_pending(self, topology_id: str, limit: int | None) -> None:
+        """Change max spout pending, per spout task; None is no limit."""
+        self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
+
+    def processed(self, topology_id: str) -> int:
+        """Root tuples acked so far in the present counting window: what a progress tuner reads between
+        windows.
+        """
+        t = self._names.topology_index[topology_id]
+        spouts = [i for i, c in enumerate(self._kernel.component) if c["topology"] == t and c["is_spout"]]
+        return int(self._kernel.task["acked"][np.isin(self._kernel.task["component"], spouts)].sum())
+
+    @property
+    def lost(self) -> int:
+        """Messages lost so far: their receiver was gone, unknown or unreachable."""
+        return int(self._kernel.s[0].lost)
+
+    def finish(self) -> None:
+        """Write what is still in the buffers, and the roots that are still in flight."""
+        k = self._kernel
+        if self.now_ns > self._next_count - COUNT_WINDOW_NS:
+            self._log.write_counts(k, self._next_count - COUNT_WINDOW_NS, self.now_ns)
+        self._log.write_rows(k)
+        self._log.write_pending(k)
+        self._log.sample(k)
+        self._log.write_placements()
+
+    def _set_slowness(self, node_id: str) -> None:
+        slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
+        self._kernel.node[self._names.node_index[node_id]].slow = round(1024 * slow)
+
+    def _start_calls(self) -> None:
+        """A closed loop's callers make their first calls at the start."""
+        for (topology_id, spout), index in self._names.source_index.items():
+            source = self._plans[topology_id].sources[spout]
+            if source.kind is not SourceKind.CLOSED_LOOP:
+                continue
+            if self._kernel.s[0].free_messages < 2 * source.calls:
+                self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
+            lifecycle.first_calls(self._kernel, index, source.calls)

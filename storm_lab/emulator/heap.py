@@ -1,0 +1,108 @@
+"""The event heap: what happens next, and to whom.
+
+An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
+wire, a thread's timer. So the heap holds one entry per busy source, not one per tuple, and an entry can be
+moved when its time changes. Equal times are served in the order in which they were scheduled (a running
+counter).
+
+Numbering of sources: nodes' processors, nodes' wake-ups, channels, then two per thread (timer, period).
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.jit import inline, jit
+from storm_lab.emulator.layout import Kernel
+
+
+@inline
+def timer_source(k: Kernel, thread: int) -> int:
+    """Event source of a thread's one-shot timer."""
+    s = k.s[0]
+    return 2 * s.nodes + s.channels + 2 * thread
+
+
+@inline
+def period_source(k: Kernel, thread: int) -> int:
+    """Event source of a thread's periodic tick."""
+    s = k.s[0]
+    return 2 * s.nodes + s.channels + 2 * thread + 1
+
+
+@inline
+def _place(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
+    e = k.event[i]
+    e.time = time
+    e.seq = seq
+    e.source = source
+    k.position[source] = i
+
+
+@jit
+def _sift_up(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
+    while i > 0:
+        parent = (i - 1) >> 1
+        p = k.event[parent]
+        if p.time < time or (p.time == time and p.seq < seq):
+            break
+        _place(k, i, p.time, p.seq, p.source)
+        i = parent
+    _place(k, i, time, seq, source)
+
+
+@jit
+def _sift_down(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
+    n = k.s[0].heap_n
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        c = k.event[child]
+        if child + 1 < n:
+            d = k.event[child + 1]
+            if d.time < c.time or (d.time == c.time and d.seq < c.seq):
+                child += 1
+                c = d
+        if time < c.time or (time == c.time and seq < c.seq):
+            break
+        _place(k, i, c.time, c.seq, c.source)
+        i = child
+    _place(k, i, time, seq, source)
+
+
+@jit
+def schedule(k: Kernel, source: int, time: int) -> None:
+    """Set the time of a source's next event, whether it has one already or not."""
+    s = k.s[0]
+    seq = s.seq
+    s.seq = seq + 1
+    i = k.position[source]
+    if i < 0:
+        i = s.heap_n
+        s.heap_n = i + 1
+        _sift_up(k, i, time, seq, source)
+    elif time < k.event[i].time:
+        _sift_up(k, i, time, seq, source)
+    else:
+        _sift_down(k, i, time, seq, source)
+
+
+@jit
+def unschedule(k: Kernel, source: int) -> None:
+    """Take a source's event away; no effect when it has none."""
+    i = k.position[source]
+    if i < 0:
+        return
+    k.position[source] = -1
+    s = k.s[0]
+    s.heap_n -= 1
+    n = s.heap_n
+    if i == n:
+        return
+    last = k.event[n]
+    time, seq, source = last.time, last.seq, last.source
+    if i > 0:
+        p = k.event[(i - 1) >> 1]
+        if time < p.time or (time == p.time and seq < p.seq):
+            _sift_up(k, i, time, seq, source)
+            return
+    _sift_down(k, i, time, seq, source)

@@ -1,0 +1,143 @@
+"""The main loop: run the next event until a given time, a full log, or an empty pool.
+
+The kernel is entered with "run until t" and left with a reason. All its state stands in the arrays of
+:class:`~storm_lab.emulator.layout.Kernel`, so the caller may write logs out, enlarge arrays, start and stop
+workers, and enter again; when it does so changes nothing.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
+from storm_lab.emulator.heap import schedule, unschedule
+from storm_lab.emulator.jit import entry, jit
+from storm_lab.emulator.layout import (
+    IN_NODE,
+    NEED_BUDGET,
+    NEED_LOG,
+    NEED_MESSAGES,
+    NEED_ROOTS,
+    REACHED,
+    WAKING,
+    Kernel,
+)
+from storm_lab.emulator.routing import put_on_channel
+from storm_lab.emulator.spout import TURN_MOST
+from storm_lab.emulator.threads import arrive, burst_done, go_on, period_rings, resume, timer_rings
+
+
+@jit
+def settle(k: Kernel) -> None:
+    """Let threads go on that found room in the queue they waited for, and those that this lets go on in
+    turn.
+    """
+    s = k.s[0]
+    while s.stack_n > 0:
+        s.stack_n -= 1
+        thread = k.stack[s.stack_n]
+        resume(k, thread)
+
+
+@jit
+def _wake_due(k: Kernel, node: int) -> None:
+    """The first thread of a node's wake-up line runs."""
+    s = k.s[0]
+    p = k.node[node]
+    thread = p.wake_head
+    t = k.thread[thread]
+    p.wake_head = t.next_wake
+    if p.wake_head >= 0:
+        schedule(k, s.nodes + node, k.thread[p.wake_head].wake_at)
+    else:
+        unschedule(k, s.nodes + node)
+    if t.state == WAKING:
+        go_on(k, thread)
+
+
+@jit
+def _wire_due(k: Kernel, index: int) -> int:
+    """The first message of a channel arrives; returns the node that it reached."""
+    s = k.s[0]
+    channel = k.channel[index]
+    m = channel.head
+    message = k.message[m]
+    channel.head = message.next
+    if channel.head >= 0:
+        schedule(k, 2 * s.nodes + index, k.message[channel.head].time)
+    else:
+        channel.tail = -1
+        unschedule(k, 2 * s.nodes + index)
+    node = k.worker[k.executor[message.target].worker].node
+    if channel.node < 0 and message.locality != IN_NODE:
+        # The receiving card takes one message after another; a message alone costs no second transmission.
+        p = k.node[node]
+        tx = (message.bytes + k.cost[0].header_bytes) * p.nic_ps_per_byte // 1000
+        done = max(s.now, p.nic_in_free + tx)
+        p.nic_in_free = done
+        if done > s.now:
+            message.time = done
+            put_on_channel(k, k.channel.shape[0] - s.nodes + node, m)
+            return node
+    arrive(k, m)
+    return node
+
+
+@entry
+def run(k: Kernel, until: int, budget: int) -> int:
+    """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
+    stopped.
+    """
+    s = k.s[0]
+    timers = 2 * s.nodes + s.channels
+    events = 0
+    message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
+    while s.heap_n > 0 and k.event[0].time <= until:
+        if s.free_messages < message_margin:
+            return NEED_MESSAGES
+        if s.free_roots < 2:
+            return NEED_ROOTS
+        if (
+            k.root_row.shape[0] - s.root_rows < 4 * TURN_MOST
+            or k.execution_row.shape[0] - s.execution_rows < 4
+        ):
+            return NEED_LOG
+        if events >= budget:
+            return NEED_BUDGET
+        events += 1
+        s.events += 1
+        source = k.event[0].source
+        s.now = k.event[0].time
+        if source < s.nodes:
+            node = source
+            thread = k.run_queue[node, 0]
+            advance(k, node)
+            leave_cpu(k, thread)
+            burst_done(k, thread)
+        elif source < 2 * s.nodes:
+            node = source - s.nodes
+            _wake_due(k, node)
+        elif source < timers:
+            node = _wire_due(k, source - 2 * s.nodes)
+        else:
+            thread = (source - timers) >> 1
+            node = k.thread[thread].node
+            if (source - timers) & 1:
+                period_rings(k, thread, source)
+            else:
+                unschedule(k, source)
+                timer_rings(k, thread)
+        if s.stack_n > 0:
+            settle(k)
+        reschedule(k, node)
+    if s.now < until:
+        s.now = until
+    return REACHED
+
+
+@entry
+def refresh(k: Kernel) -> None:
+    """After the control plane has changed something: let threads go on and bring every node's next event up
+    to date.
+    """
+    settle(k)
+    for node in range(k.s[0].nodes):
+        reschedule(k, node)

@@ -1,0 +1,405 @@
+"""The kernel's state: one record array per kind of thing, and the numbers that name kinds and states.
+
+Everything the kernel knows stands in these arrays, so it can stop at any event and be entered again.
+Indices are int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is int64 nanoseconds
+of one core.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.workloads.trace import EMISSION, RECORD
+
+# A node's virtual CPU time runs at up to 2**SHARE_BITS per nanosecond (see cpu.py).
+SHARE_BITS = 16
+NEVER = 1 << 62
+
+# What a thread is.
+MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING = range(5)
+THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping")
+
+# What a thread does.
+IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
+
+# What a running spout thread will have done when its CPU burst ends.
+TURN_ACKS, TURN_EMIT = range(2)
+# What a waiting spout thread waits for.
+WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP = range(3)
+
+# What a message is.
+DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK = range(7)
+
+# How far a message travels.
+IN_PROCESS, IN_NODE, IN_RACK, IN_CLUSTER = range(4)
+LOCALITY_NAMES = ("process", "node", "rack", "cluster")
+
+# Groupings.
+G_SHUFFLE, G_FIELDS, G_ALL, G_GLOBAL, G_NONE, G_DIRECT, G_LOCAL, G_PARTIAL, G_SHUFFLE_ONCE = range(9)
+
+# How a root tuple ended.
+PENDING, ACKED, TIMED_OUT, LOST = range(4)
+OUTCOME_NAMES = ("pending", "acked", "failed", "lost")
+
+# Sources.
+S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
+
+# Why the kernel came back.
+REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET = range(5)
+
+# One width for all whole numbers: every function is then compiled for one signature only.
+_I8, _U8 = np.int64, np.uint64
+
+
+def _record(*fields: tuple[str, type]) -> np.dtype[np.void]:
+    return np.dtype(list(fields), align=True)
+
+
+SCALARS = _record(
+    ("now", _I8),
+    ("seq", _I8),
+    ("heap_n", _I8),
+    ("free_message", _I8),
+    ("free_messages", _I8),
+    ("free_root", _I8),
+    ("free_roots", _I8),
+    ("roots_emitted", _I8),
+    ("root_rows", _I8),
+    ("execution_rows", _I8),
+    ("stack_n", _I8),
+    ("events", _I8),
+    ("nodes", _I8),
+    ("channels", _I8),
+    ("sample_every", _I8),
+    ("version_1", _I8),  # 1 from Storm 1.0 on: latency is measured in the acker
+    ("version_2", _I8),  # 1 from Storm 2.0 on: executors have no send thread
+    ("bolt_margin", _I8),  # most messages one event can create
+    ("lost", _I8),
+)
+
+COSTS = _record(
+    ("dispatch", _I8),
+    ("emit", _I8),
+    ("serialise", _I8),
+    ("serialise_kb", _I8),
+    ("deserialise", _I8),
+    ("deserialise_kb", _I8),
+    ("send", _I8),
+    ("transfer", _I8),
+    ("receive", _I8),
+    ("acker", _I8),
+    ("spout_ack", _I8),
+    ("poll", _I8),
+    ("wake", _I8),
+    ("switch", _I8),
+    ("header_bytes", _I8),
+    ("uplink_ps_per_byte", _I8),
+    ("idle_sleep", _I8),
+    ("inactive_sleep", _I8),
+    ("housekeeping_period", _I8),
+    ("housekeeping_work", _I8),
+    ("warm_keep", _I8),  # share of the warm-up excess kept from one housekeeping round to the next, of 65536
+    ("receive_batch", _I8),
+    ("send_batch", _I8),
+)
+
+NODE = _record(
+    ("v", _I8),  # virtual CPU time, 2**-SHARE_BITS ns
+    ("v_at", _I8),  # when it was last advanced
+    ("active", _I8),  # threads that want CPU
+    ("cores", _I8),
+    ("threads", _I8),  # hardware threads
+    ("ht_gain", _I8),  # capacity of all hardware threads, of 1024 per core
+    ("slow", _I8),  # cost multiplier, of 1024: clock, processes, memory
+    ("extra", _I8),  # multiplier of a fault, of 1024
+    ("wake_head", _I8),
+    ("wake_tail", _I8),
+    ("nic_out_free", _I8),
+    ("nic_in_free", _I8),
+    ("nic_ps_per_byte", _I8),
+    ("rack", _I8),
+)
+
+RACK = _record(("out_free", _I8), ("in_free", _I8))
+
+CHANNEL = _record(("latency", _I8), ("base", _I8), ("head", _I8), ("tail", _I8), ("node", _I8), ("cut", _I8))
+
+WORKER = _record(
+    ("node", _I8),
+    ("topology", _I8),
+    ("route", _I8),  # row of the routing table that this worker sees
+    ("receive_thread", _I8),
+    ("transfer_thread", _I8),
+    ("housekeeping_thread", _I8),
+    ("alive", _I8),
+    ("warm_excess", _I8),  # extra cost of cold code, of 65536
+)
+
+EXECUTOR = _record(
+    ("worker", _I8),
+    ("topology", _I8),
+    ("component", _I8),
+    ("first_task", _I8),  # global task index
+    ("tasks", _I8),
+    ("main_thread", _I8),
+    ("send_thread", _I8),
+    ("alive", _I8),
+    ("active", _I8),
+    ("source", _I8),
+    ("turn", _I8),
+    ("turn_task", _I8),
+    ("pending", _I8),
+    ("bucket", _I8),  # rotations of the pending map so far
+    ("new_head", _I8),
+    ("new_tail", _I8),
+    ("old_head", _I8),
+    ("old_tail", _I8),
+    ("expired_head", _I8),  # roots that fell out of the pending map and are still to be failed
+    ("expired_tail", _I8),
+    ("turn_head", _I8),  # acks taken in this turn
+    ("poll_phase", _I8),
+    ("started", _I8),
+    ("line", _I8),
+    ("attempt", _I8),
+)
+
+THREAD = _record(
+    ("kind", _I8),
+    ("state", _I8),
+    ("node", _I8),
+    ("worker", _I8),
+    ("executor", _I8),
+    ("head", _I8),
+    ("tail", _I8),
+    ("out_head", _I8),
+    ("out_tail", _I8),
+    ("current", _I8),
+    ("waiters", _I8),
+    ("last_waiter", _I8),
+    ("next_waiter", _I8),
+    ("waiting_for", _I8),
+    ("next_wake", _I8),
+    ("heap_pos", _I8),
+    ("wait", _I8),
+    ("serialising", _I8),
+    ("length", _I8),
+    ("capacity", _I8),
+    ("v_finish", _I8),
+    ("v_seq", _I8),
+    ("work", _I8),
+    ("cpu", _I8),  # CPU used since the last sample
+    ("started", _I8),  # start of the present execute
+    ("wake_at", _I8),
+)
+
+MESSAGE = _record(
+    ("next", _I8),
+    ("kind", _I8),
+    ("locality", _I8),
+    ("task", _I8),  # global index of the target task
+    ("target", _I8),  # executor instance that the sender chose
+    ("source_task", _I8),  # global index; -1 = system
+    ("root", _I8),
+    ("record", _I8),
+    ("bytes", _I8),
+    ("edge", _U8),
+    ("time", _I8),  # arrival on a wire, or entry into the receive queue
+    ("number", _I8),  # root number, for the log; -1 = not logged
+)
+
+ROOT = _record(
+    ("id", _U8),
+    ("ledger", _U8),
+    ("references", _I8),
+    ("outcome", _I8),
+    ("executor", _I8),  # spout executor instance that waits for it
+    ("task", _I8),
+    ("known", _I8),  # the acker has its init message
+    ("acker", _I8),  # acker instance that holds the entry
+    ("rotation", _I8),  # the acker's rotation count at the last put
+    ("next", _I8),
+    ("previous", _I8),
+    ("bucket", _I8),
+    ("number", _I8),
+    ("line", _I8),
+    ("attempt", _I8),
+    ("emitted", _I8),
+    ("init_time", _I8),
+    ("delta", _I8),
+    ("sleep", _I8),
+)
+
+TASK = _record(
+    ("rng", _U8),
+    ("component", _I8),
+    ("id", _I8),  # task id in its topology
+    ("local", _I8),  # index among the component's tasks
+    ("shuffle", _I8),  # first entry of its grouping states; one per subscription of its component
+    ("emitted", _I8),
+    ("transferred", _I8),
+    ("executed", _I8),
+    ("acked", _I8),
+    ("failed", _I8),
+    ("execute", _I8),
+)
+
+COMPONENT = _record(
+    ("topology", _I8),
+    ("first_task", _I8),
+    ("tasks", _I8),
+    ("first_subscription", _I8),  # subscriptions TO this component, all its streams
+    ("subscriptions", _I8),
+    ("is_spout", _I8),
+    ("is_acker", _I8),
+    ("acks", _I8),  # bolts that ack their input
+    ("tick_record", _I8),
+    ("tick_period", _I8),
+)
+
+TOPOLOGY = _record(
+    ("acker_component", _I8),
+    ("ackers", _I8),
+    ("first_stream", _I8),
+    ("first_record", _I8),
+    ("first_emission", _I8),
+    ("timeout", _I8),
+    ("max_pending", _I8),  # per task; 0 = none
+    ("acker_buckets", _I8),
+)
+
+STREAM = _record(("first_subscription", _I8), ("subscriptions", _I8))
+
+SUBSCRIPTION = _record(("component", _I8), ("grouping", _I8), ("own", _I8), ("spare", _I8))
+
+# One per (sending task, subscription of its component): where its shuffle stands.
+SHUFFLE = _record(("first", _I8), ("index", _I8))
+
+SOURCE = _record(
+    ("kind", _I8),
+    ("component", _I8),
+    ("anchored", _I8),
+    ("replay", _I8),
+    ("head", _I8),  # lines to be emitted before new ones: replays, or calls of a closed loop
+    ("tail", _I8),
+    ("first_line", _I8),
+    ("lines", _I8),
+    ("next_line", _I8),
+    ("origin", _I8),
+    ("taken", _I8),
+    ("rate_milli", _I8),  # lines per 1000 s
+    ("first_arrival", _I8),
+    ("arrivals", _I8),
+    ("arrival_period", _I8),
+    ("sleep", _I8),
+    ("fetch", _I8),
+    ("answer", _I8),  # closed loop: time from the ack to the next call
+)
+
+SERVER = _record(("free", _I8), ("latency", _I8), ("first", _I8), ("places", _I8))
+
+EVENT = _record(("time", _I8), ("seq", _I8), ("source", _I8))
+
+ROOT_ROW = _record(
+    ("number", _I8),
+    ("topology", _I8),
+    ("task", _I8),
+    ("line", _I8),
+    ("attempt", _I8),
+    ("emitted", _I8),
+    ("completed", _I8),
+    ("outcome", _I8),
+    ("spare", _I8),
+    ("latency", _I8),
+    ("sleep", _I8),
+)
+
+EXECUTION_ROW = _record(
+    ("number", _I8),
+    ("task", _I8),
+    ("source_task", _I8),
+    ("worker", _I8),
+    ("locality", _I8),
+    ("enqueued", _I8),
+    ("started", _I8),
+    ("ended", _I8),
+)
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Kernel(NamedTuple):
+    """All arrays that a kernel function may touch. Arrays are replaced by larger ones between calls, never
+    inside.
+    """
+
+    s: NDArray[Any]
+    cost: NDArray[Any]
+    node: NDArray[Any]
+    rack: NDArray[Any]
+    channel: NDArray[Any]
+    worker: NDArray[Any]
+    executor: NDArray[Any]
+    thread: NDArray[Any]
+    message: NDArray[Any]
+    root: NDArray[Any]
+    task: NDArray[Any]
+    component: NDArray[Any]
+    topology: NDArray[Any]
+    stream: NDArray[Any]
+    subscription: NDArray[Any]
+    shuffle: NDArray[Any]
+    source: NDArray[Any]
+    server: NDArray[Any]
+    record: NDArray[Any]
+    emission: NDArray[Any]
+    event: NDArray[Any]  # binary heap
+    root_row: NDArray[Any]
+    execution_row: NDArray[Any]
+    position: NDArray[np.int64]  # heap position of each event source; -1 = not scheduled
+    run_queue: NDArray[np.int64]  # [node, i]: heap of threads that want CPU, by finish
+    channel_of: NDArray[np.int64]  # [source node, target node]
+    route: NDArray[np.int64]  # [row, global task] -> executor instance; -1 = unknown
+    permutation: NDArray[np.int64]
+    stack: NDArray[np.int64]  # threads that were blocked and may go on
+    line_record: NDArray[np.int64]
+    arrival: NDArray[np.int64]
+    server_place: NDArray[np.int64]
+    pair_first: NDArray[np.int64]  # [source component, target component] -> first traffic counter; -1 = none
+    traffic: NDArray[np.int64]  # [pair, locality]
+    traffic_bytes: NDArray[np.int64]
+
+
+DTYPES: dict[str, np.dtype[np.void]] = {
+    "s": SCALARS,
+    "cost": COSTS,
+    "node": NODE,
+    "rack": RACK,
+    "channel": CHANNEL,
+    "worker": WORKER,
+    "executor": EXECUTOR,
+    "thread": THREAD,
+    "message": MESSAGE,
+    "root": ROOT,
+    "task": TASK,
+    "component": COMPONENT,
+    "topology": TOPOLOGY,
+    "stream": STREAM,
+    "subscription": SUBSCRIPTION,
+    "shuffle": SHUFFLE,
+    "source": SOURCE,
+    "server": SERVER,
+    "record": RECORD,
+    "emission": EMISSION,
+    "event": EVENT,
+    "root_row": ROOT_ROW,
+    "execution_row": EXECUTION_ROW,
+}
+
+
+def records(name: str, length: int) -> NDArray[Any]:
+    """A zeroed record array of one kind whose fields read as attributes."""
+    return np.zeros(length, DTYPES[name]).view(np.recarray)

@@ -1,0 +1,283 @@
+"""Birth and death of workers, executors and their threads inside the kernel's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from storm_lab.emulator.acking import close_root, return_line
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
+from storm_lab.emulator.heap import period_source, schedule, timer_source, unschedule
+from storm_lab.emulator.jit import entry, jit
+from storm_lab.emulator.layout import (
+    DEAD,
+    HOUSEKEEPING,
+    IDLE,
+    LOST,
+    MAIN,
+    NEVER,
+    POLLING,
+    RECEIVE,
+    RUNNING,
+    SEND,
+    TRANSFER,
+    Kernel,
+)
+from storm_lab.emulator.queues import free_message, release_waiter, spout_poll_time
+from storm_lab.emulator.spout import next_line_time
+from storm_lab.emulator.tables import SPARE_CHANNELS
+from storm_lab.emulator.threads import release_all
+
+THREADS_PER_WORKER = 3
+THREADS_PER_EXECUTOR = 2
+# Most roots that one call of lose_pending gives up: bounds the log rows it writes.
+LOSE_MOST = 4096
+_UNBOUNDED = NEVER
+
+
+def _open_thread(
+    k: Kernel, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
+) -> None:
+    t = k.thread[index]
+    t.kind, t.state, t.node, t.worker, t.executor, t.capacity = kind, IDLE, node, worker, executor, capacity
+    for field in ("head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter"):
+        setattr(t, field, -1)
+    t.waiting_for = t.next_wake = t.heap_pos = -1
+
+
+@entry
+def _start_period(k: Kernel, thread: int, time: int) -> None:
+    schedule(k, period_source(k, thread), time)
+
+
+def open_worker(
+    k: Kernel, worker: int, node: int, topology: int, first_thread: int, transfer: int, cost: CostModel
+) -> None:
+    """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
+    w = k.worker[worker]
+    w.node, w.topology, w.route, w.alive = node, topology, 0, 1
+    w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    w.receive_thread, w.transfer_thread, w.housekeeping_thread = (
+        first_thread,
+        first_thread + 1,
+        first_thread + 2,
+    )
+    _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
+    _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
+    _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
+    _start_period(k, first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
+
+
+def open_executor(
+    k: Kernel,
+    index: int,
+    worker: int,
+    component: int,
+    first_task: int,
+    tasks: int,
+    source: int,
+    first_thread: int,
+    main_queue: int,
+    send_queue: int,
+) -> None:
+    """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
+    now = int(k.s[0].now)
+    w = k.worker[worker]
+    e = k.executor[index]
+    e.worker, e.topology, e.component = worker, w.topology, component
+    e.first_task, e.tasks, e.source = first_task, tasks, source
+    e.main_thread, e.send_thread = first_thread, first_thread + 1
+    e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
+    for field in (
+        "new_head",
+        "new_tail",
+        "old_head",
+        "old_tail",
+        "expired_head",
+        "expired_tail",
+        "turn_head",
+    ):
+        setattr(e, field, -1)
+    _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
+    _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
+    c = k.component[component]
+    if c.is_spout:
+        k.thread[first_thread].state = POLLING
+        _start_period(k, first_thread, now + int(k.topology[w.topology].timeout))
+    elif c.tick_period > 0 and c.tick_record >= 0:
+        _start_period(k, first_thread, now + int(c.tick_period))
+
+
+@entry
+def set_active(k: Kernel, executor: int, active: int) -> None:
+    """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
+    e = k.executor[executor]
+    if k.component[e.component].is_spout == 0 or e.active == active:
+        return
+    s = k.s[0]
+    thread = e.main_thread
+    if k.thread[thread].state == POLLING:
+        # It sleeps on the grid of its old state until then.
+        e.poll_phase = spout_poll_time(k, thread, s.now)
+    e.active = active
+    if k.thread[thread].state == POLLING and active != 0:
+        at = max(next_line_time(k, e.source), s.now)
+        if at < NEVER:
+            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+
+
+@entry
+def set_rate(k: Kernel, source: int, rate_milli: int) -> None:
+    """Change a source's rate; lines that have arrived and were not taken stay, as lines that wait."""
+    s = k.s[0]
+    row = k.source[source]
+    waiting = 0
+    if row.rate_milli > 0:
+        arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
+        waiting = max(0, arrived - row.taken)
+    row.rate_milli = rate_milli
+    # The clock is set back so that exactly the waiting lines count as arrived.
+    row.taken = 0
+    if rate_milli > 0:
+        gap = 1_000_000_000_000 // rate_milli
+        row.origin = s.now + gap - waiting * gap
+    for thread in range(k.thread.shape[0]):
+        t = k.thread[thread]
+        if (
+            t.kind == MAIN
+            and t.state == POLLING
+            and t.executor >= 0
+            and k.executor[t.executor].source == source
+        ):
+            at = max(next_line_time(k, source), s.now)
+            if at < NEVER and k.executor[t.executor].active != 0:
+                schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+
+
+@entry
+def first_calls(k: Kernel, source: int, calls: int) -> None:
+    """Queue a closed loop's first calls."""
+    for _ in range(calls):
+        return_line(k, source, -1, 0, k.s[0].now)
+
+
+@entry
+def lose_pending(k: Kernel, executor: int) -> int:
+    """Give up roots that wait in a dying spout's pending map, some at a time; returns how many are left."""
+    e = k.executor[executor]
+    for _ in range(LOSE_MOST):
+        if e.new_head >= 0:
+            close_root(k, e.new_head, LOST)
+        elif e.old_head >= 0:
+            close_root(k, e.old_head, LOST)
+        elif e.expired_head >= 0:
+            close_root(k, e.expired_head, LOST)
+        else:
+            break
+    return e.pending
+
+
+@jit
+def _stop_thread(k: Kernel, thread: int) -> int:
+    """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
+    t = k.thread[thread]
+    if t.state == RUNNING:
+        advance(k, t.node)
+        leave_cpu(k, thread)
+        reschedule(k, t.node)
+    unschedule(k, timer_source(k, thread))
+    unschedule(k, period_source(k, thread))
+    t.state = DEAD
+    queued = release_all(k, t.head)
+    t.head = t.tail = -1
+    t.length = 0
+    while t.waiters >= 0:
+        release_waiter(k, thread)
+    return queued
+
+
+@jit
+def _drop_output(k: Kernel, thread: int) -> int:
+    """Drop what a dead thread had produced or had in hand."""
+    t = k.thread[thread]
+    dropped = release_all(k, t.out_head)
+    t.out_head = t.out_tail = -1
+    if t.current >= 0:
+        free_message(k, t.current)
+        t.current = -1
+        dropped += 1
+    return dropped
+
+
+@entry
+def close_executor(k: Kernel, executor: int) -> tuple[int, int, int, int]:
+    """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue
+    (and 0).
+    """
+    e = k.executor[executor]
+    e.alive = 0
+    e.active = 0
+    queued = _stop_thread(k, e.main_thread)
+    sending = _stop_thread(k, e.send_thread)
+    if e.turn_head >= 0:
+        release_all(k, e.turn_head)
+        e.turn_head = -1
+    executing = _drop_output(k, e.main_thread)
+    sending += _drop_output(k, e.send_thread)
+    return queued, executing, sending, 0
+
+
+@entry
+def close_worker(k: Kernel, worker: int) -> tuple[int, int, int, int]:
+    """Kill a worker's shared threads; returns tuples lost as :func:`close_executor` does, the last one in
+    transfer.
+    """
+    w = k.worker[worker]
+    w.alive = 0
+    receiving = _stop_thread(k, w.receive_thread)
+    transferring = _stop_thread(k, w.transfer_thread)
+    _stop_thread(k, w.housekeeping_thread)
+    receiving += _drop_output(k, w.receive_thread)
+    transferring += _drop_output(k, w.transfer_thread)
+    return receiving, 0, 0, transferring
+
+
+def add_route(k: Kernel, row: int, executors: Sequence[int]) -> Kernel:
+    """Fill a row of the routing table: which executor serves each task, in the eyes of the workers that use
+    the row.
+    """
+    if row >= len(k.route):
+        grown = np.full((2 * len(k.route), k.route.shape[1]), -1, np.int64)
+        grown[: len(k.route)] = k.route
+        k = k._replace(route=grown)
+    for index in executors:
+        e = k.executor[index]
+        k.route[row, e.first_task : e.first_task + e.tasks] = index
+    return k
+
+
+def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
+    """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
+
+    Raises:
+        RuntimeError: all spare channels are in use.
+    """
+    index = int(k.channel_of[a, b])
+    spare = range(len(k.channel) - len(k.node) - SPARE_CHANNELS, len(k.channel) - len(k.node))
+    if index not in spare:
+        used = set(np.unique(k.channel_of).tolist())
+        free = [i for i in spare if i not in used and k.channel[i].head < 0]
+        if not free:
+            raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
+        k.channel[free[0]].latency = k.channel[index].latency
+        k.channel[free[0]].head = k.channel[free[0]].tail = -1
+        k.channel[free[0]].node = -1
+        # The undisturbed latency is needed when the fault ends.
+        k.channel[free[0]].base = k.channel[index].latency
+        index = free[0]
+        k.channel_of[a, b] = index
+    channel = k.channel[index]
+    channel.latency = channel.base + extra_delay_ns
+    channel.cut = cut

@@ -1,0 +1,302 @@
+"""From the kernel's counters and row buffers to the tables of the tuple log.
+
+The kernel writes integers into fixed buffers; here they get their names and go to the recorder. The load
+monitors read their samples here too, so that what they see is what the log holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.layout import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES, Kernel
+from storm_lab.emulator.names import NS_PER_MS, Names
+from storm_lab.model import Cluster, Executor, Slot
+from storm_lab.tuplelog.buffer import Coded
+
+
+class Recorder(Protocol):
+    """Takes rows of the tuple log's tables, as :class:`storm_lab.tuplelog.writer.RunWriter` does."""
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add rows: every column of the table's schema but ``run``."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSample:
+    """What the load monitors read: counters since the previous sample.
+
+    CPU in nanoseconds of one core; ``traffic`` in tuples, by (topology, sending task, receiving task);
+    ``queued`` is the length of receive queues at the end of the window.
+    """
+
+    start_ns: int
+    end_ns: int
+    executor_cpu_ns: Mapping[tuple[int, Executor], int]
+    worker_cpu_ns: Mapping[int, int]
+    node_cpu_ns: Mapping[str, int]
+    traffic: Mapping[tuple[str, int, int], int]
+    failed: Mapping[str, int]
+    queued: Mapping[tuple[int, Executor], int]
+
+
+@dataclass(slots=True)
+class _Life:
+    worker: int
+    executor: Executor
+    slot: Slot
+    start_ns: int
+    end_ns: int = -1
+
+
+class Logbook:
+    """Writes one run's rows and keeps the counters' windows."""
+
+    def __init__(self, cluster: Cluster, names: Names, recorder: Recorder | None) -> None:
+        self._names = names
+        self._recorder = recorder
+        self._lives: list[_Life] = []
+        self._slots: list[Slot] = []
+        self._last_sample = 0
+        self._failed = dict.fromkeys(names.topologies, 0)
+        self._components = [component for _, component in names.components]
+        if recorder is not None:
+            recorder.append(
+                "nodes",
+                {
+                    "node": [n.id for n in cluster.nodes],
+                    "rack": [n.rack for n in cluster.nodes],
+                    "cores": np.array([n.cores for n in cluster.nodes], np.int32),
+                    "core_mhz": np.array([n.core_mhz for n in cluster.nodes]),
+                    "memory_mb": np.array([n.memory_mb for n in cluster.nodes]),
+                },
+            )
+
+    def start_worker(self, worker: int, slot: Slot) -> None:
+        """A worker process runs in ``slot`` from now on."""
+        assert worker == len(self._slots)
+        self._slots.append(slot)
+
+    def start_executor(self, now_ns: int, index: int, worker: int, executor: Executor, slot: Slot) -> None:
+        """An executor instance, numbered as in the kernel, runs from now on."""
+        assert index == len(self._lives)
+        self._lives.append(_Life(worker, executor, slot, now_ns))
+
+    def stop_executor(self, now_ns: int, index: int) -> None:
+        """An executor instance runs no longer."""
+        self._lives[index].end_ns = now_ns
+
+    def write_rows(self, k: Kernel) -> None:
+        """Write the kernel's finished roots and executions, and empty its buffers."""
+        s = k.s[0]
+        self._write_roots(k, k.root_row[: int(s.root_rows)])
+        rows = k.execution_row[: int(s.execution_rows)]
+        if self._recorder is not None and len(rows):
+            component = k.task["component"][rows["task"]]
+            node = np.array([self._names.node_index[slot.node] for slot in self._slots], np.int32)
+            source = rows["source_task"]
+            self._recorder.append(
+                "executions",
+                {
+                    "root_id": rows["number"],
+                    "topology": Coded(k.component["topology"][component], self._names.topologies),
+                    "component": Coded(component, self._components),
+                    "task": k.task["id"][rows["task"]],
+                    "source_task": np.where(source >= 0, k.task["id"][source], -1),
+                    "worker": rows["worker"],
+                    "node": Coded(node[rows["worker"]], self._names.nodes),
+                    "locality": Coded(rows["locality"], LOCALITY_NAMES),
+                    "enqueue_ns": rows["enqueued"],
+                    "start_ns": rows["started"],
+                    "end_ns": rows["ended"],
+                },
+            )
+        s.root_rows = 0
+        s.execution_rows = 0
+
+    def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
+        if self._recorder is None or not len(rows):
+            return
+        done = rows["outcome"] != PENDING
+        self._recorder.append(
+            "roots",
+            {
+                "root_id": rows["number"],
+                "topology": Coded(rows["topology"], self._names.topologies),
+                "spout_task": k.task["id"][rows["task"]],
+                "line": rows["line"],
+                "attempt": rows["attempt"].astype(np.int16),
+                "emit_ns": rows["emitted"],
+                "complete_ns": np.where(done, rows["completed"], -1),
+                "outcome": Coded(rows["outcome"], OUTCOME_NAMES),
+                "latency_ns": np.where(done, rows["latency"], -1),
+                "sleep_ns": rows["sleep"],
+            },
+        )
+
+    def write_pending(self, k: Kernel) -> None:
+        """Write the roots that are still in flight, in order of their emission."""
+        waiting = k.root[k.root["executor"] >= 0]
+        waiting = waiting[np.argsort(waiting["number"], kind="stable")]
+        rows = np.zeros(len(waiting), k.root_row.dtype)
+        for name in ("number", "task", "line", "attempt", "emitted", "sleep"):
+            rows[name] = waiting[name]
+        rows["topology"] = k.executor["topology"][waiting["executor"]]
+        self._write_roots(k, rows)
+
+    def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
+        """Write and clear the tasks' counters of one window; quiet tasks leave no row."""
+        t = k.task
+        counters = ("emitted", "transferred", "executed", "acked", "failed", "execute")
+        busy = np.flatnonzero(np.any([t[name] != 0 for name in counters], axis=0))
+        component = t["component"][busy]
+        topology = k.component["topology"][component]
+        for index in busy[t["failed"][busy] > 0]:
+            if k.component[t[index]["component"]].is_spout:
+                name = self._names.topologies[k.component[t[index]["component"]].topology]
+                self._failed[name] += int(t[index]["failed"])
+        if self._recorder is not None and len(busy):
+            self._recorder.append(
+                "counts",
+                {
+                    "start_ns": np.full(len(busy), start_ns),
+                    "end_ns": np.full(len(busy), end_ns),
+                    "topology": Coded(topology, self._names.topologies),
+                    "component": Coded(component, self._components),
+                    "task": t["id"][busy],
+                    **{name: t[name][busy] for name in counters[:-1]},
+                    "execute_ns": t["execute"][busy],
+                },
+            )
+        for name in counters:
+            t[name] = 0
+
+    def sample(self, k: Kernel) -> WindowSample:
+        """Read and clear the monitors' counters; write the traffic and CPU rows of the window."""
+        start, end = self._last_sample, int(k.s[0].now)
+        self._last_sample = end
+        executor_cpu: dict[tuple[int, Executor], int] = {}
+        worker_cpu: dict[int, int] = {}
+        node_cpu = dict.fromkeys(self._names.nodes, 0)
+        threads = np.flatnonzero(k.thread["cpu"])
+        for index in threads:
+            t = k.thread[index]
+            cpu, worker = int(t.cpu), int(t.worker)
+            node_cpu[self._slots[worker].node] += cpu
+            if t.executor >= 0:
+                key = (worker, self._lives[t.executor].executor)
+                executor_cpu[key] = executor_cpu.get(key, 0) + cpu
+            else:
+                worker_cpu[worker] = worker_cpu.get(worker, 0) + cpu
+        self._write_cpu(k, threads, start, end)
+        traffic = self._read_traffic(k, start, end)
+        queued = {
+            (life.worker, life.executor): int(k.thread[k.executor[i].main_thread].length)
+            for i, life in enumerate(self._lives)
+            if life.end_ns < 0
+        }
+        failed = self._take_failed(k)
+        k.thread["cpu"] = 0
+        return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
+
+    def _take_failed(self, k: Kernel) -> dict[str, int]:
+        """Root tuples failed per topology since the previous sample: finished count windows, and the
+        present one.
+        """
+        failed = self._failed
+        self._failed = dict.fromkeys(self._names.topologies, 0)
+        for index in np.flatnonzero(k.task["failed"]):
+            component = k.component[k.task[index]["component"]]
+            if component.is_spout:
+                name = self._names.topologies[component.topology]
+                failed[name] += int(k.task[index]["failed"])
+                # Counted again when its window is written: taken off there.
+                self._failed[name] -= int(k.task[index]["failed"])
+        return failed
+
+    def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
+        if self._recorder is None or not len(threads):
+            return
+        workers = k.thread["worker"][threads]
+        owners = k.thread["executor"][threads]
+        own = [self._lives[i].executor if i >= 0 else None for i in owners]
+        self._recorder.append(
+            "cpu",
+            {
+                "start_ns": np.full(len(threads), start),
+                "end_ns": np.full(len(threads), end),
+                "node": [self._slots[w].node for w in workers],
+                "topology": [self._names.topologies[t] for t in k.worker["topology"][workers]],
+                "worker": workers,
+                "component": [e.component if e else "" for e in own],
+                "task": np.array([e.start if e else -1 for e in own], np.int32),
+                "thread": Coded(k.thread["kind"][threads], THREAD_NAMES),
+                "cpu_ms": k.thread["cpu"][threads] / NS_PER_MS,
+            },
+        )
+
+    def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
+        rows: list[tuple[int, int, int, int, int]] = []
+        traffic: dict[tuple[str, int, int], int] = {}
+        for a, b in zip(*np.nonzero(k.pair_first >= 0), strict=True):
+            first, n = int(k.pair_first[a, b]), int(k.component[b].tasks)
+            block = k.traffic[first : first + int(k.component[a].tasks) * n]
+            for pair in np.flatnonzero(block.any(axis=1)):
+                source = int(k.component[a].first_task) + int(pair) // n
+                target = int(k.component[b].first_task) + int(pair) % n
+                name = self._names.topologies[int(k.component[a].topology)]
+                traffic[name, int(k.task[source].id), int(k.task[target].id)] = int(block[pair].sum())
+                for locality in np.flatnonzero(block[pair]):
+                    sizes = int(k.traffic_bytes[first + pair, locality])
+                    rows.append((source, target, int(locality), int(block[pair, locality]), sizes))
+        k.traffic[:] = 0
+        k.traffic_bytes[:] = 0
+        if self._recorder is not None and rows:
+            self._write_traffic(k, rows, start, end)
+        return traffic
+
+    def _write_traffic(
+        self, k: Kernel, rows: Sequence[tuple[int, int, int, int, int]], start: int, end: int
+    ) -> None:
+        assert self._recorder is not None
+        source, target, locality, tuples, sizes = (np.array(column) for column in zip(*rows, strict=True))
+        component = k.task["component"]
+        self._recorder.append(
+            "traffic",
+            {
+                "start_ns": np.full(len(source), start),
+                "end_ns": np.full(len(source), end),
+                "topology": Coded(k.component["topology"][component[source]], self._names.topologies),
+                "source_component": Coded(component[source], self._components),
+                "source_task": k.task["id"][source],
+                "target_component": Coded(component[target], self._components),
+                "target_task": k.task["id"][target],
+                "locality": Coded(locality, LOCALITY_NAMES),
+                "tuples": tuples,
+                "bytes": sizes,
+            },
+        )
+
+    def write_placements(self) -> None:
+        """Write where every executor instance ran, and from when to when."""
+        if self._recorder is None or not self._lives:
+            return
+        lives = self._lives
+        self._recorder.append(
+            "placements",
+            {
+                "start_ns": np.array([x.start_ns for x in lives]),
+                "end_ns": np.array([x.end_ns for x in lives]),
+                "topology": [x.executor.topology for x in lives],
+                "component": [x.executor.component for x in lives],
+                "start_task": np.array([x.executor.start for x in lives], np.int32),
+                "end_task": np.array([x.executor.end for x in lives], np.int32),
+                "worker": np.array([x.worker for x in lives], np.int32),
+                "node": [x.slot.node for x in lives],
+                "port": np.array([x.slot.port for x in lives], np.int32),
+            },
+        )

@@ -1,0 +1,26 @@
+"""What the kernel's indices stand for, and the units of its times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.model import Executor
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the kernel's indices stand for."""
+
+    nodes: tuple[str, ...]
+    topologies: tuple[str, ...]
+    components: tuple[tuple[int, str], ...]  # (topology index, component id)
+    first_task: dict[tuple[str, str], int]  # (topology id, component id) -> global task index
+    executors: dict[str, tuple[Executor, ...]]  # topology id -> its executors
+    node_index: dict[str, int]
+    topology_index: dict[str, int]
+    component_index: dict[tuple[str, str], int]
+    source_index: dict[tuple[str, str], int]

@@ -1,0 +1,59 @@
+"""Larger arrays for a kernel that has run out of room: same contents, same indices, more places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.layout import Kernel, records
+
+
+def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
+    """A kernel whose array ``name`` has at least ``needed`` places."""
+    old = getattr(k, name)
+    if len(old) >= needed:
+        return k
+    new = records(name, max(needed, 2 * len(old)))
+    new[: len(old)] = old
+    return Kernel(**{**k._asdict(), name: new})
+
+
+def grow_messages(k: Kernel, size: int) -> Kernel:
+    """A kernel with a pool of ``size`` messages."""
+    old = len(k.message)
+    k = grow_records(k, "message", size)
+    size = len(k.message)
+    s = k.s[0]
+    k.message["next"][old:] = np.arange(old + 1, size + 1)
+    k.message["next"][size - 1] = s.free_message
+    s.free_message = old
+    s.free_messages += size - old
+    return k
+
+
+def grow_roots(k: Kernel, size: int) -> Kernel:
+    """A kernel with a pool of ``size`` roots."""
+    old = len(k.root)
+    k = grow_records(k, "root", size)
+    size = len(k.root)
+    s = k.s[0]
+    k.root["next"][old:] = np.arange(old + 1, size + 1)
+    k.root["next"][size - 1] = s.free_root
+    k.root["executor"][old:] = -1
+    s.free_root = old
+    s.free_roots += size - old
+    return k
+
+
+def grow_threads(k: Kernel, needed: int) -> Kernel:
+    """A kernel with places for ``needed`` threads, in every array that is indexed by thread."""
+    if len(k.thread) >= needed:
+        return k
+    k = grow_records(k, "thread", needed)
+    threads = len(k.thread)
+    sources = 2 * int(k.s[0].nodes) + int(k.s[0].channels) + 2 * threads
+    position = np.full(sources, -1, np.int64)
+    position[: len(k.position)] = k.position
+    run_queue = np.full((len(k.node), threads), -1, np.int64)
+    run_queue[:, : k.run_queue.shape[1]] = k.run_queue
+    k = grow_records(k, "event", sources)
+    return k._replace(position=position, run_queue=run_queue, stack=np.zeros(threads, np.int64))

@@ -1,0 +1,101 @@
+"""Sources: where a spout's lines come from, and what happens to one that fails.
+
+Names of the cases are those of the papers' experiments: a queue that is filled at a rate (T-Storm's Redis),
+a generator that is never empty (R-Storm's spouts), recorded arrivals, and callers that wait for their
+answers (N-Storm's DRPC clients).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.errors import UserError
+from storm_lab.model import Topology
+from storm_lab.workloads.trace import WorkloadTrace
+
+
+class SourceKind(Enum):
+    """What decides when the next line is there."""
+
+    RATE = 0
+    SATURATED = 1
+    TRACE = 2
+    CLOSED_LOOP = 3
+
+
+class FailurePolicy(Enum):
+    """What the source does with a line whose root tuple failed."""
+
+    FORGET = "forget"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlan:
+    """The source of one spout component; its tasks share it as one queue.
+
+    ``rate_per_s``: RATE, lines per second. ``arrivals_ns``: TRACE, ascending arrival times from 0, repeated
+    with period ``arrival_period_ns``. ``calls`` and ``answer_ns``: CLOSED_LOOP, concurrent callers and the
+    time from a root's completion to the same caller's next call. ``sleep_ns``: sleep inside nextTuple
+    before the emit. ``fetch_ns``: wait for the queue's server in each nextTuple. ``anchored``: tuples are
+    emitted with a message id.
+    """
+
+    kind: SourceKind
+    rate_per_s: float = 0.0
+    arrivals_ns: NDArray[np.int64] | None = None
+    arrival_period_ns: int = 0
+    calls: int = 0
+    answer_ns: int = 0
+    sleep_ns: int = 0
+    fetch_ns: int = 0
+    on_fail: FailurePolicy = FailurePolicy.FORGET
+    anchored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyPlan:
+    """A topology with what flows through it: its workload trace and the source of each spout."""
+
+    topology: Topology
+    trace: WorkloadTrace
+    sources: Mapping[str, SourcePlan]
+
+
+def check_source(spout: str, plan: SourcePlan) -> None:
+    """Refuse a source that cannot be played.
+
+    Raises:
+        UserError: names the spout, the field and the value.
+    """
+
+    def refuse(field: str, value: object, remedy: str) -> None:
+        raise UserError(
+            f"source of spout {spout!r}: {field} cannot be {value!r}", field=field, value=value, remedy=remedy
+        )
+
+    if plan.kind is SourceKind.RATE and not (math.isfinite(plan.rate_per_s) and 0 <= plan.rate_per_s <= 1e8):
+        refuse("rate_per_s", plan.rate_per_s, "give lines per second from 0 to 1e8")
+    if plan.kind is SourceKind.CLOSED_LOOP and plan.calls < 1:
+        refuse("calls", plan.calls, "give at least one concurrent caller")
+    if plan.kind is SourceKind.TRACE:
+        times = plan.arrivals_ns
+        if times is None or len(times) == 0:
+            refuse("arrivals_ns", None, "give at least one arrival time")
+        elif times[0] < 0 or np.any(np.diff(times) < 0):
+            refuse(
+                "arrivals_ns", "not ascending from 0", "sort the arrival times and start them at 0 or later"
+            )
+        elif plan.arrival_period_ns <= int(times[-1]):
+            refuse(
+                "arrival_period_ns", plan.arrival_period_ns, "give a period longer than the last arrival time"
+            )
+    for field in ("sleep_ns", "fetch_ns", "answer_ns"):
+        if getattr(plan, field) < 0:
+            refuse(field, getattr(plan, field), "give a time of 0 or more nanoseconds")

@@ -1,0 +1,238 @@
+"""The spout thread's loop, and the sources it reads.
+
+One turn (Storm 0.8 to 1.x): handle every ack, fail and tick that has arrived; then, if nothing is held back
+and the pending limit allows, call nextTuple once on each task; when nothing was emitted, sleep 1 ms. So
+acks wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency move in steps of that
+sleep (T-Storm section III). An idle spout's empty turns are not played one by one: see ``spout_poll_time``.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.acking import close_root, fail_expired, open_root, rotate_pending, send_to_acker
+from storm_lab.emulator.cpu import start_burst
+from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.jit import jit
+from storm_lab.emulator.layout import (
+    ACKED,
+    COMPLETE,
+    FAILED,
+    IN_PROCESS,
+    INIT,
+    NEVER,
+    POLLING,
+    S_RATE,
+    S_SATURATED,
+    S_TRACE,
+    TICK,
+    TIMED_OUT,
+    TURN_ACKS,
+    TURN_EMIT,
+    WAIT_FETCH,
+    WAIT_SLEEP,
+    WAITING,
+    Kernel,
+)
+from storm_lab.emulator.queues import free_message, spout_poll_time, take
+from storm_lab.emulator.routing import copies_of, emit_all
+
+# Most acks handled in one turn: bounds what one event can log.
+TURN_MOST = 1024
+
+
+@jit
+def next_line_time(k: Kernel, source_index: int) -> int:
+    """When the source's next line is, or was, there to be taken."""
+    source = k.source[source_index]
+    time = NEVER
+    if source.head >= 0:
+        time = k.message[source.head].time
+    if source.kind == S_SATURATED:
+        return min(time, source.origin)
+    if source.kind == S_RATE:
+        if source.rate_milli > 0:
+            time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
+    elif source.kind == S_TRACE:
+        turn = source.taken // source.arrivals
+        at = k.arrival[source.first_arrival + source.taken % source.arrivals]
+        time = min(time, source.origin + turn * source.arrival_period + at)
+    return time
+
+
+@jit
+def _take_line(k: Kernel, executor: int) -> None:
+    """Take the next line of the executor's source, which is there."""
+    e = k.executor[executor]
+    source = k.source[e.source]
+    e.attempt = 0
+    if source.head >= 0 and k.message[source.head].time <= k.s[0].now:
+        m = source.head
+        message = k.message[m]
+        source.head = message.next
+        if source.head < 0:
+            source.tail = -1
+        e.line = message.number
+        e.attempt = message.record
+        free_message(k, m)
+        if e.line >= 0:
+            return
+    else:
+        source.taken += 1
+    e.line = source.next_line
+    source.next_line += 1
+
+
+@jit
+def spout_turn(k: Kernel, thread: int) -> None:
+    """Begin a turn of the loop."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    if t.length > 0:
+        c = k.cost[0]
+        work = 0
+        tail = -1
+        for _ in range(min(t.length, TURN_MOST)):
+            m = take(k, thread)
+            work += c.dispatch + c.spout_ack
+            if k.message[m].locality != IN_PROCESS:
+                work += c.deserialise
+            if tail < 0:
+                e.turn_head = m
+            else:
+                k.message[tail].next = m
+            tail = m
+        e.turn = TURN_ACKS
+        start_burst(k, thread, work)
+        return
+    if e.expired_head >= 0:
+        fail_expired(k, t.executor, TURN_MOST)
+    e.turn_task = 0
+    next_tuple(k, thread)
+
+
+@jit
+def spout_acks_done(k: Kernel, thread: int) -> None:
+    """The turn's acks, fails and ticks have been handled."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    m = e.turn_head
+    e.turn_head = -1
+    while m >= 0:
+        message = k.message[m]
+        after = message.next
+        root = message.root
+        if message.kind == TICK:
+            rotate_pending(k, t.executor)
+        elif k.root[root].executor == t.executor:
+            if message.kind == COMPLETE:
+                close_root(k, root, ACKED)
+            elif message.kind == FAILED:
+                close_root(k, root, TIMED_OUT)
+        free_message(k, m)
+        m = after
+    if e.expired_head >= 0:
+        fail_expired(k, t.executor, TURN_MOST)
+    e.turn_task = 0
+    next_tuple(k, thread)
+
+
+@jit
+def next_tuple(k: Kernel, thread: int) -> None:
+    """Call nextTuple on the turn's present task, or go to sleep when there is nothing to emit."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    s = k.s[0]
+    limit = k.topology[e.topology].max_pending * e.tasks
+    if e.active != 0 and t.out_head < 0 and (limit == 0 or e.pending < limit):
+        source = k.source[e.source]
+        at = next_line_time(k, e.source)
+        if at <= s.now:
+            _take_line(k, t.executor)
+            if source.sleep > 0:
+                t.state = WAITING
+                t.wait = WAIT_SLEEP
+                schedule(k, timer_source(k, thread), s.now + source.sleep)
+            else:
+                spout_fetch(k, thread)
+            return
+        spout_sleep(k, thread)
+        if at < NEVER and t.length == 0:
+            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+    else:
+        spout_sleep(k, thread)
+
+
+@jit
+def spout_sleep(k: Kernel, thread: int) -> None:
+    """Nothing was emitted: sleep; wake up at the end of the first sleep that finds something to do."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    s = k.s[0]
+    t.state = POLLING
+    e.poll_phase = s.now
+    e.poll_phase = spout_poll_time(k, thread, s.now + 1)
+    if t.length > 0 or e.expired_head >= 0:
+        schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@jit
+def spout_fetch(k: Kernel, thread: int) -> None:
+    """Ask the queue server for the line; the thread waits without CPU."""
+    t = k.thread[thread]
+    fetch = k.source[k.executor[t.executor].source].fetch
+    if fetch > 0:
+        t.state = WAITING
+        t.wait = WAIT_FETCH
+        schedule(k, timer_source(k, thread), k.s[0].now + fetch)
+    else:
+        spout_emit(k, thread)
+
+
+@jit
+def line_record(k: Kernel, executor: int) -> int:
+    """Trace record of the line that the spout has in hand."""
+    e = k.executor[executor]
+    source = k.source[e.source]
+    return k.line_record[source.first_line + e.line % source.lines]
+
+
+@jit
+def spout_emit(k: Kernel, thread: int) -> None:
+    """The line is there: run nextTuple's user code."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    record = line_record(k, t.executor)
+    e.turn = TURN_EMIT
+    c = k.cost[0]
+    work = c.poll + k.record[record].cpu_ns + c.emit * (copies_of(k, record) + k.source[e.source].anchored)
+    start_burst(k, thread, work)
+
+
+@jit
+def spout_emitted(k: Kernel, thread: int) -> None:
+    """nextTuple's user code is done: produce the root tuple's copies and tell the acker."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    s = k.s[0]
+    record = line_record(k, t.executor)
+    task = e.first_task + e.turn_task
+    number = s.roots_emitted
+    s.roots_emitted += 1
+    logged = number if number % s.sample_every == 0 else -1
+    if k.source[e.source].anchored != 0 and k.topology[e.topology].ackers > 0:
+        root = open_root(k, t.executor, task, number)
+        xor = emit_all(k, thread, t.executor, task, record, root, logged)
+        send_to_acker(k, thread, INIT, task, e.topology, root, xor)
+    else:
+        emit_all(k, thread, t.executor, task, record, -1, logged)
+
+
+@jit
+def after_emit(k: Kernel, thread: int) -> None:
+    """Go on with the executor's next task, or with the next turn."""
+    t = k.thread[thread]
+    e = k.executor[t.executor]
+    if e.turn_task + 1 < e.tasks:
+        e.turn_task += 1
+        next_tuple(k, thread)
+    else:
+        spout_turn(k, thread)

@@ -1,0 +1,306 @@
+"""From topologies, traces and a cluster to the kernel's arrays.
+
+Everything that does not change during a run is laid out here: components, tasks, streams, subscriptions,
+traces, sources, nodes and wires. Workers, executors and threads come later, when the control plane starts
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator import flow
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.layout import Arrays, Kernel, records
+from storm_lab.emulator.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
+from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.errors import UserError
+from storm_lab.model import (
+    ACKER,
+    Cluster,
+    StormVersion,
+    Topology,
+    acker_count,
+    executors_of,
+)
+from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.workloads.trace import WorkloadTrace
+
+SPARE_CHANNELS = 64
+# Receive and transfer queues of Storm 0.8-1.x hold 1024 batches, of about this many tuples each under load.
+TUPLES_PER_BATCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSizes:
+    """Capacities of a worker's queues, in tuples, by Storm version."""
+
+    main: int
+    send: int
+    transfer: int
+
+    @classmethod
+    def of(cls, version: StormVersion) -> QueueSizes:
+        """Storm's default buffer sizes."""
+        if version >= V2_0_0:
+            return cls(main=32768, send=1, transfer=1000 * TUPLES_PER_BATCH)
+        return cls(main=1024 * TUPLES_PER_BATCH, send=1024, transfer=1024 * TUPLES_PER_BATCH)
+
+
+def build(
+    cluster: Cluster,
+    version: StormVersion,
+    cost: CostModel,
+    plans: Sequence[TopologyPlan],
+    seed: int,
+    sample_every: int,
+) -> tuple[Kernel, Names]:
+    """Lay out the arrays for one run.
+
+    Raises:
+        UserError: a topology and its trace or sources do not fit together; names component and stream.
+    """
+    for plan in plans:
+        check_trace(plan.topology, plan.trace)
+        _check_plan(plan)
+    names = _name(cluster, version, plans)
+    arrays: Arrays = {}
+    arrays["s"] = records("s", 1)
+    arrays["cost"] = _costs(cost)
+    _lay_nodes(arrays, cluster, cost)
+    _lay_components(arrays, version, plans, names, seed)
+    flow.lay_streams(arrays, version, plans, names)
+    flow.lay_traces(arrays, plans, cost)
+    flow.lay_sources(arrays, plans, names)
+    flow.lay_pairs(arrays, plans, names)
+    for name in ("worker", "executor", "thread"):
+        arrays[name] = records(name, 64)
+    arrays["message"] = records("message", 0)
+    arrays["root"] = records("root", 0)
+    arrays["root_row"] = records("root_row", 1 << 15)
+    arrays["execution_row"] = records("execution_row", 1 << 15)
+    tasks = len(arrays["task"])
+    arrays["route"] = np.full((1, tasks), -1, np.int64)
+    arrays["run_queue"] = np.full((len(cluster.nodes), 64), -1, np.int64)
+    channels = len(arrays["channel"])
+    sources = 2 * len(cluster.nodes) + channels + 2 * len(arrays["thread"])
+    arrays["position"] = np.full(sources, -1, np.int64)
+    arrays["event"] = records("event", sources)
+    arrays["stack"] = np.zeros(len(arrays["thread"]), np.int64)
+    kernel = Kernel(**arrays)
+    s = kernel.s[0]
+    s.nodes = len(cluster.nodes)
+    s.channels = channels
+    s.free_message = -1
+    s.free_root = -1
+    s.sample_every = sample_every
+    s.version_1 = int(version >= V1_0_0)
+    s.version_2 = int(version >= V2_0_0)
+    s.bolt_margin = flow.most_copies(kernel) + 4
+    return kernel, names
+
+
+def _check_plan(plan: TopologyPlan) -> None:
+    spouts = {c.id for c in plan.topology.spouts}
+    for spout in sorted(spouts - set(plan.sources)):
+        raise UserError(
+            f"spout {spout!r} of topology {plan.topology.id!r} has no source",
+            field="sources",
+            remedy="give it a SourcePlan",
+        )
+    for name, source in plan.sources.items():
+        if name not in spouts:
+            raise UserError(
+                f"topology {plan.topology.id!r} has no spout {name!r}",
+                field="sources",
+                value=name,
+                remedy="name one of its spouts",
+            )
+        check_source(name, source)
+        if name not in plan.trace.sources or len(plan.trace.sources[name]) == 0:
+            raise UserError(
+                f"the workload trace has no lines for spout {name!r}",
+                field="trace",
+                remedy="build the trace with input for every spout",
+            )
+    if not spouts:
+        raise UserError(
+            f"topology {plan.topology.id!r} has no spout",
+            field="components",
+            remedy="add a component without inputs",
+        )
+    if np.any(plan.trace.records["cpu_ns"] < 0) or np.any(plan.trace.records["server_ns"] < 0):
+        raise UserError(
+            f"the workload trace of {plan.topology.id!r} has a negative cost",
+            field="cpu_ns",
+            remedy="costs are 0 or more",
+        )
+
+
+def _ids(topology: Topology) -> list[str]:
+    return [c.id for c in topology.components] + [ACKER]
+
+
+def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
+    components: list[tuple[int, str]] = []
+    component_index: dict[tuple[str, str], int] = {}
+    first_task: dict[tuple[str, str], int] = {}
+    source_index: dict[tuple[str, str], int] = {}
+    executors = {}
+    task = 0
+    for t, plan in enumerate(plans):
+        topology = plan.topology
+        executors[topology.id] = executors_of(topology, version)
+        for component in _ids(topology):
+            component_index[topology.id, component] = len(components)
+            components.append((t, component))
+            first_task[topology.id, component] = task
+            task += sum(len(e.tasks) for e in executors[topology.id] if e.component == component)
+        for spout in topology.spouts:
+            source_index[topology.id, spout.id] = len(source_index)
+    return Names(
+        nodes=tuple(n.id for n in cluster.nodes),
+        topologies=tuple(p.topology.id for p in plans),
+        components=tuple(components),
+        first_task=first_task,
+        executors=executors,
+        node_index={n.id: i for i, n in enumerate(cluster.nodes)},
+        topology_index={p.topology.id: i for i, p in enumerate(plans)},
+        component_index=component_index,
+        source_index=source_index,
+    )
+
+
+def _costs(cost: CostModel) -> NDArray[np.void]:
+    table = records("cost", 1)
+    c = table[0]
+    for name in (
+        "dispatch",
+        "emit",
+        "serialise",
+        "deserialise",
+        "send",
+        "transfer",
+        "receive",
+        "acker",
+        "spout_ack",
+        "poll",
+        "wake",
+        "switch",
+    ):
+        setattr(c, name, round(getattr(cost, f"{name}_us") * NS_PER_US))
+    c.serialise_kb = round(cost.serialise_us_per_kb * NS_PER_US)
+    c.deserialise_kb = round(cost.deserialise_us_per_kb * NS_PER_US)
+    c.header_bytes = round(cost.header_bytes)
+    c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
+    c.idle_sleep = NS_PER_MS
+    c.inactive_sleep = 100 * NS_PER_MS
+    c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
+    c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
+    # exp(-period/time constant), to first order in integers: the same on every machine.
+    c.warm_keep = 65536 - round(65536 * cost.housekeeping_period_ms / 1000.0 / cost.warm_up_s)
+    c.receive_batch = round(cost.receive_batch)
+    c.send_batch = round(cost.send_batch)
+    return table
+
+
+def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
+    racks = {rack: i for i, rack in enumerate(cluster.racks)}
+    n, r = len(cluster.nodes), len(racks)
+    nodes = records("node", n)
+    channels = records("channel", n * (r + 1) + SPARE_CHANNELS + n)
+    channels["head"] = channels["tail"] = -1
+    channels["node"] = -1
+    channel_of = np.zeros((n, n), np.int64)
+    rack_of = np.array([racks[node.rack] for node in cluster.nodes])
+    for i, node in enumerate(cluster.nodes):
+        p = nodes[i]
+        p.cores = node.cores
+        p.threads = node.cores * node.threads_per_core
+        p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
+        p.slow = round(1024 * cost.slowdown(node, 0))
+        p.extra = 1024
+        p.wake_head = p.wake_tail = -1
+        p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
+        p.rack = racks[node.rack]
+        first = i * (r + 1)
+        channels[first].latency = round(cost.loopback_us * NS_PER_US)
+        for rack in range(r):
+            extra = 0.0 if rack == p.rack else cost.inter_rack_us
+            channels[first + 1 + rack].latency = round((cost.lan_us + extra) * NS_PER_US)
+        channel_of[i] = first + 1 + rack_of
+        channel_of[i, i] = first
+        channels[len(channels) - n + i].node = i
+    arrays["node"] = nodes
+    arrays["rack"] = records("rack", r)
+    arrays["channel"] = channels
+    arrays["channel_of"] = channel_of
+
+
+def _lay_components(
+    arrays: Arrays,
+    version: StormVersion,
+    plans: Sequence[TopologyPlan],
+    names: Names,
+    seed: int,
+) -> None:
+    components = records("component", len(names.components))
+    topologies = records("topology", len(plans))
+    tasks = sum(len(e.tasks) for group in names.executors.values() for e in group)
+    table = records("task", tasks)
+    for t, plan in enumerate(plans):
+        topology = plan.topology
+        row = topologies[t]
+        row.acker_component = names.component_index[topology.id, ACKER]
+        row.ackers = acker_count(topology, version)
+        row.timeout = round(topology.message_timeout_s * NS_PER_S)
+        row.max_pending = topology.max_spout_pending or 0
+        row.acker_buckets = 3 if version >= V2_0_0 else 2
+    for index, (t, component_id) in enumerate(names.components):
+        topology = plans[t].topology
+        own = [e for e in names.executors[topology.id] if e.component == component_id]
+        c = components[index]
+        c.topology = t
+        c.first_task = names.first_task[topology.id, component_id]
+        c.tasks = sum(len(e.tasks) for e in own)
+        c.is_acker = int(component_id == ACKER)
+        c.tick_record = -1
+        if component_id != ACKER:
+            declared = topology.component(component_id)
+            c.is_spout = int(declared.is_spout)
+            if declared.tick_seconds:
+                c.tick_period = round(declared.tick_seconds * NS_PER_S)
+        numbers = [task for e in own for task in e.tasks]
+        for local, number in enumerate(numbers):
+            row = table[c.first_task + local]
+            # A stream of its own for every task: what one task draws does not depend on the others.
+            row.rng = np.uint64(
+                (seed * 0x9E3779B97F4A7C15 + (t << 40) + number * 0xD1342543DE82EF95) & 0xFFFFFFFFFFFFFFFF
+            )
+            row.component = index
+            row.id = number
+            row.local = local
+    arrays["component"] = components
+    arrays["topology"] = topologies
+    arrays["task"] = table
+
+
+def check_trace(topology: Topology, trace: WorkloadTrace) -> None:
+    """Refuse a trace that was made for another topology.
+
+    Raises:
+        UserError: names the stream that the topology does not have.
+    """
+    known = {c.id for c in topology.components}
+    for component, stream in trace.streams:
+        if component not in known:
+            raise UserError(
+                f"the trace emits on {stream!r} of {component!r}, unknown to topology {topology.id!r}",
+                field="trace",
+                value=component,
+                remedy="build the trace with this topology",
+            )
