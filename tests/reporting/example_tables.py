@@ -45,7 +45,7 @@ def stays(used: int = 7, move_at: float = 360.0) -> pd.DataFrame:
             to_s = 1000.0 if old == new else move_at + 20
             rows.append((component, task, task, old, NODES[old], 6700, 8.0, to_s))
             if old != new:
-                rows.append((component, task, task, 20 + new, NODES[new], 6700, move_at + 6, 1000.0))
+                rows.append((component, task, task, new, NODES[new], 6700, move_at + 6, 1000.0))
             task += 1
     columns = ["component", "start_task", "end_task", "worker", "node", "port", "from_s", "to_s"]
     return pd.DataFrame(rows, columns=columns)

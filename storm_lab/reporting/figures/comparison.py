@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -57,22 +56,21 @@ def comparison(
 
 def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, baseline: str) -> None:
     drawn = results[results["variant"].isin(rows)]
-    sns.stripplot(
-        drawn, x=column, y="variant", order=list(rows), ax=axes, color=LINES[5], size=4,
-        jitter=False, alpha=0.9, legend=False,
-    )  # fmt: skip
     for place, variant in enumerate(rows):
         values = drawn.loc[drawn["variant"] == variant, column]
         if values.dropna().empty:
             spot = (0.02, place)
             axes.annotate("no result", spot, xycoords=("axes fraction", "data"), va="center", fontsize=8)
             continue
+        axes.plot(values, [place - 0.24] * len(values), "o", markersize=3.2, color=LINES[5], alpha=0.9)
         low, high = seed_interval(values)
         axes.plot([low, high], [place, place], color=LINES[0], linewidth=2.2, solid_capstyle="butt")
         axes.plot(values.mean(), place, marker="D", markersize=5.5, color=LINES[1], linestyle="")
     if baseline in rows:
         mean = results.loc[results["variant"] == baseline, column].mean()
         axes.axvline(mean, color=INK, linestyle=":", linewidth=1.1)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.6)
     axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
     axes.grid(axis="y", visible=False)
     axes.spines["bottom"].set_color(MUTED)

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     MUTED,
+    PAPER,
     About,
     foot,
     house_style,
@@ -58,6 +60,7 @@ def latency_distribution(
             _draw_percentiles(axes[place], {name: float(marks[f"{kind}_{name}_ms"]) for name in _PERCENTILES})
             axes[place].set(title=label, ylabel="share of\ntuples, %")
         axes[-1].set_xscale("log")
+        axes[-1].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes[-1].xaxis.set_major_formatter(plain_numbers())
         axes[-1].set_xlabel(f"{kind} {'time' if kind == 'processing' else 'latency'}, ms (logarithmic)")
         if title:
@@ -83,9 +86,10 @@ def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
     for place, (name, value) in enumerate(marks.items()):
         axes.axvline(value, color=INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
         axes.annotate(
-            f"{name} {value:.3g} ms", (value, (0.95, 0.80, 0.65)[place]), xycoords=("data", "axes fraction"),
-            xytext=(4, 0), textcoords="offset points", va="top", ha="left", fontsize=8, color=INK,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": "none", "edgecolor": "none"},
+            f"{name} {value:.3g} ms", (value, (0.95, 0.95, 0.77)[place]), xycoords=("data", "axes fraction"),
+            xytext=(4 if place else -4, 0), textcoords="offset points", va="top",
+            ha="left" if place else "right", fontsize=8, color=INK,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}, zorder=5,
         )  # fmt: skip
     axes.tick_params(colors=INK)
     axes.spines["bottom"].set_color(MUTED)

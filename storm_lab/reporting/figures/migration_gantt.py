@@ -62,7 +62,7 @@ def migration_gantt(
     colours = colour_of(nodes)
     rows = max(1, moved["start_task"].nunique())
     with house_style():
-        figure = new_figure(1.9 + 0.26 * len(lanes) + 0.2 * min(rows, _MOST_ROWS) + 0.22 * (len(nodes) // 6))
+        figure = new_figure(1.9 + 0.26 * len(lanes) + 0.2 * min(rows, _MOST_ROWS))
         upper, lower = figure.subplots(
             2, 1, sharex=True, height_ratios=[max(2, len(lanes)), max(3, rows * 0.8)]
         )
@@ -71,11 +71,11 @@ def migration_gantt(
         lower.set_xlim(start_s, end_s)
         lower.set_xlabel("time since submission, s")
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in nodes]
-        figure.legend(handles=handles, loc="outside lower left", ncols=min(7, len(nodes)), title="bars: node")
+        lower.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         staying = f"{still} executors stayed where they were and are left out · " if still else ""
-        foot(figure, staying + about.line("one of them shown"))
+        foot(figure, staying + about.line("one of them shown", warm_up=False))
     return figure
 
 

@@ -93,4 +93,4 @@ def _draw(axes: Axes, cpu: pd.DataFrame, variants: Mapping[str, str], name: str,
     axes.set_title(name, fontsize=9)
     axes.set(xlabel="", ylabel="")
     axes.xaxis.set_major_locator(MaxNLocator(3))
-    axes.yaxis.set_major_locator(MaxNLocator(3))
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))

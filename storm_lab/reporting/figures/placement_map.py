@@ -42,13 +42,13 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
     colours = colour_of(components)
     tallest = max(_height(placements[placements["node"] == name]) for name in names)
     with house_style():
-        figure = new_figure(1.35 + max(1.0, 0.3 * tallest) + 0.25 * (len(components) // 5))
+        figure = new_figure(max(1.2 + 0.36 * tallest, 1.1 + 0.2 * len(components)))
         axes = figure.subplots()
         for place, name in enumerate(names):
             _draw_node(axes, place, placements[placements["node"] == name], colours)
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(tallest + 0.1, -0.35)
-        axes.set_xticks(range(len(names)), names, rotation=0 if len(names) <= 8 else 30)
+        axes.set_xticks(range(len(names)), names, rotation=0 if sum(map(len, names)) <= 75 else 30)
         axes.xaxis.tick_top()
         axes.set_yticks([])
         axes.grid(visible=False)
@@ -56,7 +56,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             spine.set_visible(False)
         axes.tick_params(length=0)
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
-        figure.legend(handles=handles, loc="outside lower left", ncols=min(6, len(components)))
+        figure.legend(handles=handles, loc="outside right upper")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         used = placements["node"].nunique()
@@ -65,7 +65,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             figure,
             f"{len(placements)} executors in {_many(workers, 'worker')} "
             f"on {used} of {_many(len(names), 'node')} · "
-            "number: first task of the executor · " + about.line("one of them shown"),
+            "number: first task of the executor · " + about.line("one of them shown", warm_up=False),
         )
     return figure
 

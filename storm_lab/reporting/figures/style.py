@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -42,8 +44,9 @@ MACHINES = (
 )  # fmt: skip
 """Fills for machines and components, after Paul Tol's light scheme: dark labels are legible on each."""
 
-HEAT = "cividis"
-"""Colour map of heat maps: rises in lightness alone, for every kind of colour vision."""
+HEAT = ListedColormap(mpl.colormaps["cividis"](np.linspace(0.28, 1.0, 256)))
+"""Colour map of heat maps: rises in lightness alone, for every kind of colour vision. Its dark end is left
+out, which a dark background would swallow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,14 @@ class About:
     baseline: str = ""
     note: str = ""
 
-    def line(self, interval: str = "band: 95 % interval") -> str:
-        """The foot line. ``interval`` says how the spread over seeds is drawn."""
+    def line(self, interval: str = "band: 95 % interval", *, warm_up: bool = True) -> str:
+        """The foot line: ``interval`` says how the spread is drawn, ``warm_up`` whether that matters."""
         parts = [f"{self.seeds} seeds, {interval}" if self.seeds > 1 else "one seed"]
         if self.baseline:
             parts.append(f"baseline: {self.baseline}")
-        parts.append(
-            f"first {self.warm_up_s:g} s left out as warm-up" if self.warm_up_s else "no warm-up left out"
-        )
+        if warm_up:
+            left_out = f"first {self.warm_up_s:g} s" if self.warm_up_s else "nothing"
+            parts.append(f"{left_out} left out as warm-up")
         if self.note:
             parts.append(self.note)
         return " · ".join(parts)

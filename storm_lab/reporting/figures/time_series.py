@@ -14,7 +14,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from storm_lab.reporting.figures.style import (
     DASHES,
@@ -156,6 +155,7 @@ def _draw_values(
 
 def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> None:
     highest = 1.0
+    last: dict[float, str] = {}
     for place, variant in enumerate(panel.variants.values()):
         rows = nodes[nodes["variant"] == variant]
         if rows.empty:
@@ -166,14 +166,24 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> 
         axes.step(
             [*mean.index, right], [*mean, mean.iloc[-1]], where="post", color=colour, linestyle=_dash(place)
         )
-        axes.annotate(
-            f"{mean.iloc[-1]:g}", (1, float(mean.iloc[-1])), xycoords=("axes fraction", "data"),
-            xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour,
-            fontweight="bold",
-        )  # fmt: skip
+        value = float(mean.iloc[-1])
+        last[value] = INK if value in last else colour
     axes.set_ylim(0, highest * 1.3)
     axes.set_ylabel("nodes")
-    axes.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+    axes.set_yticks([0, round(highest)])
+    _draw_last(axes, last, highest * 0.55)
+
+
+def _draw_last(axes: Axes, colours: Mapping[float, str], apart: float) -> None:
+    """Write the last values at the right edge, at least ``apart`` from each other."""
+    below = float("inf")
+    for value in sorted(colours, reverse=True):
+        below = min(value, below - apart)
+        axes.annotate(
+            f"{value:g}", (1, below), xycoords=("axes fraction", "data"), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize=8.5, color=colours[value],
+            fontweight="bold", annotation_clip=False,
+        )  # fmt: skip
 
 
 def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:

@@ -79,7 +79,7 @@ def topology_graph(
             Line2D([], [], color=MUTED, linewidth=2, label="on one machine"),
             Line2D([], [], color=MUTED, linewidth=2, linestyle=(0, (3, 2)), label="between machines"),
         ]
-        figure.legend(handles=handles, loc="outside lower left", ncols=min(6, max(4, len(handles) // 2)))
+        figure.legend(handles=handles, loc="outside right upper")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         rates = [rate for _, _, rate in graph.edges(data="rate")]
@@ -153,7 +153,7 @@ def _draw_edges(axes: Axes, graph: nx.DiGraph, place: Mapping[int, tuple[float, 
     for a, b, rate in sorted(graph.edges(data="rate"), key=lambda edge: edge[2]):
         (x0, y0), (x1, y1) = place[a], place[b]
         crosses = graph.nodes[a]["node"] != graph.nodes[b]["node"]
-        axes.annotate(
+        edge = axes.annotate(
             "", (x1, y1), (x0, y0), zorder=1,
             arrowprops={
                 "arrowstyle": "-", "color": MUTED, "linewidth": 0.4 + 3.2 * rate / highest,
@@ -161,6 +161,8 @@ def _draw_edges(axes: Axes, graph: nx.DiGraph, place: Mapping[int, tuple[float, 
                 "connectionstyle": f"arc3,rad={0.25 if x1 <= x0 else 0.0}",
             },
         )  # fmt: skip
+        # Hundreds of curves must not move the frame.
+        edge.set_in_layout(False)
 
 
 def _draw_components(axes: Axes, graph: nx.DiGraph, place: Mapping[int, tuple[float, float]]) -> None:
