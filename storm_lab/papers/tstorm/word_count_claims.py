@@ -1,0 +1,117 @@
+"""What the runs of Word Count say about the claims of T-Storm's figure 6.
+
+Kept apart from the runs themselves: a change here needs no new emulation.
+"""
+
+from __future__ import annotations
+
+from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run, reductions, value_of
+from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
+
+STABLE_S = 150.0
+"""From here on the paper compares the runs with gamma 1."""
+RESTABLE_S = 500.0
+"""From here on it compares the runs with a re-assignment."""
+GENERATED_S = 290.0
+"""No generated schedule can be installed before this time: the generator's period is 300 s."""
+
+_PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
+
+CLAIMS = (
+    "tstorm-fig6a-nodes",
+    "tstorm-fig6a-stable",
+    "tstorm-fig6a-tstorm-ms",
+    "tstorm-fig6a-storm-ms",
+    "tstorm-fig6a-speedup",
+    "tstorm-fig6b-nodes",
+    "tstorm-fig6b-speedup",
+    "tstorm-fig6b-spike",
+    "tstorm-fig6c-nodes",
+    "tstorm-fig6c-speedup",
+    "tstorm-fig6-gamma-order",
+)
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 6 that the runs with these gammas answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    found: list[Measurement] = []
+    gains: dict[float, list[float | None]] = {}
+    for gamma in dict.fromkeys(parameters.numbers("gammas")):
+        if gamma not in _PAPER_GAMMAS:
+            continue
+        figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
+        start = STABLE_S if gamma == 1.0 else RESTABLE_S
+        ours = _processing(tables, variant, seeds, start)
+        storms = _processing(tables, STORM, seeds, start)
+        gains[gamma] = reductions(ours, storms)
+        window = f"tuples that complete from {start:g} s on"
+        found += [
+            measurement(
+                f"tstorm-fig{figure}-nodes",
+                value_of(tables.steady, "nodes_last", variant, seeds),
+                unit="nodes",
+                how="nodes with an executor at the end of the run",
+                basis=Basis.ARITHMETIC,
+            ),
+            measurement(
+                f"tstorm-fig{figure}-speedup",
+                gains[gamma],
+                unit="%",
+                how=f"100 * (1 - T-Storm / Storm), mean processing time of {window}",
+            ),
+        ]
+        if gamma == 1.0:
+            found += [
+                measurement(
+                    "tstorm-fig6a-stable",
+                    _stable_from(tables, variant, seeds),
+                    unit="s",
+                    how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
+                ),
+                measurement(
+                    "tstorm-fig6a-tstorm-ms", ours, unit="ms", how=f"mean processing time of {window}"
+                ),
+                measurement(
+                    "tstorm-fig6a-storm-ms", storms, unit="ms", how=f"mean processing time of {window}"
+                ),
+            ]
+        if gamma == 1.8:
+            found.append(
+                measurement(
+                    "tstorm-fig6b-spike",
+                    _spike_at(tables, variant, seeds),
+                    unit="s",
+                    how="middle of the 10 s bin of highest mean processing time after the re-assignment",
+                )
+            )
+    if gains.keys() == _PAPER_GAMMAS.keys():
+        values = tuple(measured(gains[gamma], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
+        how = "100 * (1 - T-Storm / Storm), as for the three panels"
+        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
+    return tuple(found)
+
+
+def _processing(tables: Tables, variant: str, seeds: tuple[int, ...], from_s: float) -> list[float | None]:
+    return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=from_s)
+
+
+def _stable_from(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[float | None]:
+    """Of the stretch in which the first generated schedule could come at the earliest."""
+    stretches = tables.stabilisation
+    inside = stretches[(stretches["from_s"] <= GENERATED_S) & (stretches["to_s"] > GENERATED_S)]
+    return value_of(inside, "stable_s", variant, seeds)
+
+
+def _spike_at(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[float | None]:
+    """Of the first generated schedule's re-assignment; None where its peak is no spike."""
+    times: list[float | None] = []
+    for seed in seeds:
+        rows = of_run(tables.spikes, variant, seed)
+        rows = rows[(rows["time_s"] > GENERATED_S) & rows["is_spike"].fillna(False).astype(bool)].sort_values(
+            "time_s"
+        )
+        times.append(float(rows["peak_s"].iloc[0]) + 5.0 if len(rows) else None)
+    return times
