@@ -1,0 +1,3 @@
+"""From the tuple logs of many runs to metric tables, with PySpark. Every number of a figure or verdict comes
+from here.
+"""

@@ -1,0 +1,83 @@
+"""Event time in bins. Bin k of width w covers [k*w, (k+1)*w); the last one ends with the run.
+
+Bins are computed in integer nanoseconds: a tuple that completes at exactly 60 s belongs to the second minute,
+always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+NS = 1_000_000_000
+
+
+def width_ns(bin_s: float) -> int:
+    """Width of a bin in nanoseconds. Raises `ValueError` when it is not above zero."""
+    width = round(bin_s * NS)
+    if width <= 0:
+        raise ValueError(f"bin_s = {bin_s}: must be above 0")
+    return width
+
+
+def bin_ns(time: str | Column, bin_s: float) -> Column:
+    """Start of the bin that a time in nanoseconds falls into."""
+    column = F.col(time) if isinstance(time, str) else time
+    return column - column % F.lit(width_ns(bin_s))
+
+
+def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
+    """Every bin from 0 to the end of the run: the rows of ``scopes`` times ``bin_ns`` and ``width_ns``.
+
+    ``scopes`` has ``duration_ns``, which is left out of the result together with ``warm_up_ns``.
+    """
+    width = width_ns(bin_s)
+    starts = F.sequence(F.lit(0).cast("long"), F.col("duration_ns") - 1, F.lit(width).cast("long"))
+    exploded = scopes.where(F.col("duration_ns") > 0).withColumn("bin_ns", F.explode(starts))
+    length = F.least(F.lit(width).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
+    return exploded.withColumn("width_ns", length).drop("duration_ns", "warm_up_ns")
+
+
+def filled(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:
+    """Counts by run, topology and ``bin_ns`` for every bin of the run, with 0 where nothing was counted.
+
+    Columns: run, topology, ``t_s`` (start of the bin), ``width_s``, then the counts.
+    """
+    keys = ["run", "topology", "bin_ns"]
+    complete = all_bins(scopes, bin_s).join(counted, keys, "left").fillna(0, subset=list(counts))
+    return complete.select("run", "topology", *time_columns(), *counts)
+
+
+def time_columns() -> tuple[Column, Column]:
+    """``bin_ns`` and ``width_ns`` as ``t_s`` and ``width_s``."""
+    return (F.col("bin_ns") / NS).alias("t_s"), (F.col("width_ns") / NS).alias("width_s")
+
+
+def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFrame:
+    """Amounts of windows [start_ns, end_ns) dealt out to the bins that a window touches, by length of
+    overlap.
+
+    A window inside one bin gives it everything, so nothing is approximated where bins are multiples of the
+    windows. The result has ``bin_ns`` instead of the two ends; the amounts become doubles. Empty windows are
+    dropped.
+    """
+    width = F.lit(width_ns(bin_s)).cast("long")
+    first = bin_ns("start_ns", bin_s)
+    last = bin_ns(F.col("end_ns") - 1, bin_s)
+    touched = windows.where("end_ns > start_ns").withColumn(
+        "bin_ns", F.explode(F.sequence(first, last, width))
+    )
+    overlap = F.least(F.col("end_ns"), F.col("bin_ns") + width) - F.greatest(
+        F.col("start_ns"), F.col("bin_ns")
+    )
+    share = overlap / (F.col("end_ns") - F.col("start_ns"))
+    for name in amounts:
+        touched = touched.withColumn(name, F.col(name) * share)
+    return touched.drop("start_ns", "end_ns")
+
+
+def stable_sum(amount: str | Column, digits: int = 6) -> Column:
+    """A sum of doubles, rounded so that the order of addition cannot show."""
+    return F.round(F.sum(amount), digits)

@@ -1,0 +1,97 @@
+"""CPU use of nodes, executors and components.
+
+Use is CPU time divided by the length of the bin: 1.0 is one core busy all the time. Utilisation of a node
+divides by its cores as well, so that 1.0 is a full node; with hyper-threads or a frequency change that is
+still cores times time. Windows over the edge of a bin are dealt out by overlap.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from storm_lab.pipeline.bins import NS, spread, width_ns
+from storm_lab.pipeline.latency import after_warm_up
+
+_MS = 1e6
+
+
+def node_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
+    """CPU use of every node that the log has windows of, by bin.
+
+    Columns: run, node, rack, cores, t_s, cores_used, utilisation (0 to 1).
+    """
+    used = _by_bin(cpu, ["node"], runs, bin_s)
+    facts = F.broadcast(nodes.select("run", "node", "rack", "cores"))
+    result = facts.join(used, ["run", "node"]).withColumn("utilisation", F.col("cores_used") / F.col("cores"))
+    return result.select("run", "node", "rack", "cores", "t_s", "cores_used", "utilisation")
+
+
+def executor_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
+    """CPU use of every executor (its own threads only), by bin and by node it ran on.
+
+    Columns: run, topology, component, task (the executor's first), node, t_s, cores_used, mhz (T-Storm's
+    workload: cores used times the clock of the node's cores).
+    """
+    own = cpu.where(F.col("task") >= 0)
+    used = _by_bin(own, ["topology", "component", "task", "node"], runs, bin_s)
+    clock = F.broadcast(nodes.select("run", "node", "core_mhz"))
+    return used.join(clock, ["run", "node"]).select(
+        "run", "topology", "component", "task", "node", "t_s", "cores_used",
+        (F.col("cores_used") * F.col("core_mhz")).alias("mhz"),
+    )  # fmt: skip
+
+
+def component_cpu(cpu: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
+    """CPU use by component and bin; shared threads of workers under an empty component.
+
+    Columns: run, topology, component, t_s, cores_used.
+    """
+    return _by_bin(cpu, ["topology", "component"], runs, bin_s)
+
+
+def steady_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, used_nodes: DataFrame) -> DataFrame:
+    """Mean utilisation after the warm-up, over the nodes in use and over all nodes: one row a run.
+
+    ``used_nodes`` has run and node of every node that had an executor. Columns: run, cores_used,
+    utilisation_used_nodes, utilisation_all_nodes.
+    """
+    measured = after_warm_up(cpu, runs, "start_ns")
+    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
+    spent = measured.groupBy("run", "node").agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
+    marked = used_nodes.select("run", "node").distinct().withColumn("used", F.lit(1))
+    every = (
+        nodes.select("run", "node", "cores")
+        .join(spent, ["run", "node"], "left")
+        .join(marked, ["run", "node"], "left")
+        .join(F.broadcast(covered), "run")
+        .fillna(0, subset=["cpu_ns", "used"])
+    )
+    total = every.groupBy("run", "covered_ns").agg(
+        F.sum("cpu_ns").alias("all_ns"),
+        F.sum("cores").alias("all_cores"),
+        F.sum(F.col("cpu_ns") * F.col("used")).alias("used_ns"),
+        F.sum(F.col("cores") * F.col("used")).alias("used_cores"),
+    )
+    return total.select(
+        "run",
+        (F.col("all_ns") / F.col("covered_ns")).alias("cores_used"),
+        (F.try_divide("used_ns", F.col("used_cores") * F.col("covered_ns"))).alias("utilisation_used_nodes"),
+        (F.col("all_ns") / (F.col("all_cores") * F.col("covered_ns"))).alias("utilisation_all_nodes"),
+    )
+
+
+def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> DataFrame:
+    spent = cpu.select("run", *keys, "start_ns", "end_ns", "cpu_ms")
+    parts = spread(spent, bin_s, ["cpu_ms"])
+    summed = parts.groupBy("run", *keys, "bin_ns").agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
+    ends = F.broadcast(runs.select("run", "duration_ns"))
+    width = F.least(F.lit(width_ns(bin_s)).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
+    return summed.join(ends, "run").select(
+        "run", *keys, (F.col("bin_ns") / NS).alias("t_s"), (F.col("cpu_ns") / width).alias("cores_used")
+    )
+
+
+def _nanoseconds(milliseconds: str) -> Column:
+    """CPU time as whole nanoseconds, whose sum does not depend on the order of addition."""
+    return F.round(F.col(milliseconds) * _MS).cast("long")

@@ -1,0 +1,78 @@
+"""The house set: the metrics that every run gets, each under the name that it has in `MetricTables`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame
+
+from storm_lab.pipeline.capacity import capacity, component_capacity, final_capacity
+from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu
+from storm_lab.pipeline.degradation import degradation, smooth_mean
+from storm_lab.pipeline.events import control_log, events, stretches
+from storm_lab.pipeline.execution import execution_times
+from storm_lab.pipeline.failures import failures
+from storm_lab.pipeline.latency import latency, latency_distribution, steady_latency
+from storm_lab.pipeline.occupancy import occupancy, stays, steady_occupancy
+from storm_lab.pipeline.stability import spikes, stabilisation
+from storm_lab.pipeline.steady import steady
+from storm_lab.pipeline.tables import Logs
+from storm_lab.pipeline.throughput import coarser, component_throughput, throughput
+from storm_lab.pipeline.traffic import executor_traffic, steady_traffic_share, traffic_share
+
+MINUTE = 60.0
+SHORT = 10.0
+
+
+@contextmanager
+def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
+    """The metrics of all runs of ``logs``, lazily, by name.
+
+    Intermediate results that several metrics share are kept by Spark while the block lasts.
+    """
+    roots, counts, cpu = logs.table("roots"), logs.table("counts"), logs.table("cpu")
+    placements, traffic, nodes = logs.table("placements"), logs.table("traffic"), logs.table("nodes")
+    runs, scopes = logs.runs, logs.scopes
+    disturbances = events(logs.table("control")).cache()
+    seconds = throughput(roots, scopes, 1.0).cache()
+    latency_10s = latency(roots, SHORT).cache()
+    steps = occupancy(placements, runs).cache()
+    executor_capacity = capacity(counts, placements, runs, MINUTE)
+    kept = (disturbances, seconds, latency_10s, steps)
+    try:
+        yield {
+            "latency_10s": latency_10s,
+            "latency_60s": latency(roots, MINUTE),
+            "steady_latency": steady_latency(roots, runs),
+            "latency_distribution": latency_distribution(roots, runs),
+            "throughput_1s": seconds,
+            "throughput_10s": coarser(seconds, SHORT),
+            "throughput_60s": coarser(seconds, MINUTE),
+            "component_throughput_10s": component_throughput(counts, scopes, SHORT),
+            "component_throughput_60s": component_throughput(counts, scopes, MINUTE),
+            "failures_10s": failures(roots, scopes, SHORT),
+            "failures_60s": failures(roots, scopes, MINUTE),
+            "degradation": degradation(seconds, smooth_mean(seconds, runs, disturbances)),
+            "executor_traffic": executor_traffic(traffic, placements, runs),
+            "traffic_share_60s": traffic_share(traffic, MINUTE),
+            "steady_traffic_share": steady_traffic_share(traffic, runs),
+            "occupancy": steps,
+            "stays": stays(placements, runs),
+            "node_cpu_60s": node_cpu(cpu, nodes, runs, MINUTE),
+            "executor_cpu_60s": executor_cpu(cpu, nodes, runs, MINUTE),
+            "component_cpu_60s": component_cpu(cpu, runs, MINUTE),
+            "steady_cpu": steady_cpu(cpu, nodes, runs, placements.select("run", "node")),
+            "capacity_60s": executor_capacity,
+            "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
+            "execution_times_60s": execution_times(logs.table("executions"), MINUTE),
+            "steady": steady(roots, counts, scopes, runs, steady_occupancy(steps, runs)),
+            "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
+            "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),
+            "events": disturbances,
+            "control": control_log(logs.table("control")),
+            "nodes": nodes,
+        }
+    finally:
+        for frame in kept:
+            frame.unpersist()

@@ -1,0 +1,88 @@
+"""Nodes and workers in use, from the placements.
+
+A node or worker is in use while at least one executor is ready in it; a migration that starts the new worker
+before it stops the old one uses both for that time.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from storm_lab.pipeline.bins import NS
+
+EVERY_TOPOLOGY = ""
+"""Name under which `occupancy` counts all topologies of a run together."""
+
+
+def stays(placements: DataFrame, runs: DataFrame) -> DataFrame:
+    """Every executor's stays, in seconds, open ones ending with the run.
+
+    Columns: run, topology, component, start_task, end_task, worker, node, port, from_s, to_s.
+    """
+    ends = F.broadcast(runs.select("run", "duration_ns"))
+    closed = placements.join(ends, "run")
+    return closed.select(
+        "run", "topology", "component", "start_task", "end_task", "worker", "node", "port",
+        (F.col("start_ns") / NS).alias("from_s"),
+        (F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns") / NS).alias("to_s"),
+    ).where("to_s > from_s")  # fmt: skip
+
+
+def occupancy(placements: DataFrame, runs: DataFrame) -> DataFrame:
+    """How many nodes, workers and executors were in use, as steps that cover the whole run.
+
+    Columns: run, topology, from_s, to_s, nodes, workers, executors. Rows of the topology `EVERY_TOPOLOGY`
+    count all topologies of the run together.
+    """
+    each = stays(placements, runs)
+    both = each.union(each.withColumn("topology", F.lit(EVERY_TOPOLOGY)))
+    edges = _edges(both, runs)
+    joined = edges.alias("edge").join(
+        both.alias("stay"),
+        (F.col("edge.run") == F.col("stay.run"))
+        & (F.col("edge.topology") == F.col("stay.topology"))
+        & (F.col("stay.from_s") <= F.col("edge.from_s"))
+        & (F.col("stay.to_s") > F.col("edge.from_s")),
+        "left",
+    )
+    return joined.groupBy("edge.run", "edge.topology", "edge.from_s", "edge.to_s").agg(
+        F.count_distinct("stay.node").alias("nodes"),
+        F.count_distinct("stay.worker").alias("workers"),
+        F.count_distinct("stay.topology", "stay.component", "stay.start_task", "stay.worker").alias(
+            "executors"
+        ),
+    )
+
+
+def steady_occupancy(steps: DataFrame, runs: DataFrame) -> DataFrame:
+    """Time means over the run after its warm-up, and the last step.
+
+    ``steps`` is a result of `occupancy`. Columns: run, topology, nodes_mean, workers_mean, nodes_last,
+    workers_last.
+    """
+    limits = F.broadcast(runs.select("run", (F.col("warm_up_ns") / NS).alias("warm_s")))
+    inside = steps.join(limits, "run").where("to_s > warm_s")
+    # Integer nanoseconds: sums of integers do not depend on their order.
+    length = F.round((F.col("to_s") - F.greatest("from_s", "warm_s")) * NS).cast("long")
+    weighed = inside.withColumn("length", length)
+    return weighed.groupBy("run", "topology").agg(
+        (F.sum(F.col("nodes") * F.col("length")) / F.sum("length")).alias("nodes_mean"),
+        (F.sum(F.col("workers") * F.col("length")) / F.sum("length")).alias("workers_mean"),
+        F.max_by("nodes", "from_s").alias("nodes_last"),
+        F.max_by("workers", "from_s").alias("workers_last"),
+    )
+
+
+def _edges(each: DataFrame, runs: DataFrame) -> DataFrame:
+    """The stretches between two changes, per run and topology, from 0 to the end of the run."""
+    scopes = each.select("run", "topology").distinct()
+    zero = scopes.select("run", "topology", F.lit(0.0).alias("from_s"))
+    changes = each.select("run", "topology", "from_s").union(
+        each.select("run", "topology", F.col("to_s").alias("from_s"))
+    )
+    ends = F.broadcast(runs.select("run", (F.col("duration_ns") / NS).alias("end_s")))
+    points = zero.union(changes).distinct().join(ends, "run").where("from_s < end_s")
+    order = Window.partitionBy("run", "topology").orderBy("from_s")
+    following = F.coalesce(F.lead("from_s").over(order), F.col("end_s"))
+    return points.select("run", "topology", "from_s", following.alias("to_s"))

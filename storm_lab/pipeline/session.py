@@ -1,0 +1,221 @@
+"""One Spark session for a process: local by default, a cluster or a Spark Connect server by address.
+
+The same code runs everywhere. Where a session is started in this process, the Java machine's chatter goes to
+a log file instead of a notebook's output, and a class-data archive, written once by the first session of a
+user, halves the start of the later ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.platform.java import JavaRuntime, activate_java
+
+MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
+"""Environment variable with a master URL, such as ``spark://host:7077``."""
+
+REMOTE_VARIABLE = "STORM_LAB_SPARK_REMOTE"
+"""Environment variable with a Spark Connect address, such as ``sc://host:15002``."""
+
+_LOCK = threading.Lock()
+
+
+def spark_session(
+    *, master: str | None = None, remote: str | None = None, driver_memory: str = "1g", archive: bool = True
+) -> SparkSession:
+    """The process's Spark session, started at the first call.
+
+    Args: master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``. remote: address of a
+    Spark Connect server, which wins over a master; else that of STORM_LAB_SPARK_REMOTE. driver_memory: heap
+    of the driver, in Java's notation. archive: use and, where there is none, leave a class-data archive in
+    the user's cache.
+
+    A session that is already active is returned as it is. Raises `UserError` when there is no Java, the
+    server cannot be reached or Spark does not start; the line names the log file.
+    """
+    with _LOCK:
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+        remote = remote or (None if master else os.environ.get(REMOTE_VARIABLE)) or None
+        if remote:
+            return _connected(remote)
+        return _started(master or os.environ.get(MASTER_VARIABLE) or "local[*]", driver_memory, archive)
+
+
+def _connected(remote: str) -> SparkSession:
+    try:
+        session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
+        session.range(1).count()
+    except ImportError as error:
+        raise UserError(
+            "Spark Connect needs packages that are not installed",
+            field=REMOTE_VARIABLE,
+            value=remote,
+            remedy="pip install 'pyspark[connect]'",
+        ) from error
+    except Exception as error:
+        raise UserError(
+            f"no Spark Connect server answers ({type(error).__name__})",
+            field=REMOTE_VARIABLE,
+            value=remote,
+            remedy="check the address, or leave it out to run on this machine",
+        ) from error
+    return session
+
+
+def _started(master: str, driver_memory: str, archive: bool) -> SparkSession:
+    java = activate_java(quiet=True)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
+    # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
+    options = ["-XX:+UseParallelGC", *(_archive_options(java) if archive else [])]
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": driver_memory,
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "storm_lab-warehouse"),
+        # A sweep has hundreds of small files: list them without a job, and read many in one task.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        "spark.sql.files.openCostInBytes": "262144",
+    }
+    if on_this_machine:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
+        }
+    builder = SparkSession.builder.master(master).appName("storm_lab")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    log = _cache_folder() / "spark.log"
+    try:
+        with _output_to(log):
+            session: SparkSession = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+    except StormLabError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"Spark did not start ({type(error).__name__})",
+            field="master",
+            value=master,
+            remedy=f"the reason stands at the end of {log}",
+        ) from error
+    return session
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Send what a child process writes to stdout and stderr into a file.
+
+    The Java machine inherits the file descriptors at its start and keeps them, so that it stays silent for
+    good.
+    """
+    if log.exists() and log.stat().st_size > 1_000_000:
+        log.unlink()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with log.open("ab") as file:
+        kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+        try:
+            for descriptor in kept:
+                os.dup2(file.fileno(), descriptor)
+            yield
+        finally:
+            for descriptor, copy in kept.items():
+                os.dup2(copy, descriptor)
+                os.close(copy)
+
+
+def _archive_options(java: JavaRuntime) -> list[str]:
+    """Java's options to use the class-data archive of this Java and this PySpark, or to write one at exit.
+
+    A missing, foreign or broken archive is passed over by Java itself; it then starts as slowly as without.
+    """
+    folder = _cache_folder()
+    identity = f"{java.home}\n{java.version}\n{pyspark.__version__}\n{Path(pyspark.__file__).parent}"
+    stem = f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
+    final = folder / f"{stem}.jsa"
+    with suppress(OSError):
+        # A session writes the archive when its Java exits, which may be after its Python did: adopt it now.
+        for written in sorted(folder.glob(f"{stem}-*.new")):
+            owner = written.stem.rpartition("-")[2]
+            if owner.isdigit() and not _alive(int(owner)) and not _being_written(written):
+                written.replace(final)
+    base = _base_archive(java, folder, stem)
+    if base is None:
+        return []
+    if final.exists():
+        return [f"-XX:SharedArchiveFile={base}:{final}" if base else f"-XX:SharedArchiveFile={final}"]
+    if any(folder.glob(f"{stem}-*.new")):
+        return []
+    options = [f"-XX:SharedArchiveFile={base}"] if base else []
+    return [*options, f"-XX:ArchiveClassesAtExit={folder / f'{stem}-{os.getpid()}.new'}"]
+
+
+def _base_archive(java: JavaRuntime, folder: Path, stem: str) -> str | None:
+    """Archive of Java's own classes, which the other one builds upon.
+
+    Empty when this Java brings one; a file that is dumped here once when it does not (trimmed runtimes); None
+    when it cannot be had.
+    """
+    library = (java.home / "lib").resolve()
+    if any(library.glob("**/classes*.jsa")):
+        return ""
+    base = folder / f"{stem}-base.jsa"
+    if not base.exists():
+        written = folder / f"{stem}-base-{os.getpid()}.tmp"
+        command = [str(java.home / "bin" / "java"), f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
+        command.insert(1, "-XX:+UseParallelGC")
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=60)
+            written.replace(base)
+        except (OSError, subprocess.SubprocessError):
+            return None
+    return str(base)
+
+
+def _being_written(path: Path) -> bool:
+    """Whether some process still has the file open, as far as this system tells."""
+    target = str(path)
+    for descriptors in Path("/proc").glob("[0-9]*/fd"):
+        with suppress(OSError):
+            if any(str(entry.readlink()) == target for entry in descriptors.iterdir()):
+                return True
+    return False
+
+
+def _cache_folder() -> Path:
+    """The user's cache, or a temporary folder where that cannot be written."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(given) if given else Path.home() / ".cache") / "storm_lab"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="storm_lab-"))
+
+
+def _alive(process: int) -> bool:
+    return Path(f"/proc/{process}").exists()

@@ -1,0 +1,73 @@
+"""When a run settles, and how latency peaks around a re-assignment."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def stabilisation(series: DataFrame, stretches: DataFrame, value: str, tolerance: float = 0.1) -> DataFrame:
+    """The time from which a value stays near its final level, for each undisturbed stretch of a run.
+
+    ``series`` has run, topology, t_s and ``value`` by bin; ``stretches`` is the result of that name in
+    `storm_lab.pipeline.events`. The final level of a stretch is the median of ``value`` over the bins that
+    start in its last third. The run is stable from the first bin on after which no bin of the stretch differs
+    from that level by more than ``tolerance`` of it.
+
+    Columns: run, topology, stretch, from_s, to_s, level, stable_s (null where not even the last bin is near).
+    """
+    rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
+    inside = rows.join(F.broadcast(stretches), "run").where("t_s >= from_s and t_s < to_s")
+    keys = ["run", "topology", "stretch", "from_s", "to_s"]
+    late = F.col("t_s") >= F.col("to_s") - (F.col("to_s") - F.col("from_s")) / 3
+    levels = inside.groupBy(*keys).agg(F.median(F.when(late, F.col("value"))).alias("level"))
+    far = F.abs(F.col("value") - F.col("level")) > F.lit(tolerance) * F.abs("level")
+    compared = inside.join(levels, keys).withColumn("far", far)
+    last_far = compared.groupBy(*keys, "level").agg(
+        F.max(F.when(F.col("far"), F.col("t_s"))).alias("last_far_s")
+    )
+    settled = F.col("last_far_s").isNull() | (F.col("t_s") > F.col("last_far_s"))
+    joined = compared.join(last_far.drop("level"), keys)
+    return joined.groupBy(*keys, "level").agg(F.min(F.when(settled, F.col("t_s"))).alias("stable_s"))
+
+
+def spikes(
+    series: DataFrame,
+    disturbances: DataFrame,
+    value: str,
+    *,
+    before_s: float = 60.0,
+    after_s: float = 120.0,
+    factor: float = 1.5,
+) -> DataFrame:
+    """The highest value after each disturbance, compared with the level before it.
+
+    ``series`` has run, topology, t_s and ``value`` by bin; ``disturbances`` is a result of
+    `storm_lab.pipeline.events.events`. The level before is the mean over bins that start in the ``before_s``
+    before the event; the peak is the highest bin that starts from the event (its own bin included) to
+    ``after_s`` after it, the first of equals. It is a spike when it exceeds ``factor`` times the level.
+
+    Columns: run, topology, event, time_s (of the event), before, peak, peak_s (start of the peak's bin),
+    ratio, is_spike. Events without a bin after them are absent; ``before``, ``ratio`` and ``is_spike`` are
+    null without one before.
+    """
+    rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
+    order = Window.partitionBy("run", "topology").orderBy("t_s")
+    following = F.coalesce(F.lead("t_s").over(order), F.col("t_s") + F.lit(after_s))
+    ended = rows.withColumn("next_s", following)
+    paired = ended.join(F.broadcast(disturbances.select("run", "event", "time_s")), "run")
+    # Rounded, so that the order in which bins are added up cannot show.
+    early = F.when(
+        (F.col("next_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - before_s), F.col("value")
+    )
+    late = (F.col("next_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + after_s)
+    peak = F.max(F.when(late, F.struct(F.col("value"), (-F.col("t_s")).alias("minus_t")))).alias("peak")
+    found = paired.groupBy("run", "topology", "event", "time_s").agg(
+        F.round(F.mean(early), 9).alias("before"), peak
+    )
+    ratio = F.try_divide(F.col("peak.value"), F.col("before"))
+    return found.where("peak is not null").select(
+        "run", "topology", "event", "time_s", "before",
+        F.col("peak.value").alias("peak"), (-F.col("peak.minus_t")).alias("peak_s"),
+        ratio.alias("ratio"), (ratio > factor).alias("is_spike"),
+    )  # fmt: skip

@@ -1,0 +1,59 @@
+"""One row a run and topology: what it did on average once it was warm, per node too."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from storm_lab.pipeline.bins import NS
+from storm_lab.pipeline.latency import after_warm_up
+
+SYSTEM_COMPONENTS = "\\_\\_%"
+"""Pattern of the components that Storm adds itself, such as the ackers; they do no work of the topology."""
+
+
+def steady(
+    roots: DataFrame, counts: DataFrame, scopes: DataFrame, runs: DataFrame, occupied: DataFrame
+) -> DataFrame:
+    """Rates over the time from the end of the warm-up to the end of the run, and rates per node.
+
+    ``occupied`` is a result of `steady_occupancy`. Throughput per node (MF-Storm, section V) divides by the
+    time mean of the nodes in use by that topology. ``executed_per_s`` counts the tuples executed by all bolts
+    that are not Storm's own.
+
+    Columns: run, topology, measured_s, acked, failed, acked_per_s, executed_per_s, nodes_mean, workers_mean,
+    nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. A run that ends before its warm-
+    up does is absent.
+    """
+    ended = after_warm_up(roots.where(F.col("complete_ns").isNotNull()), runs, "complete_ns")
+    outcomes = ended.groupBy("run", "topology").agg(
+        F.sum((F.col("outcome") == "acked").cast("long")).alias("acked"),
+        F.sum((F.col("outcome") == "failed").cast("long")).alias("failed"),
+    )
+    # The part of a counting window that lies after the warm-up.
+    limits = F.broadcast(runs.select("run", "warm_up_ns"))
+    bolts = (
+        counts.where(~F.col("component").like(SYSTEM_COMPONENTS))
+        .join(limits, "run")
+        .where("end_ns > warm_up_ns and end_ns > start_ns")
+    )
+    share = (F.col("end_ns") - F.greatest("start_ns", "warm_up_ns")) / (F.col("end_ns") - F.col("start_ns"))
+    executed = bolts.groupBy("run", "topology").agg(
+        F.round(F.sum(F.col("executed") * share), 6).alias("executed")
+    )
+    length = ((F.col("duration_ns") - F.col("warm_up_ns")) / NS).alias("measured_s")
+    frame = scopes.where("duration_ns > warm_up_ns").select("run", "topology", length)
+    keys = ["run", "topology"]
+    joined = frame.join(outcomes, keys, "left").join(executed, keys, "left").join(occupied, keys, "left")
+    rated = joined.fillna(0, subset=["acked", "failed", "executed"]).withColumns(
+        {
+            "acked_per_s": F.col("acked") / F.col("measured_s"),
+            "executed_per_s": F.col("executed") / F.col("measured_s"),
+        }
+    )
+    return rated.select(
+        *keys, "measured_s", "acked", "failed", "acked_per_s", "executed_per_s",
+        "nodes_mean", "workers_mean", "nodes_last", "workers_last",
+        F.try_divide("acked_per_s", "nodes_mean").alias("acked_per_s_per_node"),
+        F.try_divide("executed_per_s", "nodes_mean").alias("executed_per_s_per_node"),
+    )  # fmt: skip

@@ -1,0 +1,227 @@
+"""The metrics of many runs in one Spark job, kept per run, so that who asks again needs no Spark.
+
+The main job asks for all runs at once and pays for one session. A notebook asks for its own runs and reads
+what the main job left; by itself, it computes what is missing and leaves that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from storm_lab.errors import UserError
+from storm_lab.tuplelog import schema
+from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BATCH = 100
+"""Runs that go through Spark together; an interrupted sweep has lost no more than this."""
+
+_THREADS = 4
+"""Metrics computed at a time: small jobs leave cores idle while they are planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricTables:
+    """The house set of some runs as small pandas tables, sorted by their columns from left to right.
+
+    Every table starts with experiment, variant, seed and run (the run's name). The other columns stand with
+    the function of `storm_lab.pipeline` that computes the table: the part of the name before ``_10s`` or
+    ``_60s`` (the bin) names it. ``refused`` are the folders that were left out, with the reason.
+    """
+
+    runs: pd.DataFrame
+    """storm_version, duration_s, warm_up_s, sample_every, status, reason, parameters (JSON)."""
+    latency_10s: pd.DataFrame
+    latency_60s: pd.DataFrame
+    steady_latency: pd.DataFrame
+    latency_distribution: pd.DataFrame
+    throughput_1s: pd.DataFrame
+    throughput_10s: pd.DataFrame
+    throughput_60s: pd.DataFrame
+    component_throughput_10s: pd.DataFrame
+    component_throughput_60s: pd.DataFrame
+    failures_10s: pd.DataFrame
+    failures_60s: pd.DataFrame
+    degradation: pd.DataFrame
+    executor_traffic: pd.DataFrame
+    traffic_share_60s: pd.DataFrame
+    steady_traffic_share: pd.DataFrame
+    occupancy: pd.DataFrame
+    stays: pd.DataFrame
+    node_cpu_60s: pd.DataFrame
+    executor_cpu_60s: pd.DataFrame
+    component_cpu_60s: pd.DataFrame
+    steady_cpu: pd.DataFrame
+    capacity_60s: pd.DataFrame
+    """Of executors."""
+    final_capacity: pd.DataFrame
+    """Of components, over the last 600 s: what Storm's UI shows at the end."""
+    execution_times_60s: pd.DataFrame
+    steady: pd.DataFrame
+    stabilisation: pd.DataFrame
+    """Of the processing time in bins of 10 s."""
+    spikes: pd.DataFrame
+    """Of the processing time in bins of 10 s."""
+    events: pd.DataFrame
+    control: pd.DataFrame
+    nodes: pd.DataFrame
+    refused: tuple[RunRefused, ...] = ()
+
+
+TABLE_NAMES = tuple(field.name for field in fields(MetricTables) if field.name not in ("runs", "refused"))
+
+
+def metrics_of(
+    run_folders: Sequence[Path],
+    spark: SparkSession | None = None,
+    *,
+    cache: Path | None = None,
+    refused: Literal["raise", "skip"] = "raise",
+) -> MetricTables:
+    """The metric tables of some runs, from the cache where it is current, else from one Spark job.
+
+    Args: run_folders: folders as written by `RunWriter`, in any order. spark: session to use; else the
+    process's own, started only if something has to be computed. cache: folder that results are kept in, one
+    per run; by default ``metrics`` beside the folder of all runs (``data/metrics`` for
+    ``data/runs/<experiment>/<run>``). refused: whether a folder that is no whole run of this schema, or holds
+    a run twice, raises or is left out and listed in the result.
+
+    Raises:
+        RunRefused: such a folder, with ``refused="raise"``.
+        UserError: no run is left to summarise, or Spark cannot be started.
+    """
+    runs, rejected = _opened(run_folders)
+    if rejected and refused == "raise":
+        raise rejected[0]
+    if not runs:
+        raise UserError(
+            "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
+        )
+    places = {run.run: _place(run, cache) for run in runs}
+    tables = {run.run: _kept(places[run.run]) for run in runs}
+    missing = [run for run in runs if not tables[run.run]]
+    for low in range(0, len(missing), _BATCH):
+        for name, computed in _computed(missing[low : low + _BATCH], spark):
+            _keep(places[name], computed)
+            tables[name] = computed
+    frames = {name: _frame([tables[run.run][name] for run in runs]) for name in TABLE_NAMES}
+    return MetricTables(runs=_run_frame(runs), refused=tuple(rejected), **frames)
+
+
+def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
+    runs: dict[str, Run] = {}
+    rejected = []
+    for folder in sorted(set(folders)):
+        try:
+            run = open_run(folder)
+        except RunRefused as refusal:
+            rejected.append(refusal)
+            continue
+        first = runs.setdefault(run.run, run)
+        if first is not run:
+            detail = f"the same run is in {first.folder.name}"
+            rejected.append(RunRefused(folder, Problem.DUPLICATED, detail))
+    return list(runs.values()), rejected
+
+
+def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    # Importing PySpark takes longer than reading kept metrics.
+    from storm_lab.pipeline.house import house_set
+    from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.tables import read_logs
+
+    logs = read_logs(spark or spark_session(), runs)
+    with house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
+        results = pool.map(lambda name: _sorted(logs.labelled(metrics[name]).toArrow()), TABLE_NAMES)
+        tables = dict(zip(TABLE_NAMES, results, strict=True))
+    for run in runs:
+        yield run.run, {name: table.filter(pc.equal(table["run"], run.run)) for name, table in tables.items()}
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in table.column_names])
+
+
+def _frame(parts: Sequence[pa.Table]) -> pd.DataFrame:
+    frame: pd.DataFrame = _sorted(pa.concat_tables(parts)).to_pandas()
+    return frame
+
+
+def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    rows = []
+    for run in runs:
+        manifest, identity = run.manifest, run.manifest.identity
+        rows.append(
+            {
+                "experiment": identity.experiment,
+                "variant": identity.variant,
+                "seed": identity.seed,
+                "run": run.run,
+                "storm_version": identity.storm_version,
+                "duration_s": manifest.duration_ns / 1e9,
+                "warm_up_s": manifest.warm_up_ns / 1e9,
+                "sample_every": identity.sample_every,
+                "status": str(manifest.status),
+                "reason": manifest.reason,
+                "parameters": json.dumps(dict(identity.parameters), sort_keys=True),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    return frame.sort_values(["experiment", "variant", "seed", "run"], ignore_index=True)
+
+
+def _place(run: Run, cache: Path | None) -> Path:
+    """Folder of a run's kept metrics: its name changes with the run's files and with the code that reads
+    them.
+    """
+    home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
+    digest = hashlib.sha256(f"{code_digest()}\n{run.manifest.to_json()}".encode())
+    return home / f"{run.run}-{digest.hexdigest()[:16]}"
+
+
+def code_digest() -> str:
+    """Digest of everything beside the log that the metrics depend on."""
+    digest = hashlib.sha256(version("pyspark").encode())
+    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(schema.__file__)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
+    """Leave a run's metrics for the next one who asks; who cannot write there computes again."""
+    partial = place.parent / f".partial-{place.name}-{os.getpid()}"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        for name, table in tables.items():
+            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+        partial.rename(place)
+    except OSError:
+        pass
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _kept(place: Path) -> dict[str, pa.Table]:
+    """A run's metrics as they were left, or nothing where there are none or they cannot be read."""
+    try:
+        return {name: pq.read_table(place / f"{name}.parquet") for name in TABLE_NAMES}
+    except (OSError, pa.ArrowException):
+        shutil.rmtree(place, ignore_errors=True)
+        return {}

@@ -1,0 +1,121 @@
+"""The tuple logs of many runs as Spark tables: one fact table a kind, and one row a run with what the
+manifests say.
+
+Fact tables have the columns of the log (times in integer nanoseconds, so that bins are exact); `run` is a
+number there. Metrics group by it and get the run's name, experiment, variant and seed at the end, by
+`Logs.labelled`: a short key is what a shuffle of millions of rows should carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from storm_lab.tuplelog.reader import Run
+from storm_lab.tuplelog.schema import TABLES
+
+_KINDS: dict[pa.DataType, T.DataType] = {
+    pa.int64(): T.LongType(),
+    pa.int32(): T.IntegerType(),
+    pa.int16(): T.ShortType(),
+    pa.float64(): T.DoubleType(),
+    pa.string(): T.StringType(),
+}
+
+RUNS = T.StructType(
+    [
+        T.StructField("run", T.LongType(), False),
+        T.StructField("name", T.StringType(), False),
+        T.StructField("experiment", T.StringType(), False),
+        T.StructField("variant", T.StringType(), False),
+        T.StructField("seed", T.LongType(), False),
+        T.StructField("duration_ns", T.LongType(), False),
+        T.StructField("warm_up_ns", T.LongType(), False),
+        T.StructField("sample_every", T.LongType(), False),
+    ]
+)
+"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the rest from the manifest."""
+
+LABELS = ("experiment", "variant", "seed", "run")
+"""What `Logs.labelled` puts in front of a metric: ``run`` is the run's name then."""
+
+
+def schema_of(table: str) -> T.StructType:
+    """Spark's schema of a table of the log, from the log's own. Raises `KeyError` for an unknown table."""
+    fields = []
+    for field in TABLES[table]:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        fields.append(T.StructField(field.name, _KINDS[kind], field.nullable))
+    return T.StructType(fields)
+
+
+class Logs:
+    """The logs of some runs, lazily read.
+
+    ``runs`` has one row a run with the columns of `RUNS`; ``scopes`` one row for each run and topology that
+    had an executor in it, with the run's ``duration_ns`` and ``warm_up_ns``: what time series are filled up
+    over.
+    """
+
+    def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
+        self.spark = spark
+        self.sources = tuple(sources)
+        facts = [
+            {
+                "run": run.manifest.identity.run_key,
+                "name": run.run,
+                "experiment": run.manifest.identity.experiment,
+                "variant": run.manifest.identity.variant,
+                "seed": run.manifest.identity.seed,
+                "duration_ns": run.manifest.duration_ns,
+                "warm_up_ns": run.manifest.warm_up_ns,
+                "sample_every": run.manifest.identity.sample_every,
+            }
+            for run in self.sources
+        ]
+        # From Arrow it is part of the plan; from Python rows every use of it would be a job.
+        self.runs = spark.createDataFrame(pa.Table.from_pylist(facts), RUNS)
+        topologies = self.table("placements").select("run", "topology").distinct()
+        self.scopes = topologies.join(
+            F.broadcast(self.runs.select("run", "duration_ns", "warm_up_ns")), "run"
+        )
+
+    def table(self, name: str) -> DataFrame:
+        """A table of all runs, one below the other; columns as in the log. Raises `KeyError` for an unknown
+        table.
+        """
+        paths = [str(run.path(name).resolve()) for run in self.sources]
+        return self.spark.read.schema(schema_of(name)).parquet(*paths)
+
+    def labelled(self, metric: DataFrame) -> DataFrame:
+        """A metric with experiment, variant, seed and the run's name in front, instead of the numeric
+        ``run``.
+        """
+        facts = self.runs.select("run", "name", "experiment", "variant", "seed")
+        others: list[Column] = [F.col(name) for name in metric.columns if name != "run"]
+        return metric.join(F.broadcast(facts), "run").select(
+            "experiment", "variant", "seed", F.col("name").alias("run"), *others
+        )
+
+
+def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
+    """The logs of runs that `storm_lab.tuplelog.open_run` has checked. Raises `ValueError` when there are
+    none.
+    """
+    if not runs:
+        raise ValueError("no run to read")
+    return Logs(spark, runs)
+
+
+def in_seconds(frame: DataFrame) -> DataFrame:
+    """The same rows with every column ``x_ns`` as ``x_s``, in seconds."""
+    return frame.select(
+        *(
+            (F.col(name) / F.lit(1e9)).alias(name[:-3] + "_s") if name.endswith("_ns") else F.col(name)
+            for name in frame.columns
+        )
+    )

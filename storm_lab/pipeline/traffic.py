@@ -1,0 +1,97 @@
+"""Who sends how many tuples to whom, and how much of it leaves the process or the node.
+
+A tuple counts where it is sent, once per copy, acker messages included. Locality is that of the moment of
+sending: *process* stays in its worker, *node* goes to another worker of the node (T-Storm: inter-process),
+*rack* to another node of the rack and *cluster* to another rack (together: inter-node).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from storm_lab.pipeline.bins import NS, spread, stable_sum
+from storm_lab.pipeline.latency import after_warm_up
+
+LOCALITIES = ("process", "node", "rack", "cluster")
+
+
+def executor_traffic(traffic: DataFrame, placements: DataFrame, runs: DataFrame) -> DataFrame:
+    """The traffic matrix: tuples from executor to executor, in the monitor windows that start after the warm-
+    up.
+
+    An executor is named by its component and its first task. Columns: run, topology, source_component,
+    source_task, target_component, target_task, tuples, bytes, tuples_per_s (over the time that these windows
+    cover).
+    """
+    measured = after_warm_up(traffic, runs, "start_ns")
+    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
+    pairs = measured.groupBy(
+        "run", "topology", "source_component", "source_task", "target_component", "target_task"
+    ).agg(F.sum("tuples").alias("tuples"), F.sum("bytes").alias("bytes"))
+    named = _by_executor(_by_executor(pairs, placements, "source"), placements, "target")
+    keys = ["run", "topology", "source_component", "source_task", "target_component", "target_task"]
+    summed = named.groupBy(*keys).agg(F.sum("tuples").alias("tuples"), F.sum("bytes").alias("bytes"))
+    rate = F.col("tuples") / (F.col("covered_ns") / NS)
+    return summed.join(F.broadcast(covered), "run").withColumn("tuples_per_s", rate).drop("covered_ns")
+
+
+def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
+    """Tuples by locality and bin, and the shares that T-Storm calls inter-node and inter-process.
+
+    Columns: run, topology, t_s, tuples, process, node, rack, cluster, inter_node_share, inter_process_share
+    (both of all tuples, 0 to 1). Windows over the edge of a bin are dealt out by overlap; bins without
+    traffic are absent.
+    """
+    parts = spread(traffic, bin_s, ["tuples"])
+    summed = parts.groupBy("run", "topology", "bin_ns").agg(*_sums())
+    return _shares(
+        summed.where("tuples > 0").select("run", "topology", (F.col("bin_ns") / NS).alias("t_s"), *_ALL)
+    )
+
+
+def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
+    """As `traffic_share`, over all windows that start after the warm-up: one row a run and topology, without
+    t_s.
+    """
+    summed = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology").agg(*_sums())
+    return _shares(summed.where("tuples > 0").select("run", "topology", *_ALL))
+
+
+_ALL = ("tuples", *LOCALITIES)
+
+
+def _sums() -> list[Column]:
+    sums = [stable_sum("tuples").alias("tuples")]
+    for locality in LOCALITIES:
+        part = F.when(F.col("locality") == locality, F.col("tuples")).otherwise(0)
+        sums.append(stable_sum(part).alias(locality))
+    return sums
+
+
+def _shares(summed: DataFrame) -> DataFrame:
+    return summed.withColumns(
+        {
+            "inter_node_share": (F.col("rack") + F.col("cluster")) / F.col("tuples"),
+            "inter_process_share": F.col("node") / F.col("tuples"),
+        }
+    )
+
+
+def _by_executor(pairs: DataFrame, placements: DataFrame, end: str) -> DataFrame:
+    """Replace the task of one end of a pair by the first task of its executor."""
+    executors = executor_ranges(placements).select(
+        "run", "topology", F.col("component").alias(f"{end}_component"),
+        F.col("start_task").alias("_first"), F.col("end_task").alias("_last"),
+    )  # fmt: skip
+    task = F.col(f"{end}_task")
+    inside = (task >= F.col("_first")) & (task <= F.col("_last"))
+    same = [pairs[name] == executors[name] for name in ("run", "topology", f"{end}_component")]
+    joined = pairs.join(F.broadcast(executors), [*same, inside], "left")
+    others = [pairs[name] for name in pairs.columns if name != f"{end}_task"]
+    return joined.select(*others, F.coalesce("_first", task).alias(f"{end}_task"))
+
+
+def executor_ranges(placements: DataFrame) -> DataFrame:
+    """The executors that a run had: run, topology, component, start_task, end_task, each once."""
+    return placements.select("run", "topology", "component", "start_task", "end_task").distinct()
