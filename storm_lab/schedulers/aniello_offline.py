@@ -1,8 +1,9 @@
-"""Aniello et al.'s offline scheduler: neighbouring components of an acyclic topology share slots; blind to load.
+"""Aniello et al.'s offline scheduler: neighbouring components share slots; blind to load.
 
-Source: as T-Storm and R-Storm describe it (Aniello, Baldoni, Querzoni, DEBS 2013): the components are put into a line
-so that sources come before consumers; executors of a component go to the slots that hold most executors it reads
-from; slots are then dealt round robin to nodes.
+Source: as T-Storm and R-Storm describe it (Aniello, Baldoni, Querzoni, DEBS 2013): the components are put
+    into a line
+so that sources come before consumers; executors of a component go to the slots that hold most executors it
+reads from; slots are then dealt round robin to nodes.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ from storm_lab.schedulers.view_checks import check_view
 class AnielloOfflineParameters:
     """The two knobs of the offline scheduler."""
 
-    alpha: float = bounded(0.0, low=0.0, high=1.0, doc="share of the line after which empty slots must be used")
-    beta: float = bounded(0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors")
+    alpha: float = bounded(
+        0.0, low=0.0, high=1.0, doc="share of the line after which empty slots must be used"
+    )
+    beta: float = bounded(
+        0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors"
+    )
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -85,7 +90,8 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
             sources = [s.source for s in topology.component(component).inputs] if component != ACKER else []
             for executor in (e for e in executors if e.component == component):
                 empty = [i for i in range(len(slots)) if size[i] == 0]
-                # Every slot is to be used; from the given point on, or when the rest just suffices, fill empty ones.
+                # Every slot is to be used; from the given point on, or when the rest just suffices, fill
+                # empty ones.
                 must_open = bool(empty) and (position >= empty_from > 0 or left <= len(empty))
                 pool = empty if must_open else [i for i in range(len(slots)) if size[i] < limit]
                 ties = {i: sum(inside[i].get(source, 0) for source in sources) for i in pool}
@@ -97,11 +103,17 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
                 if journal.wanted:
                     candidates = [
                         Candidate(slot, float(ties[i])) if i in ties
-                        else Candidate(slot, None, "an empty slot must be used" if must_open else f"limit of {limit}")
+                        else Candidate(slot, None, _why_not(must_open, limit))
                         for i, slot in enumerate(slots)
                     ]  # fmt: skip
-                    journal.record(executor, slots[pick], candidates, score_name="source executors there (highest wins)")
+                    journal.record(
+                        executor, slots[pick], candidates, score_name="source executors there (highest wins)"
+                    )
         return placed
+
+
+def _why_not(must_open: bool, limit: int) -> str:
+    return "an empty slot must be used" if must_open else f"limit of {limit} executors"
 
 
 def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:

@@ -1,14 +1,17 @@
 """Aniello et al.'s online scheduler: the pairs that talk most are put together first, within load limits.
 
-Source: as the papers describe it (Aniello, Baldoni, Querzoni, DEBS 2013). Two phases: executors to workers, by traffic
-between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded place, or to a place
-that one of the two already has, whichever leaves least traffic between places.
+Source: as the papers describe it (Aniello, Baldoni, Querzoni, DEBS 2013). Two phases: executors to workers,
+    by traffic
+between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded place, or to
+a place that one of the two already has, whichever leaves least traffic between places.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from storm_lab.model import Executor, Slot
@@ -32,7 +35,9 @@ from storm_lab.schedulers.view_checks import check_view
 class AnielloOnlineParameters:
     """Limits of the online scheduler."""
 
-    spread: float = bounded(0.5, low=0.0, doc="how far a worker's load may exceed the even share: 0.5 = by half")
+    spread: float = bounded(
+        0.5, low=0.0, doc="how far a worker's load may exceed the even share: 0.5 = by half"
+    )
     capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
 
     def __post_init__(self) -> None:
@@ -75,7 +80,10 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             room=slots,
         )
         node_of = nodes.run()
-        slot_of = [book.take_new(graph.executors[members[0]].topology, node_of[w]) for w, members in enumerate(workers)]
+        slot_of = [
+            book.take_new(graph.executors[members[0]].topology, node_of[w])
+            for w, members in enumerate(workers)
+        ]
         placed: dict[Executor, Slot] = {}
         for w, members in enumerate(workers):
             for i in members:
@@ -89,12 +97,13 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                         score_name="traffic with the worker's executors, tuples/s (highest is best)",
                     )  # fmt: skip
         status = {
-            topology.id: TopologyStatus(True, "Scheduled by pairs that exchange most") for topology in view.topologies
+            topology.id: TopologyStatus(True, "Scheduled by pairs that exchange most")
+            for topology in view.topologies
         }
         return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
 
     def _workers(self, view: SchedulingView) -> tuple[list[list[int]], list[int], Neighbours]:
-        """Phase one: non-empty workers as lists of executor numbers, the worker of each executor, the traffic."""
+        """Phase one: non-empty workers as executor numbers, each executor's worker, the traffic."""
         assert view.load is not None
         everybody = [e for topology in view.topologies for e in view.executors[topology.id]]
         graph = Neighbours.of(everybody, view.load.traffic)
@@ -114,7 +123,10 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                 load = [1.0] * len(executors)
             limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
             pairing = _Pairing(
-                local.near, load, count, lambda _, used, item, load=load, limit=limit: used + load[item] <= limit
+                local.near,
+                load,
+                count,
+                partial(_within, load, limit),
             )
             groups: dict[int, list[int]] = {}
             for i, place in enumerate(pairing.run()):
@@ -132,6 +144,11 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         return [cpu.get(executor, 0.0) for executor in executors]
 
 
+def _within(load: Sequence[float], limit: float, place: int, used: float, item: int) -> bool:
+    """Whether the item keeps a worker's load within the limit, which is the same for all workers."""
+    return used + load[item] <= limit
+
+
 def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[list[tuple[int, float]]]:
     sums: list[dict[int, float]] = [{} for _ in range(workers)]
     for i, row in enumerate(graph.near):
@@ -143,7 +160,7 @@ def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[
 
 
 class _Pairing:
-    """Items to places, pair by pair in order of traffic; per item the traffic with each place is kept up to date.
+    """Items to places, pair by pair in order of traffic; sums per item and place are kept up to date.
 
     Args:
         near: for each item its neighbours and rates.
@@ -167,6 +184,8 @@ class _Pairing:
         self._count = [0] * places
         self._place = [-1] * len(load)
         self._with: list[dict[int, float]] = [{} for _ in load]
+        # Least loaded places first; entries that are no longer true are dropped when they come up.
+        self._by_load = [(0.0, 0, place) for place in range(places)]
 
     def run(self) -> list[int]:
         """The place of every item."""
@@ -192,14 +211,14 @@ class _Pairing:
                 if not self._possible(i, j, a, b):
                     continue
                 kept = self._with[i].get(a, 0.0) + self._with[j].get(b, 0.0)
-                # What i and j exchange is counted for both where the other is now; count it once, where it will be.
+                # What i and j exchange is counted for both where the other is now; count it once, where it
+                # will be.
                 kept -= rate * ((homes[1] == a) + (homes[0] == b))
                 kept += rate * (a == b)
                 key = (-kept, self._used[a] + self._used[b], a, b)
                 if best is None or key < best:
                     best = key
         if best is None:
-            best = (0.0, 0.0, homes[0] if homes[0] >= 0 else least, homes[1] if homes[1] >= 0 else least)
             if self._place[i] < 0:
                 self._move(i, self._least_loaded(i))
             if self._place[j] < 0:
@@ -223,8 +242,24 @@ class _Pairing:
         return True
 
     def _least_loaded(self, item: int) -> int:
-        open_places = [p for p in range(len(self._used)) if self._count[p] < self._room[p]]
-        return min(open_places, key=lambda p: (not self._fits(p, self._used[p], item), self._used[p], self._count[p], p))
+        """The place with least load that takes the item; if none does, the least loaded with room."""
+        heap = self._by_load
+        while heap:
+            used, count, place = heap[0]
+            if used == self._used[place] and count == self._count[place] < self._room[place]:
+                break
+            heapq.heappop(heap)
+        else:
+            # All places are full, so the item has one.
+            return self._place[item]
+        if self._fits(place, used, item):
+            return place
+        fitting = (
+            (self._used[p], self._count[p], p)
+            for p in range(len(self._used))
+            if self._count[p] < self._room[p] and self._fits(p, self._used[p], item)
+        )
+        return min(fitting, default=(used, count, place))[2]
 
     def _move(self, item: int, place: int) -> None:
         old = self._place[item]
@@ -236,6 +271,9 @@ class _Pairing:
         self._used[place] += self._load[item]
         self._count[place] += 1
         self._place[item] = place
+        for changed in (old, place):
+            if changed >= 0:
+                heapq.heappush(self._by_load, (self._used[changed], self._count[changed], changed))
         for other, rate in self._near[item]:
             if old >= 0:
                 self._with[other][old] -= rate

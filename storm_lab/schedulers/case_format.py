@@ -1,7 +1,7 @@
 """Scheduling cases as JSON: a cluster, topologies, who runs where, and measured load.
 
-One case is one JSON object; ``docs/schedulers.md`` documents every key. Anything wrong is refused with one line
-that names it.
+One case is one JSON object; ``docs/schedulers.md`` documents every key. Anything wrong is refused with one
+line that names it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
     case = _mapping(raw, "case")
     given = _mapping(_required(case, "input", "the case"), "input")
     _known_keys(given, _INPUT_KEYS, "the input")
-    cluster = Cluster(tuple(_node(n) for n in _sequence(_required(given, "supervisors", "the input"), "supervisors")))
+    cluster = Cluster(
+        tuple(_node(n) for n in _sequence(_required(given, "supervisors", "the input"), "supervisors"))
+    )
     topologies = tuple(
         _topology(t) for t in _sequence(_required(given, "topologies", "the input"), "topologies")
     )
@@ -100,8 +102,12 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
         version=version,
         present=_present(_mapping(given.get("existing", {}), "existing"), cluster, book),
         load=_load(given, book),
-        blacklisted_hosts=frozenset(str(h) for h in _sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")),
-        dead_slots=frozenset(_slot(row, "dead_slots") for row in _sequence(given.get("dead_slots", []), "dead_slots")),
+        blacklisted_hosts=frozenset(
+            str(h) for h in _sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
+        ),
+        dead_slots=frozenset(
+            _slot(row, "dead_slots") for row in _sequence(given.get("dead_slots", []), "dead_slots")
+        ),
         user_pools={
             str(user): Resources(_number(pool, "cpu", 0.0), _number(pool, "memory", 0.0))
             for user, pool in _mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
@@ -128,7 +134,9 @@ class _TaskBook:
 
     def executor(self, topology_id: str, task: Any, where: str) -> Executor:
         if topology_id not in self._by_task:
-            raise UserError(f"{where} names a topology that the case does not have", field="topology", value=topology_id)
+            raise UserError(
+                f"{where} names a topology that the case does not have", field="topology", value=topology_id
+            )
         executor = self._by_task[topology_id].get(_whole(task, where))
         if executor is None:
             raise UserError(
@@ -145,7 +153,9 @@ def _node(raw: Any) -> Node:
     owner = f"supervisor {identity!r}"
     _known_keys(node, _NODE_KEYS, owner)
     offer = _mapping(node.get("resources", {}), f"resources of {owner}")
-    ports = tuple(_whole(p, f"ports of {owner}") for p in _sequence(node.get("ports", []), f"ports of {owner}"))
+    ports = tuple(
+        _whole(p, f"ports of {owner}") for p in _sequence(node.get("ports", []), f"ports of {owner}")
+    )
     if len(set(ports)) != len(ports):
         raise UserError(f"{owner} lists a port twice", field="ports", value=list(ports))
     defaults = Node(identity)
@@ -214,7 +224,9 @@ def _component(raw: Any, owner: str, defaults: Resources) -> Component:
         id=identity,
         executors=_whole(component.get("par", 1), f"par of {what}"),
         tasks=None if tasks is None else _whole(tasks, f"tasks of {what}"),
-        inputs=tuple(_subscription(i, what) for i in _sequence(component.get("inputs", []), f"inputs of {what}")),
+        inputs=tuple(
+            _subscription(i, what) for i in _sequence(component.get("inputs", []), f"inputs of {what}")
+        ),
         resources=demand,
     )
 
@@ -227,7 +239,9 @@ def _subscription(raw: Any, owner: str) -> Subscription:
         grouping = Grouping(text)
     except ValueError:
         offered = ", ".join(g.value for g in Grouping)
-        raise UserError(f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}") from None
+        raise UserError(
+            f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}"
+        ) from None
     return Subscription(
         source=str(_required(given, "from", f"an input of {owner}")),
         stream=str(given.get("stream", "default")),
@@ -245,7 +259,7 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
             executor = book.executor(topology_id, start, "the existing assignment")
             if (executor.start, executor.end) != (start, end):
                 raise UserError(
-                    f"topology {topology_id!r} has no executor of these tasks; task {start} is run by {executor}",
+                    f"topology {topology_id!r} has no executor of these tasks; {start} is run by {executor}",
                     field="existing",
                     value=[start, end],
                 )
@@ -269,7 +283,10 @@ def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
     for topology_id, rows in _mapping(given.get("traffic", {}), "traffic").items():
         for row in _sequence(rows, "traffic"):
             source, target, rate = _row(row, 3, "traffic", "[source task, target task, tuples per second]")
-            pair = (book.executor(topology_id, source, "traffic"), book.executor(topology_id, target, "traffic"))
+            pair = (
+                book.executor(topology_id, source, "traffic"),
+                book.executor(topology_id, target, "traffic"),
+            )
             traffic[pair] = traffic.get(pair, 0.0) + _amount(rate, "traffic")
     cpu: dict[Executor, float] = {}
     for topology_id, rows in _mapping(given.get("cpu", {}), "cpu").items():
@@ -277,11 +294,14 @@ def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
             task, mhz = _row(row, 2, "cpu", "[task, MHz]")
             executor = book.executor(topology_id, task, "cpu")
             cpu[executor] = cpu.get(executor, 0.0) + _amount(mhz, "cpu")
-    nodes = {str(n): _amount(mhz, "node_cpu") for n, mhz in _mapping(given.get("node_cpu", {}), "node_cpu").items()}
+    nodes = {
+        str(n): _amount(mhz, "node_cpu") for n, mhz in _mapping(given.get("node_cpu", {}), "node_cpu").items()
+    }
     return MeasuredLoad(cpu_mhz=cpu, traffic=traffic, node_mhz=nodes)
 
 
-# --- small readers: one kind of JSON value each, with an error that names the place -----------------------------
+# --- small readers: one kind of JSON value each, with an error that names the place
+# -----------------------------
 
 
 def _mapping(raw: Any, what: str) -> Mapping[str, Any]:
@@ -305,7 +325,12 @@ def _required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
 def _known_keys(raw: Mapping[str, Any], known: set[str], owner: str) -> None:
     for key in raw:
         if key not in known:
-            raise UserError(f"{owner} has an unknown key", field="key", value=key, remedy=f"known: {', '.join(sorted(known))}")
+            raise UserError(
+                f"{owner} has an unknown key",
+                field="key",
+                value=key,
+                remedy=f"known: {', '.join(sorted(known))}",
+            )
 
 
 def _row(raw: Any, length: int, what: str, shape: str) -> list[Any]:

@@ -101,7 +101,7 @@ class SchedulingView:
         return tuple(e for e in self.executors[topology_id] if e not in held or held[e].node not in nodes)
 
     def demand(self, executor: Executor) -> Resources:
-        """CPU points and memory in MB that the executor asks for, Storm's defaults where nothing is declared."""
+        """CPU points and memory in MB that the executor asks for; Storm's defaults if undeclared."""
         key = (executor.topology, executor.component)
         demand = self._demands.get(key)
         if demand is None:

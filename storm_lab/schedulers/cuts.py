@@ -1,8 +1,8 @@
 """Cutting weighted graphs: balanced multilevel bisection, and its use for parts of equal size.
 
-The method is the one METIS made common: merge strongly tied vertices until the graph is small, cut that, and undo
-the merging step by step while single vertices move to the better side (Fiduccia and Mattheyses). Deterministic.
-Time grows as edges times the logarithm of the vertices.
+The method is the one METIS made common: merge strongly tied vertices until the graph is small, cut that, and
+undo the merging step by step while single vertices move to the better side (Fiduccia and Mattheyses).
+Deterministic. Time grows as edges times the logarithm of the vertices.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ _LEAST_GAIN = 1e-9
 
 def cut_weight(near: Adjacency, part: Sequence[int]) -> float:
     """Weight of the edges between different parts."""
-    return float(
-        sum(w for i, row in enumerate(near) for j, w in row.items() if i < j and part[i] != part[j])
-    )
+    return float(sum(w for i, row in enumerate(near) for j, w in row.items() if i < j and part[i] != part[j]))
 
 
 def parts_of_equal_size(near: Adjacency, parts: int) -> list[int]:
-    """Divide the vertices into ``parts`` parts whose sizes differ by at most one; returns each vertex's part."""
+    """Divide the vertices into parts whose sizes differ by at most one; returns each vertex's part."""
     place = [0] * len(near)
     _divide(near, list(range(len(near))), parts, 0, place)
     return place
@@ -126,7 +124,8 @@ def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: i
     heapq.heapify(heaps[1])
     locked = [False] * len(near)
     left = _left(side, size)
-    saved, moves = 0.0, []
+    saved = 0.0
+    moves: list[int] = []
     best_key, best_length = (abs(left - left_size), 0.0), 0
     start_key = best_key
     while len(moves) - best_length <= _STALL + abs(left - left_size):

@@ -31,7 +31,9 @@ def number_setting(topology: Topology, key: str, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UserError(f"topology {topology.id!r} needs a number here", field=key, value=value)
     if value < 0:
-        raise UserError(f"topology {topology.id!r} must not ask for less than nothing", field=key, value=value)
+        raise UserError(
+            f"topology {topology.id!r} must not ask for less than nothing", field=key, value=value
+        )
     return float(value)
 
 

@@ -1,8 +1,8 @@
 """Exact placement with OR-tools' CP-SAT solver: least inter-node traffic under T-Storm's constraints.
 
-Two models: executors that are interchangeable (same topology, load and traffic) are only counted per node, which
-solves far larger instances; otherwise one variable per executor and node. Single-threaded with a deterministic time
-limit, so that the same input gives the same answer.
+Two models: executors that are interchangeable (same topology, load and traffic) are only counted per node,
+which solves far larger instances; otherwise one variable per executor and node. Single-threaded with a
+deterministic time limit, so that the same input gives the same answer.
 """
 
 from __future__ import annotations

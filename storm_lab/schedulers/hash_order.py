@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from typing import TypeVar
 
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Executor, Slot, StormVersion, javahash
 from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0
 
 T = TypeVar("T")
@@ -24,11 +24,12 @@ _CLOJURE_ARRAY_MAP_ASSOC = 9
 
 def string_hash(text: str) -> int:
     """Java's ``String.hashCode`` as an unsigned 32-bit number."""
-    value = 0
-    units = text.encode("utf-16-be")
-    for i in range(0, len(units), 2):
-        value = (31 * value + (units[i] << 8) + units[i + 1]) & _MASK
-    return value
+    return javahash.string_hash(text) & _MASK
+
+
+def stream_hash(source: str, stream: str) -> int:
+    """Hash of Storm's ``GlobalStreamId``: of its two fields, each behind a flag that says it is set."""
+    return javahash.list_hash((True, source, True, stream)) & _MASK
 
 
 def integer_hash(number: int) -> int:
@@ -36,17 +37,11 @@ def integer_hash(number: int) -> int:
     return number & _MASK
 
 
-def list_hash(hashes: Iterable[int]) -> int:
-    """``List.hashCode`` from the hashes of the elements."""
+def _list_hash(hashes: Iterable[int]) -> int:
     value = 1
     for h in hashes:
         value = (31 * value + h) & _MASK
     return value
-
-
-def boolean_hash(value: bool) -> int:
-    """Hash of a Java ``Boolean``."""
-    return 1231 if value else 1237
 
 
 def executor_hash(executor: Executor) -> int:
@@ -80,7 +75,7 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
 
 
 def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
-    """Order of a ``HashMap`` or ``HashSet`` with that initial capacity, filled one by one with distinct keys."""
+    """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled one by one."""
     return _walk(keys, hash_of, _grown(_power_of_two(capacity), len(keys)))
 
 
@@ -112,7 +107,8 @@ def handed_over_order(keys: Sequence[T], hash_of: Hash[T], version: StormVersion
     return built_and_copied_order(keys, hash_of)
 
 
-# --- Clojure -------------------------------------------------------------------------------------------------
+# --- Clojure
+# -------------------------------------------------------------------------------------------------
 
 
 def _rotate_left(value: int, bits: int) -> int:
@@ -166,9 +162,9 @@ class ClojureOrder:
         """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
         if not self._murmur:
             head = string_hash(first) if isinstance(first, str) else integer_hash(first)
-            return list_hash((head, integer_hash(second)))
+            return _list_hash((head, integer_hash(second)))
         head = self.string(first) if isinstance(first, str) else _murmur_long(first)
-        folded = list_hash((head, _murmur_long(second)))
+        folded = _list_hash((head, _murmur_long(second)))
         return _finish(_mix_h1(0, _mix_k1(folded)), 2)
 
     def slot(self, slot: Slot) -> int:
@@ -200,7 +196,8 @@ class ClojureOrder:
         return list(reversed(keys)) if self._new_key_first else list(keys)
 
 
-# --- java.util.Random ------------------------------------------------------------------------------------------
+# --- java.util.Random
+# ------------------------------------------------------------------------------------------
 
 
 class JavaRandom:

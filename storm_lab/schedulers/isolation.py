@@ -1,7 +1,9 @@
 """Storm's isolation scheduler: chosen topologies get machines of their own, the rest is scheduled by default.
 
-Source: ``IsolationScheduler`` of Storm 0.8.2 to 2.x. Which hosts are chosen is random in Storm too; here the draw comes
-from the view's seed, so only counts (workers per host, number of hosts, no sharing) can be compared with Storm.
+Source: ``IsolationScheduler`` of Storm 0.8.2 to 2.x. Which hosts are chosen is random in Storm too; here the
+    draw comes
+from the view's seed, so only counts (workers per host, number of hosts, no sharing) can be compared with
+Storm.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ def _host_of(state: ClusterState, slot: Slot) -> str:
 
 
 def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
-    """Step 1: hosts that hold just the right workers of one isolated topology stay; others lose isolated ones."""
+    """Step 1: hosts with just the right workers of one isolated topology stay; others lose theirs."""
     on_host: dict[str, list[tuple[Slot, str, Spec]]] = {}
     for topology in state.topologies:
         for slot, executors in state.workers(topology.id).items():
@@ -161,7 +163,9 @@ def _place_on_own_hosts(
                 spec = need.specs.pop(0)
                 state.assign(slot, topology.id, sorted(spec))
                 for executor in sorted(spec):
-                    journal.record(executor, slot, [Candidate(s) for s in hosts[host]], note=f"own host {host}")
+                    journal.record(
+                        executor, slot, [Candidate(s) for s in hosts[host]], note=f"own host {host}"
+                    )
             need.hosts[size] -= 1
             state.blacklist.add(host)
 
@@ -174,7 +178,8 @@ def _statuses(
         if topology.id in failed:
             need = wanted[topology.id]
             status[topology.id] = TopologyStatus(
-                False, f"could not get {need.machines} machines of its own: {len(need.specs)} workers without a host"
+                False,
+                f"could not get {need.machines} machines of its own: {len(need.specs)} workers homeless",
             )
         elif topology.id in wanted:
             status[topology.id] = TopologyStatus(True, f"Isolated on {wanted[topology.id].machines} machines")

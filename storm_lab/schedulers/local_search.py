@@ -68,7 +68,12 @@ class LocalSearch:
         rate_with = dict(self._p.graph.near[i])
         best, best_gain = None, _LEAST_GAIN
         for j in sorted(self._members[node]):
-            total = gain + self._with[j].get(home, 0.0) - self._with[j].get(node, 0.0) - 2.0 * rate_with.get(j, 0.0)
+            total = (
+                gain
+                + self._with[j].get(home, 0.0)
+                - self._with[j].get(node, 0.0)
+                - 2.0 * rate_with.get(j, 0.0)
+            )
             if total > best_gain and self._swap_fits(i, home, j, node):
                 best, best_gain = j, total
         return best

@@ -1,6 +1,7 @@
 """MF-Storm: partitions by maximum flow and minimum cut, filled into the strongest nodes first.
 
-Source: MF-Storm (PeerJ CS 2022), Algorithms 1 and 2. The paper does not say how cuts yield exactly the required
+Source: MF-Storm (PeerJ CS 2022), Algorithms 1 and 2. The paper does not say how cuts yield exactly the
+    required
 number of partitions; the reading here is recursive bisection from the spouts to the sinks.
 """
 
@@ -44,7 +45,7 @@ class MFStormParameters:
     balance: str = one_of(
         "even",
         ("even", "none"),
-        doc="even: after each cut move executors until parts differ by at most one; none: the bare minimum cut",
+        doc="even: move executors after each cut until parts differ by at most one; none: the bare cut",
     )
     flops_per_cycle: float = bounded(
         0.0, low=0.0, doc="the processing-power factor of every node; 0: twice the clock in MHz, as printed"
@@ -86,7 +87,9 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
             if slots == 0:
                 status[topology_id] = TopologyStatus(False, "no free slot in the cluster")
                 continue
-            parts = partitions(view, topology, min(topology.workers, slots), self.parameters.balance == "even")
+            parts = partitions(
+                view, topology, min(topology.workers, slots), self.parameters.balance == "even"
+            )
             remaining = [n for n in strongest for _ in range(book.free_count(n))]
             for rank, (part, node) in enumerate(zip(parts, remaining, strict=False)):
                 slot = book.take_new(topology_id, node)
@@ -94,7 +97,8 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
                     placed[executor] = slot
                     if journal.wanted:
                         candidates = [
-                            Candidate(s, self._power(view.nodes[s.node])) for s in (slot, *_free(book, strongest))
+                            Candidate(s, self._power(view.nodes[s.node]))
+                            for s in (slot, *_free(book, strongest))
                         ]
                         journal.record(executor, slot, candidates, note=f"part {rank + 1} of {len(parts)}",
                                        score_name="processing power of the node (highest wins)")  # fmt: skip
@@ -128,7 +132,9 @@ def partitions(view: SchedulingView, topology: Topology, count: int, even: bool)
     else:
         traffic = measured_traffic(view.load, topology.id)
     edges = {
-        (number[a], number[b]): rate for (a, b), rate in traffic.items() if a in number and b in number and rate > 0
+        (number[a], number[b]): rate
+        for (a, b), rate in traffic.items()
+        if a in number and b in number and rate > 0
     }
     count = min(count, len(executors))
     groups = recursive_bisection(len(users), edges, min(count, len(users)), even)
@@ -164,7 +170,9 @@ def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> 
     return groups
 
 
-def _divide_evenly(out: Sequence[Mapping[int, float]], members: list[int], parts: int, groups: list[list[int]]) -> None:
+def _divide_evenly(
+    out: Sequence[Mapping[int, float]], members: list[int], parts: int, groups: list[list[int]]
+) -> None:
     if parts == 1:
         groups.append(members)
         return
@@ -186,8 +194,8 @@ def _divide_evenly(out: Sequence[Mapping[int, float]], members: list[int], parts
 def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:
     """Cut ``members`` between those without input and those without output, at least traffic across.
 
-    Members that exchange nothing with the others go where there are fewer. Both sides are non-empty if there are
-    at least two members.
+    Members that exchange nothing with the others go where there are fewer. Both sides are non-empty if there
+    are at least two members.
     """
     number = {v: i for i, v in enumerate(members)}
     arcs = [(number[v], number[w], weight) for v in members for w, weight in out[v].items() if w in number]

@@ -1,7 +1,7 @@
 """The least inter-node traffic that any policy could reach, to measure heuristics against.
 
-Small instances are solved exactly; larger ones get the best placement that local search finds and a lower bound, and
-say so in status and notes. Constraints are T-Storm's, with the same parameters.
+Small instances are solved exactly; larger ones get the best placement that local search finds and a lower
+bound, and say so in status and notes. Constraints are T-Storm's, with the same parameters.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class OptimalParameters:
     gamma: float = bounded(1.7, low=1.0, doc="consolidation factor, as T-Storm's")
     capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
     cap: str = one_of("floor", ("floor", "ceil", "round", "at-least-even"), doc="as T-Storm's")
-    exact_executors: int = bounded(40, low=0, doc="largest number of executors for which exactness is tried")  # type: ignore[assignment]
+    exact_executors: int = bounded(40, low=0, doc="largest number of executors for which exactness is tried")
     effort: float = bounded(20.0, low=0.1, doc="deterministic time for the exact solver, about seconds")
-    restarts: int = bounded(30, low=0, doc="starts of the local search")  # type: ignore[assignment]
+    restarts: int = bounded(30, low=0, doc="starts of the local search")
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -41,7 +41,12 @@ def check_ranges(parameters: object) -> None:
         value = getattr(parameters, field.name)
         choices = field.metadata.get("choices")
         if choices is not None and value not in choices:
-            raise UserError("not a known reading", field=field.name, value=value, remedy=f"use one of {', '.join(choices)}")
+            raise UserError(
+                "not a known reading",
+                field=field.name,
+                value=value,
+                remedy=f"use one of {', '.join(choices)}",
+            )
         low, high = field.metadata.get("low"), field.metadata.get("high")
         if value is None or (low is None and high is None):
             continue
@@ -75,7 +80,10 @@ def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
         if key not in known:
             offered = ", ".join(sorted(known)) or "none"
             raise UserError(
-                f"scheduler {owner!r} has no such parameter", field="param", value=key, remedy=f"it has: {offered}"
+                f"scheduler {owner!r} has no such parameter",
+                field="param",
+                value=key,
+                remedy=f"it has: {offered}",
             )
         values[key] = _convert(value.strip(), hints[key], key)
     return kind(**values)

@@ -1,6 +1,7 @@
 """Graph partitioning of the measured traffic: as many parts as machines, little traffic between them.
 
-Source: Fischer and Bernstein, as MF-Storm and R-Storm describe it: the communication graph is cut into balanced
+Source: Fischer and Bernstein, as MF-Storm and R-Storm describe it: the communication graph is cut into
+    balanced
 parts (they use METIS), and computing resources are ignored. Here one part becomes one worker.
 """
 
@@ -39,7 +40,7 @@ class PartitionParameters:
 
 
 class PartitionScheduler(Scheduler[PartitionParameters]):
-    """Balanced graph partitioning, each topology by itself; cold starts use the traffic the topology suggests."""
+    """Balanced graph partitioning; cold starts use the traffic that the topology suggests."""
 
     name: ClassVar[str] = "partition"
     version: ClassVar[str] = "1"
@@ -75,14 +76,21 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
                 crowd[node] += len(part)
                 for executor in part:
                     placed[executor] = slot
-                    journal.record(executor, slot, [Candidate(slot, float(len(part)))],
-                                   score_name="executors in the part", note="its part of the traffic graph")  # fmt: skip
-            status[topology.id] = TopologyStatus(True, f"Scheduled in {len(parts)} parts of the traffic graph")
+                    journal.record(
+                        executor,
+                        slot,
+                        [Candidate(slot, float(len(part)))],
+                        score_name="executors in the part",
+                        note="its part of the traffic graph",
+                    )
+            status[topology.id] = TopologyStatus(
+                True, f"Scheduled in {len(parts)} parts of the traffic graph"
+            )
         return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
 
 
 def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[list[Executor]]:
-    """The topology's executors in ``parts`` parts of equal size (within one), as little traffic between as found."""
+    """The executors in ``parts`` parts of equal size (within one), with little traffic between them."""
     executors = view.executors[topology.id]
     if view.load is None:
         traffic = estimated_traffic(topology, executors)

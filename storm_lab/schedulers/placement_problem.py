@@ -1,7 +1,7 @@
-"""Placement as an optimisation problem: executors to nodes, least traffic between nodes, T-Storm's constraints.
+"""Placement as an optimisation problem: least traffic between nodes under T-Storm's constraints.
 
-The constraints are those of T-Storm's Algorithm 1: at most one slot per topology and node, CPU within a share of the
-node's MHz, and at most ``cap`` executors per node.
+The constraints are those of T-Storm's Algorithm 1: at most one slot per topology and node, CPU within a
+share of the node's MHz, and at most ``cap`` executors per node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PlacementProblem:
 
     @classmethod
     def of(cls, view: SchedulingView, parameters: TStormParameters) -> PlacementProblem:
-        """The instance of a view; without measured load, traffic is guessed from the topologies and load is none.
+        """The instance of a view; without measured load, traffic is guessed and CPU load is nil.
 
         Raises:
             UserError: nothing was measured and a topology has a cycle.
@@ -57,7 +57,9 @@ class PlacementProblem:
             graph=Neighbours.of(executors, traffic),
             topology_of=tuple(number[e.topology] for e in executors),
             load=tuple(cpu.get(e, 0.0) for e in executors),
-            capacity=tuple(n.capacity_mhz * parameters.capacity_fraction * (1 + _SLACK) for n in view.cluster.nodes),
+            capacity=tuple(
+                n.capacity_mhz * parameters.capacity_fraction * (1 + _SLACK) for n in view.cluster.nodes
+            ),
             slots=slots,
             cap=parameters.executors_per_node(len(executors), available) if available else 0,
         )
@@ -77,7 +79,7 @@ class PlacementProblem:
         return self.graph.between(place)
 
     def lower_bound(self) -> float:
-        """No placement has less inter-node traffic: each executor has at most ``cap - 1`` others beside it."""
+        """No placement has less inter-node traffic: at most ``cap - 1`` others are beside an executor."""
         bound = 0.0
         for row in self.graph.near:
             rates = sorted((rate for _, rate in row), reverse=True)

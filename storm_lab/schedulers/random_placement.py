@@ -1,7 +1,7 @@
 """Random placement: the reference point below which no policy should fall.
 
-Every executor draws one of the topology's workers; the workers are drawn among all free slots. The draw depends on
-the view's seed and the topology's id only.
+Every executor draws one of the topology's workers; the workers are drawn among all free slots. The draw
+depends on the view's seed and the topology's id only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from storm_lab.schedulers.view_checks import check_view
 
 
 class RandomScheduler(Scheduler[NoParameters]):
-    """Uniformly random workers, and uniformly random executors over them. Topologies that are complete stay."""
+    """Uniformly random workers, and executors over them. Topologies that are complete stay."""
 
     name: ClassVar[str] = "random"
     version: ClassVar[str] = "1"

@@ -1,6 +1,7 @@
 """A round of the resource-aware scheduler of Storm 1.0.x: users, priorities and eviction.
 
-Source: ``ResourceAwareScheduler``, ``DefaultSchedulingPriorityStrategy`` and ``DefaultEvictionStrategy`` of 1.0.6.
+Source: ``ResourceAwareScheduler``, ``DefaultSchedulingPriorityStrategy`` and ``DefaultEvictionStrategy`` of
+    1.0.6.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class _Round:
             if not self._topologies(owner, self.pending):
                 continue
             use = self.average_use(owner)
-            if use < least:
-                best, least = owner, use
-            elif best is not None and abs(least - use) < _TIE and self._share(owner) > self._share(best):
+            if use < least or (
+                best is not None and abs(least - use) < _TIE and self._share(owner) > self._share(best)
+            ):
                 best, least = owner, use
         return None if best is None else self._topologies(best, self.pending)[0]
 
@@ -75,7 +76,9 @@ class _Round:
         cpu = sum(node.offer.cpu_points for node in self.view.cluster.nodes)
         memory = sum(node.offer.total_memory_mb for node in self.view.cluster.nodes)
         guarantee = self._guarantee(owner)
-        return ((guarantee.cpu_points / cpu if cpu else 0.0) + (guarantee.memory_mb / memory if memory else 0.0)) / 2.0
+        return (
+            (guarantee.cpu_points / cpu if cpu else 0.0) + (guarantee.memory_mb / memory if memory else 0.0)
+        ) / 2.0
 
     def _use(self, owner: str) -> tuple[float, float]:
         """What the user's running topologies ask for, as shares of its guaranteed CPU and memory."""
@@ -103,7 +106,9 @@ class _Round:
         while True:
             trial = self.state.copy()
             if not topology.spouts:
-                self._give_up(before, topology, "Scheduling Attempted but topology is invalid: Cannot find a Spout!")
+                self._give_up(
+                    before, topology, "Scheduling Attempted but topology is invalid: Cannot find a Spout!"
+                )
                 return
             if not trial.nodes:
                 message = "No available nodes to schedule tasks on!"

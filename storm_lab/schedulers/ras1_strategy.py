@@ -1,7 +1,8 @@
 """R-Storm as merged into Storm: the strategy of the resource-aware scheduler of 1.0.x.
 
 Executors are dealt out component by component in breadth-first order; each goes to the node at the smallest
-distance in (CPU, memory, network) from what it needs and from the node used last. Memory *and* CPU are hard here.
+distance in (CPU, memory, network) from what it needs and from the node used last. Memory *and* CPU are hard
+here.
 Source: ``DefaultResourceAwareStrategy`` of Storm 1.0.6.
 """
 
@@ -16,12 +17,11 @@ from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.hash_order import (
-    boolean_hash,
     copied_set_order,
     executor_hash,
     handed_over_order,
     hash_map_order,
-    list_hash,
+    stream_hash,
     string_hash,
 )
 from storm_lab.schedulers.ras_state import RasState
@@ -39,7 +39,7 @@ def component_ranks(topology: Topology) -> list[str]:
     seen = list(spouts)
     for bolt in bolts:
         streams = list(dict.fromkeys((s.source, s.stream) for s in topology.component(bolt).inputs))
-        sources = [source for source, _ in hash_map_order(streams, _stream_hash)]
+        sources = [source for source, _ in hash_map_order(streams, lambda stream: stream_hash(*stream))]
         for component in (bolt, *sources):
             if component not in seen:
                 seen.append(component)
@@ -64,11 +64,6 @@ def component_ranks(topology: Topology) -> list[str]:
     return ranked
 
 
-def _stream_hash(stream: tuple[str, str]) -> int:
-    source, name = stream
-    return list_hash((boolean_hash(True), string_hash(source), boolean_hash(True), string_hash(name)))
-
-
 def interleaved_order(ranks: Sequence[str], unassigned: Sequence[Executor]) -> list[Executor]:
     """First executor of each component in order of rank, then the second of each, and so on."""
     waiting = {component: deque(e for e in unassigned if e.component == component) for component in ranks}
@@ -88,7 +83,7 @@ class Strategy:
         self.decisions: list[Decision] = []
 
     def place_all(self, state: RasState) -> bool:
-        """Place all unassigned executors into ``state``; False if some found no place (``state`` is then spoilt)."""
+        """Place all unassigned executors into ``state``; False (and a spoilt state) if some had no place."""
         self.decisions = []
         self._state = state
         self._racks = racks_of(state)
@@ -120,7 +115,12 @@ class Strategy:
         choice = None
         for distance in sorted(by_distance):
             choice = next(
-                (slot for slot in self._free[by_distance[distance]] if self._heap_left(slot, executor) >= 0.0), None
+                (
+                    slot
+                    for slot in self._free[by_distance[distance]]
+                    if self._heap_left(slot, executor) >= 0.0
+                ),
+                None,
             )
             if choice is not None:
                 break

@@ -23,8 +23,10 @@ def neighbours(topology: Topology) -> dict[str, set[str]]:
     return near
 
 
-def executor_order(topology: Topology, executors: Sequence[Executor], unassigned: Sequence[Executor]) -> list[Executor]:
-    """Unassigned executors as 2.x takes them: busiest component first, dealt out with its neighbours; ackers last.
+def executor_order(
+    topology: Topology, executors: Sequence[Executor], unassigned: Sequence[Executor]
+) -> list[Executor]:
+    """Unassigned executors as 2.x takes them: busiest component first, with its neighbours; ackers last.
 
     Args:
         topology: the topology.
@@ -59,7 +61,8 @@ def executor_order(topology: Topology, executors: Sequence[Executor], unassigned
 class NodeOrder:
     """Nodes in the order in which one executor tries them.
 
-    Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and then
+    Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
+    then
     kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then a larger
     average share of what is available around, then a larger minimum share, then the smaller name.
     """
@@ -107,7 +110,12 @@ class NodeOrder:
             if all_cpu:
                 shares.append(cpu[place] / all_cpu)
             average = sum(shares) * 100.0 / len(shares) if shares else 100.0
-            return (-executors_there[place], -average, -min(1.0, *shares) * 100.0 if shares else -100.0, place)
+            return (
+                -executors_there[place],
+                -average,
+                -min(1.0, *shares) * 100.0 if shares else -100.0,
+                place,
+            )
 
         return sorted(members, key=key)
 

@@ -35,7 +35,7 @@ def schedule_round(view: SchedulingView) -> SchedulingResult:
 
 
 def topology_order(view: SchedulingView, state: RasState) -> list[Topology]:
-    """All topologies by simulated users: the user furthest below its guarantee goes first, again and again."""
+    """All topologies, by simulating users: again and again the one furthest below its guarantee."""
     cpu = sum(node.offer.cpu_points for node in view.cluster.nodes)
     memory = sum(node.offer.total_memory_mb for node in view.cluster.nodes)
     ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)

@@ -1,6 +1,7 @@
 """Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
 
-Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept: nodes are
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept:
+    nodes are
 sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
 """
 
@@ -49,8 +50,11 @@ class Search:
         self._one_executor = flag_setting(topology, _ONE_EXECUTOR)
         self._one_component = flag_setting(topology, _ONE_COMPONENT)
         self._ackers_per_worker = int(number_setting(topology, _ACKERS_PER_WORKER, 1))
-        self._limit = int(min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT))
-        # Slots that are free now stay candidates although the search fills them; the topology's own old ones do not.
+        self._limit = int(
+            min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
+        )
+        # Slots that are free now stay candidates although the search fills them; the topology's own old ones
+        # do not.
         self._free = {i: hash_map_order(state.free_slots(node), slot_hash) for i, node in state.alive.items()}
         self._states = self._steps_back = 0
         self._placed: list[Executor] = []
@@ -69,7 +73,8 @@ class Search:
             return SearchResult(False, "Cannot find a Spout!")
         if len(unassigned) >= self._limit:
             return SearchResult(
-                False, f"{len(unassigned)} executors are more than the {self._limit} states that may be searched"
+                False,
+                f"{len(unassigned)} executors are more than the {self._limit} states that may be searched",
             )
         order = executor_order(self._topology, self._state.view.executors[self._topology.id], unassigned)
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
@@ -201,7 +206,7 @@ class Search:
     # --- reasons -----------------------------------------------------------------------------------------
 
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
-        """Replay the found plan and note for each executor what it saw: the final choices, without dead ends."""
+        """Replay the found plan and note what each executor saw: final choices, without dead ends."""
         plan = {executor: self._state.held[executor.topology][executor] for executor in order}
         owner = {a: slot for slot, ackers in self._bound.items() for a in ackers}
         for executor in order:
@@ -216,7 +221,9 @@ class Search:
                 for slot in self._free[node_id]:
                     reason = self._ruled_out_by(executor, slot)
                     candidates.append(Candidate(slot, None if reason else float(rank), reason))
-            decisions.append(Decision(executor, chosen, tuple(candidates), "rank of the node (lowest wins)", note))
+            decisions.append(
+                Decision(executor, chosen, tuple(candidates), "rank of the node (lowest wins)", note)
+            )
             self._state.place(executor, chosen)
         return tuple(decisions)
 
@@ -225,6 +232,10 @@ def _refuse_unknown_strategies(topology: Topology) -> None:
     strategy = str(topology.settings.get(_STRATEGY, STRATEGY)).rsplit(".", 1)[-1]
     # Without generic resources the two strategies are the same.
     if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
-        raise UserError(f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy)
+        raise UserError(
+            f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy
+        )
     if flag_setting(topology, _PROXIMITY):
-        raise UserError(f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY)
+        raise UserError(
+            f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY
+        )

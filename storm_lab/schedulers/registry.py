@@ -1,7 +1,7 @@
 """Finding policies by name.
 
-Policies, the project's own included, are entry points of the group ``storm_lab.schedulers``; the entry point's
-name is the policy's name. So an outside package adds a policy by declaring one.
+Policies, the project's own included, are entry points of the group ``storm_lab.schedulers``; the entry
+point's name is the policy's name. So an outside package adds a policy by declaring one.
 """
 
 from __future__ import annotations
@@ -54,13 +54,18 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     known = _by_name(_found())
     if name not in known:
         raise UserError(
-            "no scheduler has this name", field="scheduler", value=name, remedy=f"there are: {', '.join(sorted(known))}"
+            "no scheduler has this name",
+            field="scheduler",
+            value=name,
+            remedy=f"there are: {', '.join(sorted(known))}",
         )
     point = known[name]
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
-        raise UserError(f"{point.value} cannot be imported: {error}", field="scheduler", value=name) from error
+        raise UserError(
+            f"{point.value} cannot be imported: {error}", field="scheduler", value=name
+        ) from error
     if not (isinstance(found, type) and issubclass(found, Scheduler)):
         raise UserError(f"{point.value} is not a subclass of Scheduler", field="scheduler", value=name)
     return found

@@ -1,6 +1,7 @@
 """R-Storm as the paper prints it: tasks in breadth-first order, each to the nearest node in resource space.
 
-Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from one
+Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from
+    one
 reference node. Defaults are the recommended reading; :meth:`RStormParameters.literal` is the printed one.
 """
 
@@ -42,16 +43,22 @@ class RStormParameters:
         doc="two-tier: nodes where CPU fits, else any with the memory; soft: CPU only in the distance",
     )
     scale: str = one_of(
-        "capacity", ("capacity", "unit"), doc="capacity: terms as shares of the node's capacity; unit: as printed"
+        "capacity",
+        ("capacity", "unit"),
+        doc="capacity: terms as shares of the node's capacity; unit: as printed",
     )
     network_term: str = one_of("squared", ("squared", "plain"), doc="squared, or plain as printed")
     memory_rule: str = one_of(
-        "at-least", ("at-least", "more-than"), doc="what a node must have of memory: as much as, or more than needed"
+        "at-least",
+        ("at-least", "more-than"),
+        doc="what a node must have of memory: as much as, or more than needed",
     )
     memory_weight: float = bounded(1.0, low=0.0)
     cpu_weight: float = bounded(1.0, low=0.0)
     network_weight: float = bounded(1.0, low=0.0)
-    same_rack: float = bounded(0.5, low=0.0, doc="network distance to another node of the reference node's rack")
+    same_rack: float = bounded(
+        0.5, low=0.0, doc="network distance to another node of the reference node's rack"
+    )
     other_rack: float = bounded(1.0, low=0.0, doc="network distance to a node of another rack")
 
     def __post_init__(self) -> None:
@@ -99,7 +106,7 @@ class RStormScheduler(Scheduler[RStormParameters]):
 
 
 def breadth_first(topology: Topology) -> list[str]:
-    """Algorithm 2: component ids in breadth-first order from the first spout, along streams in both directions.
+    """Algorithm 2: component ids breadth first from the first spout, along streams in both directions.
 
     Components that are not connected with it follow in the same way.
 
@@ -130,7 +137,9 @@ def task_selection(topology: Topology, executors: tuple[Executor, ...]) -> list[
     waiting = {component: deque[Executor]() for component in breadth_first(topology)}
     rest: list[Executor] = []
     for executor in executors:
-        waiting[executor.component].append(executor) if executor.component in waiting else rest.append(executor)
+        waiting[executor.component].append(executor) if executor.component in waiting else rest.append(
+            executor
+        )
     ordered: list[Executor] = []
     while any(waiting.values()):
         ordered.extend(queue.popleft() for queue in waiting.values() if queue)
@@ -156,7 +165,9 @@ def _schedule(
 class _Nodes:
     """Algorithm 4 over vectors of what the nodes have left."""
 
-    def __init__(self, view: SchedulingView, placed: dict[Executor, Slot], parameters: RStormParameters) -> None:
+    def __init__(
+        self, view: SchedulingView, placed: dict[Executor, Slot], parameters: RStormParameters
+    ) -> None:
         self._view, self._p = view, parameters
         self._book = SlotBook(view, [])
         for executor, slot in placed.items():
@@ -230,7 +241,9 @@ class _Nodes:
     def _richest_node(self) -> int:
         """The node with most resources in the rack with most; among equal ones the first."""
         usable = self._has_slot
-        share = self._share(self._cpu, self._cpu_offer.max()) + self._share(self._memory, self._memory_offer.max())
+        share = self._share(self._cpu, self._cpu_offer.max()) + self._share(
+            self._memory, self._memory_offer.max()
+        )
         share = np.where(usable, np.maximum(share, 0.0), -np.inf)
         per_rack = np.bincount(self._rack, weights=np.where(usable, share, 0.0))
         per_rack[[r for r in range(len(per_rack)) if not usable[self._rack == r].any()]] = -np.inf
@@ -246,7 +259,9 @@ class _Nodes:
             cpu, memory = self._share(cpu, self._cpu_offer), self._share(memory, self._memory_offer)
         network = np.zeros(len(cpu))
         if self._reference is not None:
-            network = np.where(self._rack == self._rack[self._reference], self._p.same_rack, self._p.other_rack)
+            network = np.where(
+                self._rack == self._rack[self._reference], self._p.same_rack, self._p.other_rack
+            )
             network[self._reference] = 0.0
         if self._p.network_term == "squared":
             network = network * network

@@ -29,7 +29,9 @@ class SlotBook:
             if slot not in staying:
                 self._free[self.index[slot.node]].append(slot)
         self._wanted_by = {
-            slot: executor.topology for executor, slot in view.present.slots.items() if executor.topology in moved
+            slot: executor.topology
+            for executor, slot in view.present.slots.items()
+            if executor.topology in moved
         }
         self._own: dict[tuple[str, int], Slot] = {}
 

@@ -103,8 +103,8 @@ def estimated_traffic(
 ) -> dict[tuple[Executor, Executor], float]:
     """Traffic to expect from the topology alone, for cold starts.
 
-    Every spout executor emits one tuple per second, every bolt emits on each stream what it receives, and groupings
-    spread evenly (global: all to the first). Acker traffic is left out.
+    Every spout executor emits one tuple per second, every bolt emits on each stream what it receives, and
+    groupings spread evenly (global: all to the first). Acker traffic is left out.
 
     Raises:
         UserError: the topology has a cycle.

@@ -1,8 +1,8 @@
 """T-Storm's Algorithm 1: traffic-aware online scheduling with consolidation.
 
-Executors in order of traffic, each to the feasible node with which it already exchanges most. ``gamma`` bounds the
-executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014), section IV-C. Whether a new schedule is
-adopted is for the schedule generator to say, not for this policy.
+Executors in order of traffic, each to the feasible node with which it already exchanges most. ``gamma``
+bounds the executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014), section IV-C.
+Whether a new schedule is adopted is for the schedule generator to say, not for this policy.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ class Nodes:
         self._load = np.zeros(size)
         self._count = np.zeros(size, dtype=np.int64)
         self._inhabited = np.zeros(size, dtype=np.int64)
-        self._worker: dict[str, NDArray[np.bool_]] = {t.id: np.zeros(size, dtype=bool) for t in view.topologies}
+        self._worker: dict[str, NDArray[np.bool_]] = {
+            t.id: np.zeros(size, dtype=bool) for t in view.topologies
+        }
         self._place: dict[int, int] = {}
 
     def _counts(self, executor: Executor) -> bool:
@@ -140,7 +142,9 @@ class Nodes:
         """Number of nodes with at least one executor."""
         return int((self._inhabited > 0).sum())
 
-    def _constraints(self, executor: Executor) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    def _constraints(
+        self, executor: Executor
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
         """Per node: has a slot for the executor, has the CPU, is below the cap."""
         slot = self._worker[executor.topology] | (self._free > 0)
         cpu = self._load + self._cpu_of.get(executor, 0.0) <= self._capacity * (1.0 + _ROUNDING_SLACK)
@@ -206,9 +210,14 @@ class Nodes:
         )
 
     def _explain(
-        self, executor: Executor, choice: int | None, masks: Sequence[NDArray[Any]], local: NDArray[Any], journal: Journal
+        self,
+        executor: Executor,
+        choice: int | None,
+        masks: Sequence[NDArray[Any]],
+        local: NDArray[Any],
+        journal: Journal,
     ) -> None:
-        slot_mask, cpu_mask, below_mask = masks
+        _, cpu_mask, below_mask = masks
         exchanged = float(local.sum())
         candidates = []
         for n in range(len(local)):

@@ -47,13 +47,17 @@ def _check_topology(topology: Topology) -> None:
         )
     if topology.ackers is not None and topology.ackers < 0:
         raise UserError(
-            f"topology {topology.id!r} cannot have fewer than no ackers", field="ackers", value=topology.ackers
+            f"topology {topology.id!r} cannot have fewer than no ackers",
+            field="ackers",
+            value=topology.ackers,
         )
     for component in topology.components:
         owner = f"component {component.id!r} of topology {topology.id!r}"
         if component.executors < 0 or component.task_count < 0:
             raise UserError(
-                f"{owner} cannot have fewer than no executors or tasks", field="executors", value=component.executors
+                f"{owner} cannot have fewer than no executors or tasks",
+                field="executors",
+                value=component.executors,
             )
         if component.resources is not None:
             _not_negative(component.resources, owner)
@@ -84,8 +88,8 @@ def _not_negative(resources: Resources, owner: str) -> None:
 def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer that no cluster could run.
 
-    Checks that every topology has a status, that a scheduled topology is complete, that slots exist and serve one
-    topology each, and that no node's memory is exceeded by what newly came to it.
+    Checks that every topology has a status, that a scheduled topology is complete, that slots exist and
+    serve one topology each, and that no node's memory is exceeded by what newly came to it.
 
     Raises:
         InvalidAssignmentError: naming the executor and the slot.
@@ -99,7 +103,9 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
         complete = result.status[topology.id].scheduled
         for executor in view.executors[topology.id]:
             if complete and executor not in placed:
-                raise InvalidAssignmentError(f"executor {executor} has no slot, yet its topology counts as scheduled")
+                raise InvalidAssignmentError(
+                    f"executor {executor} has no slot, yet its topology counts as scheduled"
+                )
             if executor in placed:
                 wanted.append(executor)
     check_assignment(result.assignment, view.cluster, wanted)

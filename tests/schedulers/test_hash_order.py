@@ -6,13 +6,11 @@ from storm_lab.model import Slot, StormVersion
 from storm_lab.schedulers.hash_order import (
     ClojureOrder,
     JavaRandom,
-    boolean_hash,
     built_and_copied_order,
     copied_map_order,
     copied_set_order,
     hash_map_order,
     integer_hash,
-    list_hash,
     slot_hash,
     string_hash,
 )
@@ -28,14 +26,6 @@ def signed(value: int) -> int:
 )
 def test_string_hash_is_javas(text: str, expected: int) -> None:
     assert signed(string_hash(text)) == expected
-
-
-def test_list_hash_is_javas() -> None:
-    assert list_hash([string_hash("the")]) == 114832
-    assert list_hash([string_hash("a"), string_hash("b")]) == 4066
-    assert list_hash([integer_hash(7)]) == 38
-    assert list_hash([boolean_hash(True)]) == 1262
-    assert list_hash([]) == 1
 
 
 @pytest.mark.parametrize(
