@@ -1,0 +1,244 @@
+"""Figures: drawn from tidy tables, laid out without overlap, saved so that they say what they show."""
+
+import re
+import warnings
+from collections.abc import Callable
+
+import example_tables as example
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from storm_lab.errors import UserError
+from storm_lab.reporting import figures as f
+from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
+from storm_lab.reporting.figures.topology_graph import component_layers, executor_graph
+
+ABOUT = f.About(seeds=3, warm_up_s=150, baseline="Storm default")
+TWO = {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}
+
+
+def series(**changes: object) -> Figure:
+    events = (f.Event(353.0), f.Event(700.0, f.EventKind.FAULT, "node-3 fails"))
+    arguments = {
+        "value": "processing_mean_ms",
+        "unit": "processing time, ms",
+        "about": ABOUT,
+        "nodes": example.occupancy(),
+        "end_s": 1000.0,
+    } | changes
+    return f.time_series(example.latency(), [f.Panel("gamma 1.8", TWO, events)], **arguments)
+
+
+def placed() -> pd.DataFrame:
+    return f.in_force(example.stays(), 900)
+
+
+HOUSE_SET: dict[str, Callable[[], Figure]] = {
+    "time-series": series,
+    "topology-graph": lambda: f.topology_graph(example.traffic(), placed(), about=ABOUT, title="Graph"),
+    "placement-map": lambda: f.placement_map(placed(), example.NODES, about=ABOUT, title="Map"),
+    "latency-distribution": lambda: f.latency_distribution(
+        example.cells(), example.percentiles(), TWO, about=ABOUT
+    ),
+    "traffic-matrix": lambda: f.traffic_matrix(example.traffic(), placed(), about=ABOUT, title="Traffic"),
+    "migration-gantt": lambda: f.migration_gantt(
+        example.stays(), example.control(), start_s=295, end_s=400, about=ABOUT
+    ),
+    "node-cpu": lambda: f.node_cpu(example.cpu(), example.nodes(), TWO, about=ABOUT, title="CPU"),
+    "comparison": lambda: f.comparison(
+        example.results(), {"latency_ms": "processing time, ms", "nodes": "nodes used"}, about=ABOUT
+    ),
+}
+
+
+def words(figure: Figure) -> str:
+    import io
+
+    stream = io.StringIO()
+    with f.house_style():
+        figure.savefig(stream, format="svg")
+    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", stream.getvalue()))
+
+
+@pytest.mark.parametrize("name", HOUSE_SET)
+def test_each_figure_is_laid_out_and_saved_whole(name, tmp_path):
+    with warnings.catch_warnings():
+        # Matplotlib warns when something does not fit.
+        warnings.simplefilter("error")
+        figure = HOUSE_SET[name]()
+        saved = f.save_figure(figure, tmp_path / f"{name}.svg", title=name, alt=f"what {name} shows")
+    assert figure.get_figwidth() == WIDTH
+    assert f.read_figure(saved.path) == saved
+    assert [item.name for item in tmp_path.iterdir()] == [f"{name}.svg"]
+
+
+@pytest.mark.parametrize("name", HOUSE_SET)
+def test_title_legends_and_foot_lie_inside_the_figure_and_apart(name):
+    figure = HOUSE_SET[name]()
+    figure.draw_without_rendering()
+    boxes = [item.get_window_extent() for item in (*figure.texts, *figure.legends)]
+    for place, box in enumerate(boxes):
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1 and box.y0 >= -1
+        assert box.y1 <= figure.bbox.height + 1
+        assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+
+
+@pytest.mark.parametrize("name", ["time-series", "latency-distribution", "node-cpu", "comparison"])
+def test_the_foot_names_seeds_baseline_and_warm_up(name):
+    shown = words(HOUSE_SET[name]())
+    for part in ("3 seeds", "baseline: Storm default", "first 150 s left out as warm-up"):
+        assert part in shown
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path):
+    first = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_bytes()
+    assert f.save_figure(series(), tmp_path / "b.svg", title="t", alt="a").path.read_bytes() == first
+
+
+def test_colours_of_text_and_background_follow_the_readers_setting(tmp_path):
+    text = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_text(encoding="utf-8")
+    drawing = text[text.index("</style>", text.index("prefers-color-scheme:dark")) :]
+    for colour in (INK, MUTED, GRID, PAPER):
+        assert colour not in drawing.lower()
+    assert "var(--ink)" in drawing and "var(--paper)" in drawing
+
+
+def test_a_figure_without_a_text_alternative_is_refused(tmp_path):
+    with pytest.raises(UserError, match="text alternative"):
+        f.save_figure(series(), tmp_path / "a.svg", title="t", alt=" ")
+    with pytest.raises(UserError, match=r"end it in \.svg"):
+        f.save_figure(series(), tmp_path / "a.png", title="t", alt="a")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cut_figure_file_is_refused_by_name(tmp_path):
+    path = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path
+    path.write_text(path.read_text(encoding="utf-8")[:2000], encoding="utf-8")
+    with pytest.raises(UserError, match=r"a\.svg"):
+        f.read_figure(path)
+
+
+def test_a_title_with_markup_is_kept_as_text(tmp_path):
+    saved = f.save_figure(series(), tmp_path / "a.svg", title="a < b & c", alt="x > y")
+    assert f.read_figure(saved.path) == saved
+
+
+def test_drawing_leaves_the_callers_matplotlib_settings_alone():
+    before = dict(mpl.rcParams)
+    series()
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("missing", ["variant", "seed", "t_s", "processing_mean_ms"])
+def test_a_missing_column_is_named(missing):
+    table = example.latency().drop(columns=missing)
+    with pytest.raises(UserError, match=missing):
+        f.time_series(
+            table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT, end_s=1000
+        )
+
+
+def test_an_empty_table_is_refused():
+    with pytest.raises(UserError, match="nothing to draw"):
+        f.traffic_matrix(example.traffic().iloc[:0], placed(), about=ABOUT)
+
+
+def test_start_up_values_do_not_flatten_the_rest_but_are_marked():
+    figure = series()
+    axes = figure.axes[0]
+    assert axes.get_ylim()[1] < 100 < example.latency()["processing_mean_ms"].max()
+    triangles = [line for line in axes.lines if line.get_marker() == "^" and len(line.get_xdata())]
+    assert triangles and "above the axis" in words(figure)
+
+
+def test_faults_and_re_assignments_are_marked_where_they_happened():
+    axes = series().axes[0]
+    at = {float(line.get_xdata()[0]) for line in axes.lines if len(set(line.get_xdata())) == 1}
+    assert {353.0, 700.0} <= at
+    assert "node-3 fails" in words(series())
+
+
+def test_nodes_in_use_are_averaged_over_seeds_as_steps():
+    table = pd.DataFrame(
+        [("storm-default", 1, 0.0, 10), ("storm-default", 1, 100.0, 4), ("storm-default", 2, 0.0, 10)],
+        columns=["variant", "seed", "from_s", "nodes"],
+    )
+    strip = series(nodes=table).axes[1]
+    assert list(strip.lines[0].get_ydata()) == [10, 7, 7]
+
+
+def test_only_placements_in_force_are_drawn():
+    stays = example.stays(used=7, move_at=360)
+    assert len(f.in_force(stays, 100)) == len(f.in_force(stays, 1000)) == 19
+    assert set(f.in_force(stays, 100)["node"]) == set(example.NODES)
+    assert set(f.in_force(stays, 1000)["node"]) == set(example.NODES[:7])
+    with pytest.raises(UserError, match="nothing to draw"):
+        f.in_force(stays, 1)
+
+
+def test_the_graph_runs_from_spouts_to_sinks_with_the_acker_last():
+    layers = component_layers(executor_graph(example.traffic(), placed()))
+    assert layers == {"reader": 0, "split": 1, "count": 2, "mongo": 3, "__acker": 4}
+
+
+def test_a_cycle_of_components_shares_a_column():
+    placements = pd.DataFrame(
+        [("a", 1, 1, "n"), ("b", 2, 2, "n"), ("c", 3, 3, "n")],
+        columns=["component", "start_task", "end_task", "node"],
+    )
+    traffic = pd.DataFrame(
+        [(1, 2, 1.0), (2, 1, 1.0), (2, 3, 1.0)], columns=["source_task", "target_task", "tuples_per_s"]
+    )
+    assert component_layers(executor_graph(traffic, placements)) == {"a": 0, "b": 0, "c": 1}
+
+
+def test_tasks_of_one_executor_share_its_edges():
+    placements = pd.DataFrame(
+        [("a", 1, 2, "n"), ("b", 3, 3, "m")], columns=["component", "start_task", "end_task", "node"]
+    )
+    traffic = pd.DataFrame([(1, 3, 2.0), (2, 3, 3.0)], columns=["source_task", "target_task", "tuples_per_s"])
+    graph = executor_graph(traffic, placements)
+    assert list(graph.edges(data="rate")) == [(1, 3, 5.0)]
+
+
+def test_the_traffic_matrix_says_how_much_leaves_the_machine():
+    placements = pd.DataFrame(
+        [("a", 1, 1, "n"), ("b", 2, 2, "n"), ("c", 3, 3, "m")],
+        columns=["component", "start_task", "end_task", "node"],
+    )
+    traffic = pd.DataFrame(
+        [(1, 2, 30.0), (1, 3, 10.0)], columns=["source_task", "target_task", "tuples_per_s"]
+    )
+    assert "25% of tuples leave their machine" in words(f.traffic_matrix(traffic, placements, about=ABOUT))
+
+
+def test_executors_that_stay_are_counted_and_left_out_of_the_migration():
+    figure = HOUSE_SET["migration-gantt"]()
+    rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert rows[:2] == ["__acker 18", "__acker 19"] and len(rows) == 12
+    assert "7 executors stayed" in words(figure)
+
+
+def test_idle_nodes_get_a_panel_with_their_capacity():
+    cpu = example.cpu()
+    figure = f.node_cpu(cpu[cpu["node"] != "node-10"], example.nodes(), TWO, about=ABOUT)
+    assert [axes.get_title(loc="left") for axes in figure.axes][-1] == "node-10"
+
+
+def test_variants_without_a_result_stay_in_the_comparison():
+    table = example.results()
+    table.loc[table["variant"] == "R-Storm", "latency_ms"] = np.nan
+    assert "no result" in words(f.comparison(table, {"latency_ms": "ms"}, about=ABOUT))
+
+
+def test_node_2_comes_before_node_10():
+    assert sorted(["node-10", "node-2", "a"], key=natural) == ["a", "node-2", "node-10"]
+
+
+def test_a_single_seed_has_no_band():
+    assert seed_interval(pd.Series([3.0])) == (3.0, 3.0)
+    low, high = seed_interval(pd.Series([1.0, 2.0, 3.0, np.nan]))
+    assert (low, high) == pytest.approx((2 - 2.4841377, 2 + 2.4841377))
