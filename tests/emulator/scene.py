@@ -1,0 +1,168 @@
+"""Small scenes for the data plane's tests: chains of bolts on few nodes, with or without overheads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.model import (
+    Cluster,
+    Component,
+    Executor,
+    Grouping,
+    Node,
+    Slot,
+    StormVersion,
+    Subscription,
+    Topology,
+    executors_of,
+)
+from storm_lab.model.version import V0_8_2
+from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+US = 1_000
+
+
+@dataclass
+class Tape:
+    """A recorder that keeps every row in memory."""
+
+    rows: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        self.rows.setdefault(table, []).append({k: self._plain(v) for k, v in columns.items()})
+
+    @staticmethod
+    def _plain(column: Any) -> Any:
+        if hasattr(column, "codes"):
+            return np.array(column.names, dtype=object)[np.asarray(column.codes)]
+        return np.array(column)
+
+    def column(self, table: str, name: str) -> NDArray[Any]:
+        """One column of a table, all rows."""
+        return np.concatenate([chunk[name] for chunk in self.rows[table]])
+
+
+def chain_trace(
+    work: Sequence[NDArray[np.int64]], size: int = 100, keys: Sequence[int] = (0,)
+) -> WorkloadTrace:
+    """A spout and ``len(work)`` bolts in a row; bolt j spends ``work[j][i]`` ns on line i."""
+    lines, bolts = len(work[0]), len(work)
+    records = np.zeros((lines, bolts + 1), RECORD)
+    emissions = np.zeros((lines, bolts), EMISSION)
+    records["server"] = -1
+    records["key"] = np.resize(keys, lines)[:, None]
+    records["cpu_ns"][:, 1:] = np.stack(work, axis=1)
+    records["first_emission"][:, :-1] = np.arange(lines * bolts).reshape(lines, bolts)
+    records["emissions"][:, :-1] = 1
+    emissions["first_record"] = np.arange(lines * (bolts + 1)).reshape(lines, bolts + 1)[:, 1:]
+    emissions["stream"] = np.arange(bolts)
+    emissions["bytes"] = size
+    names = ["spout"] + [f"bolt{j}" for j in range(bolts)]
+    return WorkloadTrace(
+        records.ravel(),
+        emissions.ravel(),
+        tuple((name, "default") for name in names[:-1]),
+        {"spout": np.arange(lines, dtype=np.int64) * (bolts + 1)},
+        {},
+        (),
+        2000.0,
+        "test",
+    )
+
+
+def constant_work(ns: int, lines: int = 1000) -> NDArray[np.int64]:
+    """The same work for every line."""
+    return np.full(lines, ns, np.int64)
+
+
+def chain(executors: Sequence[int], grouping: Grouping = Grouping.SHUFFLE, **settings: Any) -> Topology:
+    """A topology of a spout (``executors[0]``) and bolts in a row."""
+    components = [Component("spout", executors[0], outputs={"default": ("x",)})]
+    for j, count in enumerate(executors[1:]):
+        source = "spout" if j == 0 else f"bolt{j - 1}"
+        components.append(
+            Component(
+                f"bolt{j}",
+                count,
+                inputs=(Subscription(source, grouping=grouping),),
+                outputs={"default": ("x",)},
+            )
+        )
+    return Topology("t", tuple(components), **settings)
+
+
+def nodes(count: int, **facts: Any) -> Cluster:
+    """Equal nodes of 4 cores at the reference clock, with plenty of memory."""
+    return Cluster(tuple(Node(f"node{i}", **{"memory_mb": 65536.0, **facts}) for i in range(count)))
+
+
+@dataclass
+class Scene:
+    """One topology, started and connected, ready to run."""
+
+    plane: DataPlane
+    tape: Tape
+    workers: dict[Slot, int]
+    view: dict[Executor, int]
+
+
+def start(
+    topology: Topology,
+    trace: WorkloadTrace,
+    source: SourcePlan,
+    cluster: Cluster,
+    place: Callable[[Executor], Slot],
+    *,
+    version: StormVersion = V0_8_2,
+    cost: CostModel | None = None,
+    ideal: bool = False,
+    seed: int = 1,
+    **options: Any,
+) -> Scene:
+    """Start every executor where ``place`` says; ``ideal`` takes every overhead away."""
+    tape = Tape()
+    plan = TopologyPlan(topology, trace, {"spout": source})
+    plane = DataPlane(
+        cluster, version, cost or CostModel(warm_up_factor=1.0), [plan], seed=seed, recorder=tape, **options
+    )
+    if ideal:
+        take_overheads_away(plane)
+    groups: dict[Slot, list[Executor]] = {}
+    for executor in executors_of(topology, version):
+        groups.setdefault(place(executor), []).append(executor)
+    workers = {slot: plane.start_worker(slot, topology.id, group) for slot, group in groups.items()}
+    view = {executor: workers[slot] for slot, group in groups.items() for executor in group}
+    for worker in workers.values():
+        plane.connect(worker, view)
+        plane.activate(worker, True)
+    return Scene(plane, tape, workers, view)
+
+
+def take_overheads_away(plane: DataPlane) -> None:
+    """Leave only queues, threads and user code: what queueing theory speaks of."""
+    k = plane.kernel
+    for name in k.cost.dtype.names:
+        if not name.endswith("_batch") and name not in ("housekeeping_period", "warm_keep", "inactive_sleep"):
+            k.cost[name] = 0
+    k.cost["idle_sleep"] = 1
+    k.channel["latency"] = 0
+    k.node["nic_ps_per_byte"] = 0
+
+
+def poisson(rate_per_s: float, count: int, seed: int = 7) -> SourcePlan:
+    """Poisson arrivals, unanchored."""
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.exponential(SECOND / rate_per_s, count)).astype(np.int64)
+    return SourcePlan(
+        SourceKind.TRACE, arrivals_ns=times, arrival_period_ns=int(times[-1]) + 1, anchored=False
+    )

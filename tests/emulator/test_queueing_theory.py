@@ -1,0 +1,138 @@
+"""The data plane without overheads against the closed forms of queueing theory.
+
+Sojourn times come from the tuple log: entry into the receive queue to the end of execute.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, chain, chain_trace, constant_work, nodes, poisson, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Slot
+
+COUNT = 60_000
+MEAN = 2 * MS
+
+
+def one_place(_executor: object) -> Slot:
+    return Slot("node0", 6700)
+
+
+def sojourn_ms(tape, component: str = "bolt0") -> np.ndarray:
+    rows = tape.column("executions", "component") == component
+    time = tape.column("executions", "end_ns") - tape.column("executions", "enqueue_ns")
+    return time[rows] / MS
+
+
+def batch_interval(values: np.ndarray, batches: int = 20) -> tuple[float, float]:
+    """Mean with a 99.9 % interval from batch means (Student's t, 19 degrees of freedom)."""
+    means = [b.mean() for b in np.array_split(values, batches)]
+    half = 3.88 * np.std(means, ddof=1) / np.sqrt(batches)
+    return float(np.mean(means)) - half, float(np.mean(means)) + half
+
+
+def run_queue(costs, load: float, executors=None, cores: int = 4, seconds: float | None = None):
+    rate = load * SECOND / MEAN
+    scene = start(
+        chain(executors or (1,) * (len(costs) + 1), ackers=0),
+        chain_trace(costs),
+        poisson(rate, COUNT),
+        nodes(1, cores=cores),
+        one_place,
+        ideal=True,
+    )
+    scene.plane.run_until(int((seconds or COUNT / rate) * SECOND))
+    scene.plane.finish()
+    return scene
+
+
+def exponential(seed: int, mean: float = MEAN):
+    return np.random.default_rng(seed).exponential(mean, COUNT).astype(np.int64)
+
+
+def test_one_bolt_with_poisson_input_and_exponential_work_is_mm1() -> None:
+    scene = run_queue([exponential(3)], load=0.7)
+    low, high = batch_interval(sojourn_ms(scene.tape))
+    assert low <= 2 / (1 - 0.7) <= high
+
+
+def test_one_bolt_with_constant_work_is_md1() -> None:
+    scene = run_queue([constant_work(MEAN, COUNT)], load=0.7)
+    low, high = batch_interval(sojourn_ms(scene.tape))
+    assert low <= 2 + 2 * 0.7 / (2 * (1 - 0.7)) <= high
+
+
+def test_two_bolts_in_a_row_are_a_tandem_of_mm1() -> None:
+    scene = run_queue([exponential(3), exponential(4)], load=0.6)
+    for component in ("bolt0", "bolt1"):
+        low, high = batch_interval(sojourn_ms(scene.tape, component))
+        assert low <= 2 / (1 - 0.6) <= high
+
+
+def test_littles_law_holds_for_every_bolt() -> None:
+    scene = run_queue([exponential(3), exponential(4)], load=0.6)
+    tape, end = scene.tape, scene.plane.now_ns
+    component = tape.column("executions", "component")
+    for name in ("bolt0", "bolt1"):
+        rows = component == name
+        enter = tape.column("executions", "enqueue_ns")[rows]
+        leave = tape.column("executions", "end_ns")[rows]
+        # Time average of the number inside, by integrating its steps.
+        times = np.concatenate([enter, leave])
+        steps = np.concatenate([np.ones(len(enter)), -np.ones(len(leave))])
+        order = np.argsort(times, kind="stable")
+        inside = np.cumsum(steps[order])[:-1] @ np.diff(times[order]) / end
+        assert inside == pytest.approx(len(enter) / end * (leave - enter).mean(), rel=1e-3)
+
+
+def test_many_threads_on_one_core_share_it_as_mg1_processor_sharing() -> None:
+    """With one executor per tuple in sight, a core is M/M/1 processor sharing: the mean sojourn is E[S] / (1 - load)."""
+    scene = run_queue([exponential(3)], load=0.6, executors=(1, 400), cores=1)
+    low, high = batch_interval(sojourn_ms(scene.tape))
+    assert low <= 2 / (1 - 0.6) <= high
+
+
+def test_processor_sharing_does_not_care_about_the_distribution_of_work() -> None:
+    rng = np.random.default_rng(5)
+    draws = np.where(rng.random(COUNT) < 0.9, 1 * MS, 11 * MS).astype(np.int64)
+    scene = run_queue([draws], load=0.6, executors=(1, 400), cores=1)
+    low, high = batch_interval(sojourn_ms(scene.tape))
+    assert low <= 2 / (1 - 0.6) <= high
+
+
+def test_many_threads_on_three_cores_have_the_mean_of_mm3() -> None:
+    """Sharing c cores fairly keeps the number in system of M/M/c (work is exponential), so Erlang's C formula holds."""
+    scene = run_queue([exponential(3)], load=3 * 0.7, executors=(1, 400), cores=3)
+    a, c = 3 * 0.7, 3
+    tail = a**c / (1 * 2 * 3) * c / (c - a)
+    waiting = tail / (sum(a**i / f for i, f in ((0, 1), (1, 1), (2, 2))) + tail)
+    expected = 2 + waiting * 2 / (c - a)
+    low, high = batch_interval(sojourn_ms(scene.tape))
+    assert low <= expected <= high
+
+
+def test_a_closed_loop_of_calls_has_the_throughput_of_mean_value_analysis() -> None:
+    """Two exponential stations and N callers without think time: throughput is N / (N + 1) / E[S]."""
+    calls = 4
+    scene = start(
+        chain((1, 1, 1), ackers=1),
+        chain_trace([exponential(3), exponential(4)]),
+        SourcePlan(SourceKind.CLOSED_LOOP, calls=calls),
+        nodes(1, cores=8),
+        one_place,
+        ideal=True,
+    )
+    scene.plane.run_until(60 * SECOND)
+    scene.plane.finish()
+    done = (scene.tape.column("roots", "outcome") == "acked").sum() / 60
+    assert done == pytest.approx(calls / (calls + 1) * SECOND / MEAN, rel=0.03)
+
+
+def test_utilisation_equals_offered_load() -> None:
+    scene = run_queue([exponential(3), exponential(4)], load=0.6)
+    cpu = scene.tape.column("cpu", "cpu_ms").sum()
+    executed = sum(chunk["executed"].sum() for chunk in scene.tape.rows["counts"])
+    assert cpu / 1000 == pytest.approx(2 * 0.6 * scene.plane.now_ns / SECOND, rel=0.02)
+    assert executed == pytest.approx(2 * COUNT, rel=5e-3)
