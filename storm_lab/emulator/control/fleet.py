@@ -136,8 +136,14 @@ class Fleet:
             control.connections.refresh(process, table)
 
     def _refresh_due(self, process: WorkerProcess) -> None:
-        if self._control.zookeeper.up and self._control.hand_over.refreshes_from_zookeeper(process):
+        control = self._control
+        if not control.zookeeper.up:
+            return
+        if control.hand_over.refreshes_from_zookeeper(process):
             self.refresh(process)
+        else:
+            process.topology_active = control.zookeeper.active.get(process.topology, False)
+            control.connections.settle(process)
 
     def _assignment_changed(self, topology_id: str) -> None:
         if self._control.timers.worker_watch:
@@ -186,6 +192,9 @@ class Fleet:
         control = self._control
         control.plane.now().start_executor(process.id, executor)
         process.executors = tuple(sorted((*process.executors, executor)))
+        if process.spouting:
+            # A spout that has just come starts silent, whatever the others in the worker do.
+            control.plane.now().activate(process.id, True)
         control.placements.begin(executor, process.id, process.slot, control.clock.now_ns)
 
     def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, Fact]:

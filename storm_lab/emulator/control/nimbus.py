@@ -247,6 +247,10 @@ class Nimbus:
     def _schedule(self, reason: str, scratch: str | None = None) -> None:
         """One pass of the scheduler over all topologies; ``scratch`` is placed as if it had no workers."""
         now = self._control.clock.now_ns
+        cluster = self.live_cluster
+        if not cluster.nodes:
+            self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor gives a heartbeat")
+            return
         present: dict[Executor, Slot] = {}
         dead_slots: set[Slot] = set()
         dead = 0
@@ -258,7 +262,7 @@ class Nimbus:
                 present.update((e, slot) for e, slot in stored.slots.items() if e in alive)
         view = SchedulingView(
             topologies=tuple(self.topologies.values()),
-            cluster=self.live_cluster,
+            cluster=cluster,
             version=self._control.version,
             present=Assignment(present),
             load=self.load(),

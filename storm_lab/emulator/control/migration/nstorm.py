@@ -1,0 +1,150 @@
+"""N-Storm: threads move, workers stay (N-Storm section IV).
+
+Each supervisor writes the assignments that it reads from ZooKeeper (period T_s, the timers'
+``assignment_sync_s``) into a key-value store of its node. Each worker polls the store of its node (period
+T_w) and compares the executors that it should run with those that it runs: it stops the ones that have left
+and starts the ones that have come, and takes over who is where. Supervisors restart a worker no longer
+because its executors have changed; they only end workers that have nothing left to run, and start workers in
+slots that have none.
+
+An executor that is stopped at once loses its queue; the tuples time out at their spouts. N-Storm+ lets it
+live for ``kill_delay_s`` more, during which two copies may run; senders switch over at their own next poll.
+
+Simplification: the paper updates only when executors have both come and gone; like any working version, this
+    one
+updates when either has happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from storm_lab.emulator.control.clock import Cycle, Event, Rank, ns
+from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.zookeeper import StoredAssignment
+from storm_lab.model import Executor
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+    from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+    from storm_lab.emulator.control.worker import WorkerProcess
+
+
+@migration_method
+@dataclass(frozen=True, slots=True)
+class NStorm(MigrationMethod):
+    """Thread-level update.
+
+    Args:
+        poll_s: T_w, the period of a worker's look into its node's store.
+        kill_delay_s: how long an executor that has left lives on; 0 is N-Storm, 2 is N-Storm+.
+    """
+
+    name: ClassVar[str] = "nstorm"
+    poll_s: float = 3.0
+    kill_delay_s: float = 0.0
+
+    def begin(self, control: ControlPlane) -> HandOver:
+        """The update at work."""
+        return _ThreadLevelUpdate(control, self)
+
+
+class _ThreadLevelUpdate(HandOver):
+    def __init__(self, control: ControlPlane, method: NStorm) -> None:
+        super().__init__(control)
+        self._method = method
+        self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
+        self._polls: dict[int, Cycle] = {}
+        self._coming: dict[tuple[int, Executor], Event] = {}
+        self._going: dict[tuple[int, Executor], Event] = {}
+
+    def assignments_read(self, supervisor: Supervisor) -> None:
+        self._stores[supervisor.node.id] = dict(self.control.zookeeper.assignments)
+
+    def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
+        return process.topology == wanted.topology
+
+    def table_for(self, process: WorkerProcess) -> StoredAssignment | None:
+        return self._stores.get(process.slot.node, {}).get(process.topology)
+
+    def refreshes_from_zookeeper(self, process: WorkerProcess) -> bool:
+        return False
+
+    def worker_ready(self, process: WorkerProcess) -> None:
+        self._polls[process.number] = self.control.clock.every(
+            ns(self._method.poll_s), Rank.WORKER, process.actor, partial(self._poll, process)
+        )
+
+    def _poll(self, process: WorkerProcess) -> None:
+        """One look into the store; the paper's procedure TLU."""
+        if not process.running:
+            self._polls.pop(process.number).stop()
+            return
+        stored = self.table_for(process)
+        if stored is None:
+            return
+        mine = {executor for executor, slot in stored.slots.items() if slot == process.slot}
+        if not mine:
+            return  # The supervisor will end this worker.
+        self._update(process, mine)
+        self.control.connections.refresh(process, stored)
+
+    def _update(self, process: WorkerProcess, mine: set[Executor]) -> None:
+        running = set(process.executors)
+        for key in [key for key in self._coming if key[0] == process.number and key[1] not in mine]:
+            self._coming.pop(key).cancel()
+        for key in [key for key in self._going if key[0] == process.number and key[1] in mine]:
+            self._going.pop(key).cancel()
+        come = sorted(e for e in mine - running if (process.number, e) not in self._coming)
+        gone = sorted(e for e in running - mine if (process.number, e) not in self._going)
+        if not come and not gone:
+            return
+        control, method = self.control, self._method
+        control.log.note(
+            process.actor,
+            "update-threads",
+            str(process.slot),
+            "its node's store holds other executors for it",
+            start=[str(e) for e in come],
+            stop=[str(e) for e in gone],
+        )
+        for executor in gone:
+            if method.kill_delay_s > 0:
+                self._going[process.number, executor] = control.clock.after(
+                    ns(method.kill_delay_s),
+                    Rank.PROCESS,
+                    process.actor,
+                    partial(self._stop, process, executor),
+                )
+            else:
+                self._stop(process, executor)
+        for executor in come:
+            self._coming[process.number, executor] = control.clock.after(
+                ns(control.times.executor_start_s),
+                Rank.PROCESS,
+                process.actor,
+                partial(self._start, process, executor),
+            )
+
+    def _start(self, process: WorkerProcess, executor: Executor) -> None:
+        del self._coming[process.number, executor]
+        if not process.running:
+            return
+        self.control.fleet.start_executor(process, executor)
+        self.control.log.note(
+            process.actor, "start-executor", str(executor), "it has come", slot=str(process.slot)
+        )
+        self.control.connections.executors_changed(process)
+
+    def _stop(self, process: WorkerProcess, executor: Executor) -> None:
+        self._going.pop((process.number, executor), None)
+        if not process.running:
+            return
+        loss = self.control.fleet.stop_executor(process, executor)
+        self.control.log.note(
+            process.actor, "stop-executor", str(executor), "it has moved", slot=str(process.slot), **loss
+        )
+        self.control.connections.executors_changed(process)

@@ -1,0 +1,114 @@
+"""A data plane that plays no tuples: it keeps the book on what the control plane asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storm_lab.model import Executor, Slot
+
+
+@dataclass(frozen=True)
+class FakeLoss:
+    receive_queue: int = 0
+
+
+@dataclass(frozen=True)
+class FakeSample:
+    start_ns: int
+    end_ns: int
+    executor_cpu_ns: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
+    worker_cpu_ns: Mapping[int, int] = field(default_factory=dict)
+    node_cpu_ns: Mapping[str, int] = field(default_factory=dict)
+    traffic: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    queued: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
+
+
+class FakePlane:
+    """Workers, connections and calls; CPU and traffic of samples come from ``cpu_share`` and ``rates``."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.slots: list[Slot] = []
+        self.alive: dict[int, set[Executor]] = {}
+        self.views: dict[int, dict[Executor, int]] = {}
+        self.active: dict[int, bool] = {}
+        self.calls: list[tuple[object, ...]] = []
+        self.cpu_share: dict[str, float] = {}
+        """Component to the part of a core that each of its executors uses."""
+        self.rates: dict[tuple[str, int, int], float] = {}
+        self.failed: dict[str, int] = {}
+        self.acked = 0
+        self._last_sample = 0
+
+    def run_until(self, time_ns: int) -> None:
+        assert time_ns >= self.now_ns, "the data plane is asked to go back in time"
+        self.now_ns = time_ns
+
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
+    ) -> int:
+        worker = len(self.slots)
+        self.slots.append(slot)
+        self.alive[worker] = set(executors)
+        self.views[worker] = {}
+        self.active[worker] = False
+        return worker
+
+    def stop_worker(self, worker: int) -> FakeLoss:
+        del self.alive[worker], self.views[worker], self.active[worker]
+        return FakeLoss(3)
+
+    def start_executor(self, worker: int, executor: Executor) -> None:
+        assert executor not in self.alive[worker]
+        self.alive[worker].add(executor)
+
+    def stop_executor(self, worker: int, executor: Executor) -> FakeLoss:
+        self.alive[worker].remove(executor)
+        return FakeLoss(2)
+
+    def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
+        for executor, target in view.items():
+            assert executor in self.alive[target], f"{executor} is not in worker {target}"
+        self.views[worker] = dict(view)
+
+    def activate(self, worker: int, active: bool) -> None:
+        assert worker in self.alive
+        self.active[worker] = active
+
+    def sample(self) -> FakeSample:
+        start, self._last_sample = self._last_sample, self.now_ns
+        window = self.now_ns - start
+        return FakeSample(
+            start,
+            self.now_ns,
+            executor_cpu_ns={
+                (worker, executor): int(self.cpu_share.get(executor.component, 0.0) * window)
+                for worker, executors in self.alive.items()
+                for executor in executors
+            },
+            traffic={pair: round(rate * window / 1e9) for pair, rate in self.rates.items()},
+            failed=dict(self.failed),
+        )
+
+    def set_node_speed(self, node: str, factor: float) -> None:
+        self.calls.append(("speed", node, factor))
+
+    def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
+        self.calls.append(("link", node_a, node_b, cut, extra_delay_ns))
+
+    def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
+        self.calls.append(("load", topology_id, spout, rate_per_s))
+
+    def set_max_pending(self, topology_id: str, limit: int | None) -> None:
+        self.calls.append(("max-pending", topology_id, limit))
+
+    def processed(self, topology_id: str) -> int:
+        return self.acked
+
+    def finish(self) -> None:
+        pass
+
+    def running(self) -> set[Executor]:
+        return {executor for executors in self.alive.values() for executor in executors}

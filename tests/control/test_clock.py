@@ -1,0 +1,86 @@
+"""The clock's order at equal times is the documented one, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+
+import pytest
+
+from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
+
+
+def test_time_comes_before_rank_rank_before_actor_actor_before_order_of_scheduling() -> None:
+    clock = VirtualClock()
+    log: list[str] = []
+    clock.at(5, Rank.MONITOR, "a", lambda: log.append("monitor at 5"))
+    clock.at(5, Rank.FAULT, "z", lambda: log.append("fault at 5"))
+    clock.at(5, Rank.SUPERVISOR, "node02", lambda: log.append("node02, first"))
+    clock.at(5, Rank.SUPERVISOR, "node02", lambda: log.append("node02, second"))
+    clock.at(5, Rank.SUPERVISOR, "node01", lambda: log.append("node01"))
+    clock.at(4, Rank.MONITOR, "z", lambda: log.append("monitor at 4"))
+    clock.run_until(5)
+    assert log == [
+        "monitor at 4",
+        "fault at 5",
+        "node01",
+        "node02, first",
+        "node02, second",
+        "monitor at 5",
+    ]
+
+
+def test_the_order_in_which_actors_were_set_up_makes_no_difference() -> None:
+    events = [(3, Rank.WORKER, "b"), (3, Rank.WORKER, "a"), (3, Rank.NIMBUS, "nimbus"), (1, Rank.FAULT, "f")]
+    logs = []
+    for order in itertools.permutations(events):
+        clock = VirtualClock()
+        log: list[str] = []
+        for time, rank, actor in order:
+            clock.at(time, rank, actor, partial(log.append, actor))
+        clock.run_until(10)
+        logs.append(log)
+    assert all(log == ["f", "a", "b", "nimbus"] for log in logs)
+
+
+def test_an_event_may_schedule_another_for_the_same_instant() -> None:
+    clock = VirtualClock()
+    log: list[str] = []
+    clock.at(7, Rank.NIMBUS, "n", lambda: clock.at(7, Rank.FAULT, "f", lambda: log.append("late fault")))
+    clock.at(7, Rank.MONITOR, "m", lambda: log.append("monitor"))
+    clock.run_until(7)
+    assert log == ["late fault", "monitor"]
+
+
+def test_a_cancelled_event_does_not_run() -> None:
+    clock = VirtualClock()
+    log: list[int] = []
+    clock.at(1, Rank.WORKER, "w", lambda: log.append(1)).cancel()
+    clock.run_until(2)
+    assert log == []
+
+
+def test_a_cycle_keeps_its_phase_and_may_stop_itself() -> None:
+    clock = VirtualClock()
+    turns: list[int] = []
+
+    def turn() -> None:
+        turns.append(clock.now_ns)
+        if len(turns) == 3:
+            cycle.stop()
+
+    cycle = clock.every(10, Rank.WORKER, "w", turn, first_ns=3)
+    clock.run_until(100)
+    assert turns == [3, 13, 23]
+
+
+def test_the_past_cannot_be_scheduled() -> None:
+    clock = VirtualClock()
+    clock.run_until(ns(1.5))
+    with pytest.raises(ValueError, match="nimbus schedules an event at 1000000000 ns"):
+        clock.at(SECOND, Rank.NIMBUS, "nimbus", lambda: None)
+
+
+def test_a_period_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be positive"):
+        VirtualClock().every(0, Rank.WORKER, "w", lambda: None)

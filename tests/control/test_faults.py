@@ -1,0 +1,270 @@
+"""Fault plans: what they do, and which are refused before the run."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.faults import Fault, FaultPlan, PlannedWorld, fault_kind
+from storm_lab.errors import UserError
+from storm_lab.model.version import V0_8_2
+from tests.control.fake_plane import FakePlane
+from tests.control.world import build, chain, cluster, run_to, seconds_of
+
+
+def _world(duration_s: float = 600.0) -> PlannedWorld:
+    return PlannedWorld(cluster(4, racks=2), (chain(workers=4),), V0_8_2, duration_s)
+
+
+def _play(rows: list[dict[str, object]], seconds: float = 600.0) -> tuple[ControlPlane, FakePlane]:
+    plan = FaultPlan.of_rows(rows)
+    plan.check(_world(seconds))
+    control, plane = build(4, racks=2)
+    plan.start(control)
+    control.nimbus.submit(chain(workers=4))
+    run_to(control, seconds)
+    return control, plane
+
+
+BAD = [
+    ([{"fault": "kill-node", "at_s": 10, "node": "node99"}], r"faults\[0\]\.node = 'node99'.*no such node"),
+    ([{"fault": "kill-node", "at_s": 600, "node": "node01"}], r"faults\[0\]\.at_s = 600.*outside the run"),
+    ([{"fault": "kill-node", "at_s": -1, "node": "node01"}], r"faults\[0\]\.at_s = -1"),
+    ([{"fault": "kill-node", "at_s": "soon", "node": "node01"}], r"faults\[0\]\.at_s = 'soon'"),
+    ([{"fault": "revive-node", "at_s": 10, "node": "node01"}], r"faults\[0\]\.node = 'node01'.*is alive"),
+    (
+        [
+            {"fault": "revive-node", "at_s": 20, "node": "node01"},
+            {"fault": "kill-node", "at_s": 30, "node": "node01"},
+        ],
+        r"faults\[0\].*is alive at that time",
+    ),
+    (
+        [
+            {"fault": "kill-node", "at_s": 20, "node": "node01"},
+            {"fault": "kill-node", "at_s": 30, "node": "node01"},
+        ],
+        r"faults\[1\].*down already",
+    ),
+    ([{"fault": "kill-rack", "at_s": 10, "rack": "r7"}], r"faults\[0\]\.rack = 'r7'.*choose one of r0, r1"),
+    ([{"fault": "revive-rack", "at_s": 10, "rack": "r1"}], r"faults\[0\]\.rack.*is alive"),
+    ([{"fault": "kill-worker", "at_s": 10, "node": "node01", "port": 1}], r"faults\[0\]\.port = 1.*6700"),
+    ([{"fault": "revive-worker", "at_s": 10, "node": "node01", "port": 6700}], r"no earlier entry kills"),
+    ([{"fault": "kill-executor", "at_s": 10, "topology": "x", "task": 1}], r"faults\[0\]\.topology = 'x'"),
+    ([{"fault": "kill-executor", "at_s": 10, "topology": "chain", "task": 99}], r"faults\[0\]\.task = 99"),
+    ([{"fault": "revive-nimbus", "at_s": 10}], r"faults\[0\]: Nimbus is up already"),
+    (
+        [{"fault": "kill-zookeeper", "at_s": 1}, {"fault": "kill-zookeeper", "at_s": 2}],
+        r"faults\[1\]: ZooKeeper is down already",
+    ),
+    ([{"fault": "slow-node", "at_s": 1, "node": "node01", "factor": 0}], r"faults\[0\]\.factor = 0"),
+    ([{"fault": "cut-link", "at_s": 1, "node_a": "node01", "node_b": "node01"}], r"faults\[0\]\.node_b"),
+    (
+        [{"fault": "restore-link", "at_s": 1, "node_a": "node01", "node_b": "node02"}],
+        r"faults\[0\]\.node_b.*in order",
+    ),
+    (
+        [{"fault": "delay-link", "at_s": 1, "node_a": "node01", "node_b": "node02", "extra_ms": 0}],
+        r"faults\[0\]\.extra_ms = 0",
+    ),
+    ([{"fault": "set-load", "at_s": 1, "topology": "chain", "spout": "bolt", "rate_per_s": 1}], r"\.spout"),
+    ([{"fault": "explode", "at_s": 1}], r"faults\[0\] = 'explode'.*no fault of that name"),
+    ([{"at_s": 1}], r"faults\[0\]\.fault.*does not say what happens"),
+    ([{"fault": "kill-node", "at_s": 1}], r"faults\[0\]\.node.*needs it"),
+    ([{"fault": "kill-node", "at_s": 1, "node": "node01", "why": "?"}], r"faults\[0\]\.why.*no such param"),
+]
+
+
+@pytest.mark.parametrize(("rows", "message"), BAD)
+def test_a_plan_that_cannot_be_is_refused_with_its_entry_named(
+    rows: list[dict[str, object]], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        FaultPlan.of_rows(rows).check(_world())
+
+
+def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
+    control, plane = _play(
+        [
+            {"fault": "kill-node", "at_s": 200, "node": "node02"},
+            {"fault": "revive-node", "at_s": 210, "node": "node02"},
+        ]
+    )
+    # Back before anybody has noticed: the supervisor restarts its own workers.
+    assert len(control.log.of("assign")) == 1
+    assert plane.running() == set(control.nimbus.present.slots)
+    assert list(control.log.lines("kill-node", "revive-node")) == [
+        "200.000 fault kill-node node02 (fault plan)",
+        "210.000 fault revive-node node02 (fault plan)",
+    ]
+
+
+def test_a_rack_that_fails_moves_everything_to_the_other() -> None:
+    control, plane = _play([{"fault": "kill-rack", "at_s": 200, "rack": "r0"}])
+    assert control.nimbus.present.nodes_used() == ("node02", "node04")
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_an_executor_that_dies_takes_its_worker_with_it() -> None:
+    control, plane = _play([{"fault": "kill-executor", "at_s": 200, "topology": "chain", "task": 3}], 201.0)
+    (crash,) = control.log.of("worker-crash")
+    assert crash.reason == "an exception left an executor's thread"
+    assert all(3 not in executor.tasks for executor in plane.running())
+
+
+def test_a_killed_worker_is_back_sooner_when_revived() -> None:
+    ready = []
+    for revive in (False, True):
+        first, _ = _play([], 100.0)
+        slot = first.fleet.processes[0].slot
+        rows: list[dict[str, object]] = [
+            {"fault": "kill-worker", "at_s": 200, "node": slot.node, "port": slot.port}
+        ]
+        if revive:
+            rows.append({"fault": "revive-worker", "at_s": 203, "node": slot.node, "port": slot.port})
+        control, _ = _play(rows, 300.0)
+        ready.append(seconds_of(control, "worker-ready")[-1])
+    assert ready[1] == 208.0
+    assert ready[0] >= 230.0
+
+
+def test_machines_links_and_sources_are_disturbed_in_the_data_plane() -> None:
+    _, plane = _play(
+        [
+            {"fault": "slow-node", "at_s": 10, "node": "node01", "factor": 0.5},
+            {"fault": "cut-link", "at_s": 11, "node_a": "node01", "node_b": "node02"},
+            {"fault": "restore-link", "at_s": 12, "node_a": "node02", "node_b": "node01"},
+            {"fault": "delay-link", "at_s": 13, "node_a": "node03", "node_b": "node02", "extra_ms": 2.5},
+            {"fault": "set-load", "at_s": 14, "topology": "chain", "spout": "spout", "rate_per_s": 500.0},
+        ],
+        20.0,
+    )
+    assert plane.calls == [
+        ("speed", "node01", 0.5),
+        ("link", "node01", "node02", True, 0),
+        ("link", "node02", "node01", False, 0),
+        ("link", "node03", "node02", False, 2_500_000),
+        ("load", "chain", "spout", 500.0),
+    ]
+
+
+def test_faults_of_one_instant_strike_in_the_plans_order() -> None:
+    control, _ = _play(
+        [
+            {"fault": "kill-nimbus", "at_s": 100},
+            {"fault": "revive-nimbus", "at_s": 100},
+            {"fault": "kill-nimbus", "at_s": 100},
+        ],
+        101.0,
+    )
+    assert [e.action for e in control.log.entries if e.actor == "fault"] == [
+        "kill-nimbus",
+        "revive-nimbus",
+        "kill-nimbus",
+    ]
+    assert not control.nimbus.up
+
+
+@fault_kind
+@dataclass(frozen=True, slots=True)
+class _Flood(Fault):
+    """A fault of this test only: water in the machine room takes the lowest nodes."""
+
+    name: ClassVar[str] = "flood-test-fault"
+    at_s: float
+    height: int
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        if self.height > len(world.cluster.nodes):
+            raise UserError("that is more than a flood", field=f"{entry}.height", value=self.height)
+        world.nodes_down.update(node.id for node in world.cluster.nodes[: self.height])
+
+    def strike(self, control: ControlPlane) -> None:
+        control.log.note("fault", self.name, f"{self.height} nodes", "fault plan")
+        for node in control.cluster.nodes[: self.height]:
+            control.supervisors[node.id].power_off("it is under water")
+
+
+def test_a_fault_is_one_class_found_by_name() -> None:
+    control, _ = _play([{"fault": "flood-test-fault", "at_s": 200, "height": 2}])
+    assert control.nimbus.present.nodes_used() == ("node03", "node04")
+    with pytest.raises(UserError, match=r"faults\[0\]\.height = 9"):
+        FaultPlan.of_rows([{"fault": "flood-test-fault", "at_s": 1, "height": 9}]).check(_world())
+
+
+def random_plan(rng: random.Random, world: PlannedWorld, most: int = 6) -> FaultPlan:
+    """A valid plan: entries are drawn and kept when the world allows them; every disturbance ends in time."""
+    nodes = [node.id for node in world.cluster.nodes]
+    rows: list[dict[str, object]] = []
+    end = world.duration_s * 0.4
+    for _ in range(rng.randrange(1, most + 1)):
+        at = round(rng.uniform(0.0, end), 3)
+        back = round(rng.uniform(at, end), 3)
+        node, other = rng.sample(nodes, 2)
+        rows.extend(
+            rng.choice(
+                [
+                    [
+                        {"fault": "kill-node", "at_s": at, "node": node},
+                        {"fault": "revive-node", "at_s": back, "node": node},
+                    ],
+                    [{"fault": "kill-worker", "at_s": at, "node": node, "port": 6700}],
+                    [
+                        {
+                            "fault": "kill-executor",
+                            "at_s": at,
+                            "topology": "chain",
+                            "task": rng.randrange(1, 8),
+                        }
+                    ],
+                    [{"fault": "kill-nimbus", "at_s": at}, {"fault": "revive-nimbus", "at_s": back}],
+                    [{"fault": "kill-zookeeper", "at_s": at}, {"fault": "revive-zookeeper", "at_s": back}],
+                    [
+                        {"fault": "cut-link", "at_s": at, "node_a": node, "node_b": other},
+                        {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
+                    ],
+                ]
+            )
+        )
+    return FaultPlan.of_rows(rows)
+
+
+def _valid(plan: FaultPlan) -> bool:
+    try:
+        plan.check(_world())
+    except UserError:
+        return False
+    return True
+
+
+def recovered(seed: int) -> bool | None:
+    """Play one random plan; None when it is refused, else whether all runs and is connected in the end."""
+    plan = random_plan(random.Random(seed), _world())
+    if not _valid(plan):
+        return None
+    control, plane = build(4, racks=2, seed=seed)
+    plan.start(control)
+    control.nimbus.submit(chain(workers=4))
+    run_to(control, 600)
+    executors = set(control.nimbus.present.slots)
+    whole = plane.running() == executors and sum(map(len, plane.alive.values())) == len(executors)
+    linked = all(set(view) == executors for view in plane.views.values())
+    return whole and linked and all(plane.active.values()) and len(executors) == 7
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_when_faults_end_everything_runs_once_and_is_connected(seed: int) -> None:
+    assert recovered(seed) in (True, None)
+
+
+@pytest.mark.slow
+def test_a_thousand_random_plans_all_recover() -> None:
+    outcomes = [recovered(seed) for seed in range(1000, 2600)]
+    tally = {str(kind): outcomes.count(kind) for kind in (True, False, None)}
+    print(f"random fault plans: {tally['True']} recovered, {tally['False']} did not, {tally['None']} refused")
+    assert tally["False"] == 0
+    assert tally["True"] >= 1000

@@ -1,0 +1,221 @@
+"""Methods of migration: who is killed and started when, and whom old and new workers talk to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from storm_lab.emulator.control.clock import SECOND
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.method import (
+    MIGRATION_METHODS,
+    HandOver,
+    MigrationMethod,
+    migration_method,
+)
+from storm_lab.emulator.control.migration.rebalance import Rebalance
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.control.supervisor import Supervisor
+from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.errors import UserError
+from tests.control.fake_plane import FakePlane
+from tests.control.world import build, chain, phases_at, run_to, seconds_of, swapped
+
+PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
+
+
+def _running(method: MigrationMethod) -> tuple[ControlPlane, FakePlane]:
+    control, plane = build(migration=method, phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    return control, plane
+
+
+def _rotate(control: ControlPlane) -> None:
+    """Install a schedule that moves every executor to the next worker."""
+    present = control.nimbus.present
+    slots = sorted(set(present.slots.values()))
+    after = {slot: slots[(i + 1) % len(slots)] for i, slot in enumerate(slots)}
+    moved = present
+    for executor, slot in present.slots.items():
+        moved = swapped(moved, executor, after[slot])
+    assert control.nimbus.install(moved, "moved by the test")
+
+
+def test_restart_leaves_an_executor_away_from_its_old_nodes_tick_to_its_new_workers_start() -> None:
+    control, plane = _running(Restart())
+    before = control.nimbus.present.slots
+    _rotate(control)
+    run_to(control, 150)
+    assert seconds_of(control, "kill-worker") == [102.0, 104.0, 109.0]
+    assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
+    away = {"node01": 109 - 102, "node02": 114 - 104, "node03": 0}
+    for executor, slot in before.items():
+        absences = control.placements.absences(executor)
+        assert sum(end - start for start, end in absences) == away[slot.node] * SECOND
+    assert plane.running() == set(before)
+
+
+def test_smooth_hand_over_starts_first_kills_twenty_seconds_later_and_nobody_is_ever_away() -> None:
+    control, plane = _running(Smooth())
+    _rotate(control)
+    run_to(control, 150)
+    assert seconds_of(control, "delay-kill") == [102.0, 104.0, 109.0]
+    assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
+    assert seconds_of(control, "kill-worker") == [122.0, 124.0, 129.0]
+    for executor in control.nimbus.present.slots:
+        assert control.placements.absences(executor) == []
+    assert plane.running() == set(control.nimbus.present.slots)
+    assert len(plane.alive) == 3
+
+
+def test_new_spouts_of_a_smooth_hand_over_keep_still_for_ten_seconds() -> None:
+    control, plane = _running(Smooth())
+    _rotate(control)
+    run_to(control, 116.9)
+    assert [plane.active[worker] for worker in (3, 4, 5)] == [False, False, False]
+    run_to(control, 117.1)
+    assert [plane.active[worker] for worker in (3, 4, 5)] == [True, False, False]
+    run_to(control, 124.1)
+    assert [plane.active[worker] for worker in (3, 4, 5)] == [True, True, True]
+
+
+def test_old_tuples_stay_among_old_workers_and_new_ones_among_new() -> None:
+    control, plane = _running(Smooth())
+    _rotate(control)
+    run_to(control, 121)
+    old, new = {0, 1, 2}, {3, 4, 5}
+    for worker, view in plane.views.items():
+        expected = old if worker in old else new
+        assert set(view.values()) == expected, f"worker {worker} talks across the hand-over"
+
+
+def test_a_worker_that_does_not_change_serves_old_and_new() -> None:
+    control, plane = _running(Smooth())
+    present = control.nimbus.present
+    slots = sorted(set(present.slots.values()))
+    mover = next(e for e, s in sorted(present.slots.items()) if s == slots[0])
+    control.nimbus.install(swapped(present, mover, slots[1]), "moved by the test")
+    run_to(control, 115)
+    third = next(w for w, slot in enumerate(plane.slots) if slot == slots[2])
+    assert len(control.log.of("delay-kill")) == 2
+    news = {w for w in plane.alive if w > 2}
+    # New workers reach the unchanged one, it sends to the new ones, old ones still reach it.
+    assert all(third in plane.views[w].values() for w in plane.alive)
+    assert set(plane.views[third].values()) == news | {third}
+
+
+def test_without_the_dispatcher_everybody_talks_to_the_newest_process() -> None:
+    control, plane = _running(Smooth(dispatch_by_id=False))
+    _rotate(control)
+    run_to(control, 121)
+    assert all(set(view.values()) <= {3, 4, 5} for view in plane.views.values())
+
+
+def test_rebalance_by_method_goes_through_the_command_with_its_wait() -> None:
+    control, plane = _running(Rebalance(wait_s=30.0))
+    _rotate(control)
+    run_to(control, 129)
+    assert not any(plane.active.values())
+    run_to(control, 200)
+    assert seconds_of(control, "assign")[1] == 130.0
+    assert min(seconds_of(control, "kill-worker")) >= 130.0
+    assert all(plane.active.values())
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_rebalance_restarts_unchanged_workers_only_on_demand() -> None:
+    killed = []
+    for restart_all in (False, True):
+        control, _ = _running(Rebalance(wait_s=1.0, restart_all=restart_all))
+        present = control.nimbus.present
+        slots = sorted(set(present.slots.values()))
+        mover = next(e for e, s in sorted(present.slots.items()) if s == slots[0])
+        control.nimbus.install(swapped(present, mover, slots[1]), "moved by the test")
+        run_to(control, 150)
+        killed.append(len(control.log.of("kill-worker")))
+    assert killed == [2, 3]
+
+
+def test_stop_times_of_the_methods_come_out_in_order() -> None:
+    def stopped(method: MigrationMethod) -> int:
+        control, plane = _running(method)
+        _rotate(control)
+        quiet = 0
+        for tenth in range(1, 900):
+            run_to(control, 100 + tenth / 10)
+            quiet += not any(plane.active.values())
+        return quiet
+
+    assert stopped(Smooth()) == 0
+    assert stopped(Rebalance(wait_s=30.0)) > stopped(Restart())
+
+
+@migration_method
+@dataclass(frozen=True, slots=True)
+class _Lazy(MigrationMethod):
+    """A method of this test only: supervisors ignore whatever is handed to Nimbus in operation."""
+
+    name: ClassVar[str] = "lazy-test-method"
+
+    def begin(self, control: ControlPlane) -> HandOver:
+        return _NeverRetires(control)
+
+
+class _NeverRetires(HandOver):
+    def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
+        self.control.log.note(supervisor.actor, "spare-worker", str(process.slot), reason)
+
+
+def test_a_method_of_migration_is_one_class_found_by_name() -> None:
+    method = MIGRATION_METHODS.build("lazy-test-method", {}, field="migration")
+    control, plane = _running(method)
+    _rotate(control)
+    run_to(control, 103)
+    assert control.log.of("kill-worker") == []
+    assert 0 in plane.alive
+    assert len(control.log.of("spare-worker")) == 1
+
+
+def test_methods_are_found_by_name_with_their_parameters() -> None:
+    assert {"restart", "rebalance", "tstorm", "nstorm"} <= set(MIGRATION_METHODS.names())
+    assert MIGRATION_METHODS.build("tstorm", {"kill_delay_s": 5.0}, field="migration") == Smooth(5.0)
+
+
+def test_an_unknown_method_or_parameter_is_refused_with_a_hint() -> None:
+    with pytest.raises(UserError, match=r"migration = 'tstrom'.*did you mean 'tstorm'"):
+        MIGRATION_METHODS.build("tstrom", {}, field="migration")
+    with pytest.raises(UserError, match=r"migration.delay = 3.*kill_delay_s"):
+        MIGRATION_METHODS.build("tstorm", {"delay": 3}, field="migration")
+
+
+def test_the_same_seed_gives_the_same_log_and_another_seed_other_phases() -> None:
+    logs = []
+    for seed in (5, 5, 6):
+        control, _ = build(migration=Smooth(), seed=seed)
+        control.nimbus.submit(chain(workers=3))
+        run_to(control, 100)
+        _rotate(control)
+        run_to(control, 200)
+        logs.append(control.log.lines())
+    assert logs[0] == logs[1]
+    assert logs[0] != logs[2]
+
+
+def test_the_hand_over_reads_as_a_log_line_by_line() -> None:
+    control, _ = _running(Smooth())
+    _rotate(control)
+    run_to(control, 150)
+    lines = [entry.line for entry in control.log.entries if entry.time_ns >= 100 * SECOND]
+    node01 = [line for line in lines if "node01" in line]
+    slot = next(s for s in control.nimbus.present.slots.values() if s.node == "node01")
+    assert node01 == [
+        "102.000 supervisor:node01 take-assignment node01 (ZooKeeper holds another assignment for this node)",
+        f"102.000 supervisor:node01 delay-kill {slot} (disallowed)",
+        f"102.000 supervisor:node01 start-worker {slot} (no valid worker in this slot)",
+        f"107.000 worker:3 worker-ready {slot}",
+        f"122.000 supervisor:node01 kill-worker {slot} (the hand-over is over)",
+    ]

@@ -1,0 +1,213 @@
+"""Nimbus: rounds, failure detection, the rebalance command, ready-made schedules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.nimbus import Status
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, InvalidAssignmentError, Slot
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+
+
+def test_0_8_schedules_at_submission_and_2_x_at_the_next_round() -> None:
+    for version, expected in ((V0_8_2, 0.0), (V2_8_8, 10.0)):
+        control, _ = build(version=version)
+        control.nimbus.submit(chain())
+        run_to(control, 30)
+        assert seconds_of(control, "assign") == [expected]
+
+
+def test_a_lost_node_is_noticed_thirty_to_forty_seconds_later_and_its_executors_move() -> None:
+    control, plane = build(4)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 205)
+    victim = control.nimbus.present.nodes_used()[0]
+    control.supervisors[victim].power_off("killed by the test")
+    run_to(control, 300)
+    _, moved = seconds_of(control, "assign")
+    # The last heartbeat came at most 3 s before, and was seen at a round at most 10 s later.
+    assert 205 + 27 <= moved <= 205 + 40 + 3
+    assert victim not in control.nimbus.present.nodes_used()
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_nothing_dies_in_nimbus_eyes_within_the_launch_grace() -> None:
+    control, _ = build(4)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 21)
+    control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
+    run_to(control, 300)
+    assert seconds_of(control, "assign")[1] == 120.0
+
+
+def test_a_worker_that_its_supervisor_restarts_in_time_is_not_moved() -> None:
+    timers = replace(timers_of(V0_8_2), worker_timeout_s=5.0)
+    control, plane = build(4, timers=timers)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 205)
+    before = control.nimbus.present
+    control.fleet.crash(control.fleet.processes[0], "fault", "killed by the test")
+    run_to(control, 300)
+    assert control.nimbus.present == before
+    assert plane.running() == set(before.slots)
+
+
+def test_the_dead_port_is_hidden_for_the_round_in_which_executors_move_off_it() -> None:
+    timers = replace(timers_of(V0_8_2), worker_timeout_s=1e6)
+    control, _ = build(3, timers=timers)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 205)
+    dead = control.fleet.processes[0]
+    control.fleet.crash(dead, "fault", "killed by the test")
+    run_to(control, 300)
+    assert len(control.log.of("assign")) >= 2
+    assert dead.slot not in control.nimbus.present.slots.values()
+
+
+def test_while_nimbus_is_down_nothing_moves_but_supervisors_restart_their_workers() -> None:
+    control, plane = build(4)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 205)
+    control.nimbus.stop()
+    lost, crashed = control.nimbus.present.nodes_used()[:2]
+    control.supervisors[lost].power_off("killed by the test")
+    (process,) = control.supervisors[crashed].processes
+    control.fleet.crash(process, "fault", "killed by the test")
+    run_to(control, 400)
+    assert len(control.log.of("assign")) == 1
+    assert {slot.node for worker, slot in enumerate(plane.slots) if worker in plane.alive} >= {crashed}
+    control.nimbus.start()
+    run_to(control, 500)
+    assert len(control.log.of("assign")) == 2
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_rebalance_stops_the_spouts_waits_and_schedules_from_scratch() -> None:
+    control, plane = build(3)
+    control.nimbus.submit(chain(workers=6))
+    run_to(control, 60)
+    assert len(plane.alive) == 6
+    control.nimbus.rebalance("chain", workers=3, wait_s=30, reason="by the test")
+    run_to(control, 61)
+    assert not any(plane.active.values())
+    assert control.nimbus.status["chain"] is Status.REBALANCING
+    run_to(control, 89.9)
+    assert len(control.log.of("assign")) == 1
+    run_to(control, 120)
+    assert seconds_of(control, "assign") == [0.0, 90.0]
+    assert len(plane.alive) == 3
+    assert all(plane.active.values())
+
+
+def test_the_wait_of_a_rebalance_is_the_message_timeout_unless_told_otherwise() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(replace(chain(workers=3), message_timeout_s=12.0))
+    run_to(control, 60)
+    control.nimbus.rebalance("chain", workers=2, reason="by the test")
+    run_to(control, 100)
+    assert seconds_of(control, "assign")[1] == 72.0
+
+
+def test_a_rebalance_that_waits_while_nimbus_is_down_waits_anew() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 60)
+    control.nimbus.rebalance("chain", workers=2, wait_s=30, reason="by the test")
+    run_to(control, 70)
+    control.nimbus.stop()
+    run_to(control, 100)
+    control.nimbus.start()
+    run_to(control, 200)
+    assert seconds_of(control, "assign")[1] == 130.0
+
+
+def test_an_installed_schedule_is_left_alone_by_the_rounds_that_follow() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 60)
+    one = Slot("node02", 6702)
+    together = control.nimbus.present
+    for executor in together.slots:
+        together = swapped(together, executor, one)
+    assert control.nimbus.install(together, "by the test")
+    run_to(control, 200)
+    assert control.nimbus.present == together
+    assert not control.nimbus.install(together, "again")
+
+
+def test_an_incomplete_schedule_is_refused_by_name() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 60)
+    mover = executor_of(control, "bolt")
+    part = Assignment({e: s for e, s in control.nimbus.present.slots.items() if e != mover})
+    with pytest.raises(InvalidAssignmentError, match=r"executor bolt\[2,2\] has no slot"):
+        control.nimbus.install(part, "by the test")
+
+
+def test_executors_that_stay_keep_their_start_time() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 60)
+    mover = executor_of(control, "bolt")
+    other = next(s for s in control.nimbus.present.slots.values() if s != control.nimbus.present.slots[mover])
+    control.nimbus.install(swapped(control.nimbus.present, mover, other), "by the test")
+    stored = control.nimbus.current("chain")
+    assert stored is not None
+    assert {e for e, start in stored.start_ns.items() if start == ns(60)} == {mover}
+
+
+class _Astray(Scheduler):  # type: ignore[type-arg]
+    """Places everything in a slot that does not exist."""
+
+    name = "astray"
+    version = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        nowhere = Slot("nowhere", 1)
+        pairs = [(e, nowhere) for executors in view.executors.values() for e in executors]
+        status = {t.id: TopologyStatus(True, "") for t in view.topologies}
+        return SchedulingResult(Assignment.of(pairs), status)
+
+
+def test_a_scheduler_that_names_an_unknown_slot_is_refused_with_its_name() -> None:
+    control, _ = build(3)
+    control.nimbus.scheduler = _Astray()
+    with pytest.raises(UserError, match=r"scheduler = 'astray'.*slot nowhere:1"):
+        control.nimbus.submit(chain())
+
+
+def test_heartbeats_beyond_zookeepers_capacity_kill_workers_by_their_senders_clock() -> None:
+    # More is written than the log disk can take, so the queue grows for ever, and heartbeats come late.
+    timers = replace(timers_of(V0_9_7), heartbeat_by_sender=True)
+    busy = ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=115.0)
+    control, _ = build(3, timers=timers, zookeeper=busy)
+    control.nimbus.submit(chain(workers=6))
+    run_to(control, 400)
+    assert len(control.log.of("assign")) > 1
+    relieved = replace(busy, offsets_elsewhere=True)
+    control, _ = build(3, timers=timers, zookeeper=relieved)
+    control.nimbus.submit(chain(workers=6))
+    run_to(control, 400)
+    assert len(control.log.of("assign")) == 1
+
+
+def test_zookeeper_down_freezes_assignments_and_running_workers_go_on() -> None:
+    control, plane = build(3, phases={f"node0{i}": phases_at(float(i)) for i in (1, 2, 3)})
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 60)
+    control.zookeeper.stop()
+    assert not control.nimbus.install(control.nimbus.present, "by the test")
+    run_to(control, 80)
+    assert len(plane.alive) == 3 and all(plane.active.values())
+    control.zookeeper.start()
+    run_to(control, 200)
+    assert len(control.log.of("assign")) == 1

@@ -1,0 +1,137 @@
+"""N-Storm: how long a moved executor is away comes out of the cycles and their phases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.emulator.control.clock import SECOND, Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.supervisor import Phases
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.model import Executor, Slot
+from storm_lab.model.version import V0_9_7
+from tests.control.fake_plane import FakePlane
+from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+
+
+def _two_nodes(
+    phases: dict[str, Phases], *, kill_delay_s: float = 0.0, poll_s: float = 0.1
+) -> tuple[ControlPlane, FakePlane]:
+    timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0, process_sync_s=3.0)
+    method = NStorm(poll_s=poll_s, kill_delay_s=kill_delay_s)
+    control, plane = build(2, version=V0_9_7, migration=method, timers=timers, phases=phases)
+    control.nimbus.submit(chain(workers=2, executors=2))
+    return control, plane
+
+
+def _move_at(control: ControlPlane, seconds: float, from_node: str) -> Executor:
+    """Move one bolt to the other node's worker at that time."""
+    run_to(control, seconds - 1)
+    stored = control.nimbus.current("chain")
+    assert stored is not None
+    mover = next(
+        e for e, slot in sorted(stored.slots.items()) if e.component == "bolt" and slot.node == from_node
+    )
+    target = next(slot for slot in sorted(stored.slots.values()) if slot.node != from_node)
+    new = swapped(control.nimbus.present, mover, target)
+    control.clock.at(ns(seconds), Rank.NIMBUS, "nimbus", lambda: _install(control, new))
+    return mover
+
+
+def _install(control: ControlPlane, assignment: object) -> None:
+    assert control.nimbus.install(assignment, "moved by the test")  # type: ignore[arg-type]
+
+
+def test_worst_case_of_the_paper_is_nine_seconds_of_absence() -> None:
+    # Figure 4: schedule at 0.5 s, the old node reads ZooKeeper at 1 s, the new node at 0 s and again at 10 s.
+    control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
+    mover = _move_at(control, 100.5, "node01")
+    run_to(control, 130)
+    ((gone, back),) = control.placements.absences(mover)
+    assert 101.0 <= gone / SECOND <= 101.2
+    assert 110.0 <= back / SECOND <= 110.4
+    assert 8.5 <= (back - gone) / SECOND <= 9.5
+    assert mover in plane.running()
+
+
+def test_opposite_phases_give_two_copies_and_no_absence() -> None:
+    control, _ = _two_nodes({"node01": phases_at(0.0), "node02": phases_at(1.0)})
+    mover = _move_at(control, 100.5, "node01")
+    run_to(control, 130)
+    stays = [stay for stay in control.placements.stays if stay.executor == mover]
+    assert control.placements.absences(mover) == []
+    assert len(stays) == 2
+    overlap = (stays[0].end_ns or 0) - stays[1].start_ns
+    assert 8.5 <= overlap / SECOND <= 9.5
+
+
+@pytest.mark.parametrize("old_phase_s", [0.0, 2.5, 5.0, 7.5])
+@pytest.mark.parametrize("new_phase_s", [0.0, 3.0, 6.0, 9.0])
+def test_absence_stays_below_the_two_periods_together(old_phase_s: float, new_phase_s: float) -> None:
+    control, _ = _two_nodes({"node01": phases_at(old_phase_s), "node02": phases_at(new_phase_s)}, poll_s=3.0)
+    mover = _move_at(control, 100.5, "node01")
+    run_to(control, 140)
+    away = sum(end - start for start, end in control.placements.absences(mover))
+    assert away <= ns(10.0 + 3.0 + 0.15)
+
+
+def test_a_delay_of_the_kill_shortens_the_absence_by_that_delay() -> None:
+    plain, _ = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
+    plus, _ = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)}, kill_delay_s=2.0)
+    away = []
+    for control in (plain, plus):
+        mover = _move_at(control, 100.5, "node01")
+        run_to(control, 130)
+        away.append(sum(end - start for start, end in control.placements.absences(mover)))
+    assert away[0] - away[1] == ns(2.0)
+
+
+def test_workers_stay_and_only_the_moved_thread_stops() -> None:
+    control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
+    mover = _move_at(control, 100.5, "node01")
+    run_to(control, 130)
+    assert seconds_of(control, "kill-worker") == []
+    assert len(plane.slots) == 2
+    (stopped,) = control.log.of("stop-executor")
+    assert stopped.subject == str(mover)
+    assert stopped.detail["lost_receive_queue"] == 2
+
+
+def test_peers_reach_the_executor_at_its_new_worker_after_their_poll() -> None:
+    control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
+    mover = _move_at(control, 100.5, "node01")
+    run_to(control, 130)
+    new_home = next(worker for worker, executors in plane.alive.items() if mover in executors)
+    assert {view[mover] for view in plane.views.values()} == {new_home}
+
+
+def test_a_worker_left_with_nothing_is_ended_by_its_supervisor() -> None:
+    control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
+    run_to(control, 99)
+    present = control.nimbus.present
+    target = Slot("node02", next(s.port for s in present.slots.values() if s.node == "node02"))
+    everything = present
+    for executor in present.slots:
+        everything = swapped(everything, executor, target)
+    control.nimbus.install(everything, "all to one worker")
+    run_to(control, 130)
+    assert [entry.subject.split(":")[0] for entry in control.log.of("kill-worker")] == ["node01"]
+    assert plane.running() == set(present.slots)
+
+
+def test_an_executor_that_moves_back_in_time_is_not_stopped() -> None:
+    control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(5.0)}, kill_delay_s=15.0)
+    run_to(control, 99)
+    before = control.nimbus.present
+    mover = executor_of(control, "bolt", 0)
+    other = next(slot for slot in before.slots.values() if slot.node != before.slots[mover].node)
+    control.nimbus.install(swapped(before, mover, other), "there")
+    run_to(control, 104)
+    control.nimbus.install(before, "and back")
+    run_to(control, 140)
+    home = next(worker for worker, executors in plane.alive.items() if mover in executors)
+    assert plane.slots[home] == before.slots[mover]
+    assert sum(mover in executors for executors in plane.alive.values()) == 1

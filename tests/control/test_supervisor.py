@@ -1,0 +1,164 @@
+"""Supervisors start and kill worker processes at their own ticks (Storm 0.8 to 1.0, and 2.x)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.times import ControlTimes, timers_of
+from storm_lab.emulator.control.worker import WorkerState
+from storm_lab.model import Slot
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+
+PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
+
+
+def test_a_worker_is_ready_after_sync_phase_download_and_jvm_start() -> None:
+    control, _ = build(phases=PHASES, times=ControlTimes(jvm_start_s=5.0, code_download_s=1.0))
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 20)
+    assert seconds_of(control, "download-code") == [2.0, 4.0, 9.0]
+    assert seconds_of(control, "start-worker") == [3.0, 5.0, 10.0]
+    assert seconds_of(control, "worker-ready") == [8.0, 10.0, 15.0]
+
+
+def test_code_is_downloaded_once_per_node_and_topology() -> None:
+    control, _ = build(phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    mover = executor_of(control, "bolt")
+    other = next(s for s in control.nimbus.present.slots.values() if s != control.nimbus.present.slots[mover])
+    control.nimbus.install(swapped(control.nimbus.present, mover, other), "moved by the test")
+    run_to(control, 150)
+    assert len(control.log.of("download-code")) == 3
+    assert len(control.log.of("kill-worker")) == 2
+
+
+def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_nodes_tick() -> None:
+    control, plane = build(phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    present = control.nimbus.present
+    mover = next(e for e, slot in sorted(present.slots.items()) if slot.node == "node01")
+    target = next(slot for slot in present.slots.values() if slot.node == "node03")
+    control.nimbus.install(swapped(present, mover, target), "moved by the test")
+    run_to(control, 130)
+    kills = [(entry.time_ns / 1e9, entry.subject, entry.reason) for entry in control.log.of("kill-worker")]
+    assert [(time, subject.split(":")[0]) for time, subject, _ in kills] == [
+        (102.0, "node01"),
+        (109.0, "node03"),
+    ]
+    assert {reason for _, _, reason in kills} == {"disallowed"}
+    assert plane.running() == set(present.slots)
+
+
+def test_what_is_lost_with_a_worker_stands_in_the_log() -> None:
+    control, _ = build(phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    present = control.nimbus.present
+    mover = executor_of(control, "bolt")
+    target = next(slot for slot in present.slots.values() if slot != present.slots[mover])
+    control.nimbus.install(swapped(present, mover, target), "moved by the test")
+    run_to(control, 130)
+    assert all(entry.detail["lost_receive_queue"] == 3 for entry in control.log.of("kill-worker"))
+
+
+def test_the_process_sync_waits_for_the_first_heartbeat_of_a_launched_worker() -> None:
+    control, _ = build(1, phases={"node01": phases_at(0.5, 0.0)}, times=ControlTimes(jvm_start_s=10.0))
+    control.nimbus.submit(chain(workers=1))
+    run_to(control, 5)
+    (process,) = control.fleet.processes
+    target = Slot("node01", next(p for p in (6700, 6701, 6702, 6703) if p != process.slot.port))
+    moved = control.nimbus.present
+    for executor in moved.slots:
+        moved = swapped(moved, executor, target)
+    control.nimbus.install(moved, "moved by the test")
+    run_to(control, 50)
+    # Launched at 1.5 s, unwanted since the sync at 10.5 s, killed when it is ready and not before.
+    assert seconds_of(control, "take-assignment") == [1.5, 10.5]
+    assert seconds_of(control, "kill-worker") == [11.5]
+    assert seconds_of(control, "worker-ready") == [11.5, 21.5]
+
+
+def test_a_crashed_worker_is_noticed_after_its_heartbeat_has_timed_out() -> None:
+    control, plane = build(phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    victim = control.fleet.processes[0]
+    control.fleet.crash(victim, "fault", "killed by the test")
+    assert victim.ended_ns == ns(100)
+    run_to(control, 150)
+    (cleared,) = seconds_of(control, "clear-worker")
+    assert 130.0 < cleared <= 134.0
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_storm_2_sees_a_crash_at_the_next_tick() -> None:
+    control, plane = build(version=V2_8_8)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 100)
+    control.fleet.crash(control.fleet.processes[0], "fault", "killed by the test")
+    run_to(control, 110)
+    (cleared,) = seconds_of(control, "clear-worker")
+    assert cleared <= 101.0
+    assert plane.running() == set(control.nimbus.present.slots)
+
+
+def test_worker_states_in_the_eyes_of_the_supervisor() -> None:
+    control, _ = build(phases=PHASES)
+    control.nimbus.submit(chain(workers=3))
+    supervisor = control.supervisors["node01"]
+    run_to(control, 4)
+    (process,) = supervisor.processes
+    assert supervisor.state_of(process) is WorkerState.NOT_STARTED
+    run_to(control, 50)
+    assert supervisor.state_of(process) is WorkerState.VALID
+    control.fleet.crash(process, "fault", "killed by the test")
+    run_to(control, 79)
+    assert supervisor.state_of(process) is WorkerState.VALID
+    control.clock.now_ns = ns(82)
+    assert supervisor.state_of(process) is WorkerState.TIMED_OUT
+    supervisor.local = {}
+    assert supervisor.state_of(process) is WorkerState.DISALLOWED
+
+
+def test_from_0_9_on_a_killed_worker_is_given_time_before_its_successor_starts() -> None:
+    starts = []
+    for version in (V0_8_2, V0_9_7):
+        control, _ = build(version=version, phases=PHASES)
+        control.nimbus.submit(chain(workers=3))
+        run_to(control, 100)
+        present = control.nimbus.present
+        mover = next(e for e, slot in sorted(present.slots.items()) if slot.node == "node01")
+        target = next(slot for slot in present.slots.values() if slot.node == "node03")
+        control.nimbus.install(swapped(present, mover, target), "moved by the test")
+        run_to(control, 130)
+        starts.append(seconds_of(control, "worker-ready")[-2:])
+    assert [round(b - a, 3) for a, b in zip(*starts, strict=True)] == [1.0, 1.0]
+
+
+def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connections() -> None:
+    for version, early in ((V0_8_2, True), (V0_9_7, False)):
+        control, plane = build(version=version, phases=PHASES)
+        control.nimbus.submit(chain(workers=3))
+        run_to(control, 12)
+        assert len(plane.active) == 2
+        assert all(plane.active.values()) is early
+        run_to(control, 25)
+        assert all(plane.active.values())
+
+
+def test_a_peer_that_is_not_there_is_tried_again_at_the_retry_period() -> None:
+    times = ControlTimes(connect_retry_s=0.5)
+    control, plane = build(phases=PHASES, times=times, timers=replace(timers_of(V0_8_2), worker_watch=False))
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 10.0)
+    # Ready at 8 and 10 s: the first has tried every 0.5 s since 8 s, and reaches the second as soon as it
+    # listens.
+    assert set(plane.views[0].values()) == {0, 1}
+    run_to(control, 14.99)
+    assert set(plane.views[0].values()) == {0, 1}
+    run_to(control, 15.5)
+    assert set(plane.views[0].values()) == {0, 1, 2}

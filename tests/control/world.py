@@ -1,0 +1,102 @@
+"""Small worlds for the tests of the control plane: a cluster, a chain, and the daemons on a fake plane."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.supervisor import Phases
+from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    Node,
+    Slot,
+    StormVersion,
+    Subscription,
+    Topology,
+)
+from storm_lab.model.version import V0_8_2
+from storm_lab.schedulers.default import DefaultScheduler
+from tests.control.fake_plane import FakePlane
+
+
+def cluster(nodes: int = 3, racks: int = 1) -> Cluster:
+    """Nodes node01, node02, ...; racks r0, r1, ... in turn."""
+    return Cluster(tuple(Node(f"node{i + 1:02}", rack=f"r{i % racks}") for i in range(nodes)))
+
+
+def chain(workers: int = 3, executors: int = 3, topology_id: str = "chain") -> Topology:
+    """spout -> bolt, so many executors each, one acker."""
+    return Topology(
+        topology_id,
+        (
+            Component("spout", executors, outputs={"default": ("value",)}),
+            Component("bolt", executors, inputs=(Subscription("spout"),)),
+        ),
+        workers=workers,
+        ackers=1,
+    )
+
+
+def phases_at(sync_s: float, process_s: float = 0.0, beat_s: float = 0.0) -> Phases:
+    """First ticks at these seconds."""
+    return Phases(ns(sync_s), ns(process_s), ns(beat_s))
+
+
+def build(
+    nodes: int = 3,
+    *,
+    racks: int = 1,
+    version: StormVersion = V0_8_2,
+    migration: MigrationMethod | None = None,
+    timers: Timers | None = None,
+    times: ControlTimes | None = None,
+    zookeeper: ZooKeeperPlan | None = None,
+    phases: dict[str, Phases] | None = None,
+    seed: int = 1,
+) -> tuple[ControlPlane, FakePlane]:
+    """A control plane on a fake data plane, nothing submitted yet."""
+    plane = FakePlane()
+    control = ControlPlane(
+        cluster(nodes, racks),
+        version,
+        plane,
+        DefaultScheduler(),
+        migration or Restart(),
+        times=times or ControlTimes(),
+        timers=timers or timers_of(version),
+        zookeeper=zookeeper or ZooKeeperPlan(),
+        seed=seed,
+        phases=phases,
+    )
+    return control, plane
+
+
+def run_to(control: ControlPlane, seconds: float) -> None:
+    """Play the control plane up to and including a time."""
+    control.clock.run_until(ns(seconds))
+
+
+def seconds_of(control: ControlPlane, action: str, actor: str = "") -> list[float]:
+    """Times of an action's entries in the decision log, rounded to milliseconds."""
+    entries = [entry for entry in control.log.of(action) if entry.actor.startswith(actor)]
+    return [round(entry.time_ns / 1e9, 3) for entry in entries]
+
+
+def swapped(assignment: Assignment, executor: Executor, slot: Slot) -> Assignment:
+    """The same assignment with one executor in another slot."""
+    return assignment.merged(Assignment.of([(executor, slot)]))
+
+
+def executor_of(
+    control: ControlPlane, component: str, index: int = 0, topology_id: str = "chain"
+) -> Executor:
+    """An executor of a component, in order of tasks."""
+    stored = control.nimbus.current(topology_id)
+    assert stored is not None
+    return sorted(e for e in stored.slots if e.component == component)[index]
