@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Callable
 
-import example_tables as example
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
 from storm_lab.reporting.figures.topology_graph import component_layers, executor_graph
+from tests.reporting import example_tables as example
 
 ABOUT = f.About(seeds=3, warm_up_s=150, baseline="Storm default")
 TWO = {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}
