@@ -1,0 +1,102 @@
+"""Why each executor is where it is: as a table for people, and as a data frame for notebooks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
+
+COLUMNS = (
+    "order",
+    "topology",
+    "executor",
+    "component",
+    "slot",
+    "node",
+    "score",
+    "ruled_out_by",
+    "chosen",
+    "score_name",
+    "note",
+)
+"""Columns of :func:`explanation`: one row per executor and candidate slot."""
+
+
+def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
+    """The policy's answer with a reason for every decision."""
+    return scheduler.schedule(dataclasses.replace(view, explain=True))
+
+
+def explanation(result: SchedulingResult) -> pd.DataFrame:
+    """Decisions in order, one row per candidate slot (columns: :data:`COLUMNS`).
+
+    ``order`` counts decisions from 1; ``score`` is in the unit that ``score_name`` names, missing where the
+    slot was ruled out before it was scored. A decision without candidates has one row without a slot.
+    """
+    rows: list[tuple[object, ...]] = []
+    for order, decision in enumerate(result.decisions, start=1):
+        executor = decision.executor
+        for candidate in decision.candidates or (None,):
+            slot = candidate.slot if candidate is not None else decision.choice
+            rows.append(
+                (
+                    order,
+                    executor.topology,
+                    str(executor),
+                    executor.component,
+                    None if slot is None else str(slot),
+                    None if slot is None else slot.node,
+                    None if candidate is None else candidate.score,
+                    None if candidate is None else candidate.ruled_out_by,
+                    slot is not None and slot == decision.choice,
+                    decision.score_name,
+                    decision.note,
+                )
+            )
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": "float64", "chosen": "bool"})
+
+
+def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[str]:
+    """The decisions as lines of text, at most ``most`` candidates each: best first, ruled-out last."""
+    if not result.decisions:
+        yield "Nothing had to be decided."
+    for order, decision in enumerate(result.decisions, start=1):
+        yield _headline(order, decision)
+        shown = sorted(decision.candidates, key=lambda c: _rank(c, decision))
+        for candidate in shown[:most]:
+            yield _candidate_line(candidate, decision)
+        if len(shown) > most:
+            yield f"      ... and {len(shown) - most} more"
+    for topology, status in result.status.items():
+        yield f"{topology}: {status.message}"
+    for name, value in result.notes.items():
+        yield f"{name}: {value:g}" if isinstance(value, float) else f"{name}: {value}"
+
+
+def _headline(order: int, decision: Decision) -> str:
+    where = "no place" if decision.choice is None else str(decision.choice)
+    text = f"{order:4}. {decision.executor.topology} {decision.executor} -> {where}"
+    if decision.score_name:
+        text += f"   score: {decision.score_name}"
+    return f"{text}   {decision.note}" if decision.note else text
+
+
+def _rank(candidate: Candidate, decision: Decision) -> tuple[bool, bool, float]:
+    highest_wins = "highest" in decision.score_name
+    score = candidate.score or 0.0
+    return (
+        candidate.slot != decision.choice,
+        candidate.ruled_out_by is not None,
+        -score if highest_wins else score,
+    )
+
+
+def _candidate_line(candidate: Candidate, decision: Decision) -> str:
+    mark = "*" if candidate.slot == decision.choice else " "
+    score = "" if candidate.score is None else f"{candidate.score:12.4f}"
+    reason = f"   ruled out: {candidate.ruled_out_by}" if candidate.ruled_out_by else ""
+    return f"    {mark} {candidate.slot!s:<24}{score:>12}{reason}"

@@ -1,0 +1,161 @@
+"""What holds for every policy, on generated clusters."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from storm_lab.model import Assignment, Cluster, Node, Slot
+from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.schedulers import (
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    check_memory,
+    check_result,
+    make_scheduler,
+    scheduler_class,
+    scheduler_names,
+)
+from tests.schedulers.clusters import views
+
+OWN = [name for name in scheduler_names() if scheduler_class(name).__module__.startswith("storm_lab.")]
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def policy(name: str) -> Scheduler[Any]:
+    # The exact solver is slow on purpose; its small form is what properties need.
+    return make_scheduler(name, ["exact_executors=8", "restarts=2"] if name == "optimal" else [])
+
+
+def answer(name: str, view: SchedulingView) -> SchedulingResult:
+    if name == "ras" and not (view.version >= V2_0_0 or view.version >= V1_0_0):
+        view = dataclasses.replace(view, version=V2_0_0, present=Assignment(), load=None)
+    return policy(name).schedule(view)
+
+
+@pytest.mark.parametrize("name", OWN)
+@given(view=views())
+@QUICK
+def test_every_executor_is_placed_once_or_the_status_says_why_not(name: str, view: SchedulingView) -> None:
+    result = answer(name, view)
+    if name != "ras":
+        check_result(view, result)
+    for topology in view.topologies:
+        status = result.status[topology.id]
+        assert status.message
+        placed = [e for e in result.assignment.slots if e.topology == topology.id]
+        if status.scheduled and name != "ras":
+            assert sorted(placed) == sorted(view.executors[topology.id])
+
+
+@pytest.mark.parametrize("name", OWN)
+@given(view=views())
+@QUICK
+def test_no_slot_serves_two_topologies(name: str, view: SchedulingView) -> None:
+    tenants: dict[Slot, set[str]] = {}
+    for executor, slot in answer(name, view).assignment.slots.items():
+        tenants.setdefault(slot, set()).add(executor.topology)
+    assert all(len(topologies) == 1 for topologies in tenants.values())
+
+
+@pytest.mark.parametrize("name", ["ras", "rstorm"])
+@given(view=views())
+@QUICK
+def test_memory_of_a_node_is_never_exceeded(name: str, view: SchedulingView) -> None:
+    if name == "ras":
+        view = dataclasses.replace(view, version=view.version if view.version >= V1_0_0 else V2_0_0)
+        present = Assignment()
+        view = dataclasses.replace(view, present=present, load=None)
+    check_memory(view, policy(name).schedule(view))
+
+
+@given(view=views())
+@QUICK
+def test_resource_aware_scheduling_never_exceeds_cpu(view: SchedulingView) -> None:
+    view = dataclasses.replace(view, version=view.version if view.version >= V1_0_0 else V2_0_0)
+    view = dataclasses.replace(view, present=Assignment(), load=None)
+    result = policy("ras").schedule(view)
+    for node in view.cluster.nodes:
+        used = sum(view.demand(e).cpu_points for e, s in result.assignment.slots.items() if s.node == node.id)
+        assert used <= node.offer.cpu_points
+
+
+@pytest.mark.parametrize("name", ["tstorm", "optimal"])
+@given(view=views(loaded=True))
+@QUICK
+def test_measured_cpu_stays_within_the_share_of_the_node(name: str, view: SchedulingView) -> None:
+    result = answer(name, view)
+    if not all(status.scheduled for status in result.status.values()):
+        return
+    assert view.load is not None
+    for node in view.cluster.nodes:
+        used = sum(view.load.cpu_mhz[e] for e, s in result.assignment.slots.items() if s.node == node.id)
+        assert used <= 0.9 * node.capacity_mhz * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", OWN)
+@given(view=views())
+@QUICK
+def test_the_same_input_gets_the_same_answer(name: str, view: SchedulingView) -> None:
+    first, again = answer(name, view), answer(name, view)
+    assert first.assignment == again.assignment
+    assert first.status == again.status
+
+
+@pytest.mark.parametrize("name", [name for name in OWN if scheduler_class(name).rename_invariant])
+@given(view=views())
+@QUICK
+def test_renaming_nodes_changes_nothing_but_names(name: str, view: SchedulingView) -> None:
+    if view.load is None and name in ("tstorm", "aniello-online"):
+        return  # cold starts fall back on another policy
+    new = {node.id: f"{'zyxwvut'[i]}-{i * 7919}" for i, node in enumerate(view.cluster.nodes)}
+    nodes = tuple(dataclasses.replace(n, id=new[n.id], host=f"x{new[n.id]}") for n in view.cluster.nodes)
+    present = {e: Slot(new[s.node], s.port) for e, s in view.present.slots.items()}
+    renamed = dataclasses.replace(view, cluster=Cluster(nodes), present=Assignment.of(present.items()))
+    expected = {e: Slot(new[s.node], s.port) for e, s in answer(name, view).assignment.slots.items()}
+    assert dict(answer(name, renamed).assignment.slots) == expected
+
+
+@pytest.mark.parametrize("name", OWN)
+@given(view=views())
+@QUICK
+def test_asking_for_reasons_changes_no_answer(name: str, view: SchedulingView) -> None:
+    plain, explained = answer(name, view), answer(name, dataclasses.replace(view, explain=True))
+    assert plain.assignment == explained.assignment
+    assert not plain.decisions
+    for decision in explained.decisions:
+        chosen = [c for c in decision.candidates if c.slot == decision.choice]
+        assert decision.choice is None or not decision.candidates or chosen
+        assert all(c.ruled_out_by is None for c in chosen)
+
+
+@given(view=views(loaded=True))
+@QUICK
+def test_tstorm_uses_at_most_one_slot_per_topology_and_node(view: SchedulingView) -> None:
+    result = policy("tstorm").schedule(view)
+    if not all(status.scheduled for status in result.status.values()):
+        return
+    slots: dict[tuple[str, str], set[Slot]] = {}
+    for executor, slot in result.assignment.slots.items():
+        slots.setdefault((executor.topology, slot.node), set()).add(slot)
+    assert all(len(used) == 1 for used in slots.values())
+
+
+@given(view=views(loaded=True))
+@QUICK
+def test_tstorm_uses_no_more_nodes_for_a_larger_gamma(view: SchedulingView) -> None:
+    nodes = tuple(
+        Node(n.id, n.host, n.rack, tuple(range(6700, 6704)), cores=64, offer=n.offer)
+        for n in view.cluster.nodes
+    )
+    roomy = dataclasses.replace(view, cluster=Cluster(nodes), present=Assignment())
+    counts = []
+    for gamma in (1.0, 1.3, 1.7, 2.5, 4.0, 9.0):
+        result = make_scheduler("tstorm", [f"gamma={gamma}"]).schedule(roomy)
+        if all(status.scheduled for status in result.status.values()):
+            counts.append(len(result.assignment.nodes_used()))
+    assert counts == sorted(counts, reverse=True)
