@@ -1,0 +1,62 @@
+"""A report over made-up measurements, for tests only."""
+
+from pathlib import Path
+
+from storm_lab.papers.ledger import load_claims
+from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.reporting import figures as f
+from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
+from storm_lab.reporting.report import ConstantRecord, collect_report, write_report
+from tests.reporting import example_tables as example
+
+CONSTANTS = [
+    ConstantRecord("local_hop_us", 30.0, "us", 10, 100, "queue hand-off and wake-up of a thread", True),
+    ConstantRecord("idle_jvm_share", 0.02, "", 0.01, 0.05, "heartbeats, timers, garbage collection", False),
+]
+
+
+def measurement(claim_id: str, share: float, basis: Basis = Basis.PREDICTED) -> Measurement:
+    """A measurement at ``share`` of each expected value, or of rising values for an order."""
+    claim = load_claims().claim(claim_id)
+    if claim.order:
+        values = tuple(Measured(float(place), label=label) for place, label in enumerate(claim.labels))
+    else:
+        middle = [target.expected if target.expected is not None else 1.0 for target in claim.targets]
+        values = tuple(
+            Measured(share * value, share * value - 1, share * value + 1, target.label)
+            for value, target in zip(middle, claim.targets, strict=True)
+        )
+    return Measurement(claim_id, values, claim.unit, "made up", basis)
+
+
+def write_example(reports: Path, *, alt: str = "Processing time of both schedulers in three panels") -> Path:
+    """Verdict files, a figure and a notebook in ``reports``, and the report over them; returns its path."""
+    word_count = load_claims().of_experiment("tstorm-word-count")
+    shares = [1.0, 0.9, 0.5, -1.0, 1.02]
+    measurements = tuple(
+        measurement(
+            claim.id, shares[place % 5], Basis.FITTED if claim.id.endswith("-ms") else Basis.PREDICTED
+        )
+        for place, claim in enumerate(word_count)
+    )
+    record = VerdictFile(
+        "tstorm-word-count", {"gamma": [1, 1.8, 2.2]}, (1, 2, 3), "0" * 64, measurements,
+        (Refusal("storm-default-s2", "truncated"),),
+    )  # fmt: skip
+    write_verdicts(reports / "verdicts", record)
+    panel = f.Panel(
+        "gamma 1.8", {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}, (f.Event(353.0),)
+    )
+    figure = f.time_series(
+        example.latency(), [panel], value="processing_mean_ms", unit="processing time, ms",
+        about=f.About(3, 150, "Storm default"), nodes=example.occupancy(), end_s=1000,
+    )  # fmt: skip
+    f.save_figure(
+        figure, reports / "figures" / "tstorm-word-count" / "fig6.svg", title="Word Count, Fig. 6", alt=alt
+    )
+    notebook = reports / "tstorm" / "word-count.html"
+    notebook.parent.mkdir(parents=True, exist_ok=True)
+    notebook.write_text("<title>notebook</title>", encoding="utf-8")
+    links = {"tstorm-word-count": "tstorm/word-count.html", "tstorm-log-stream": "tstorm/log-stream.html"}
+    content = collect_report(reports, constants=CONSTANTS, notebooks=links)
+    return write_report(reports / "index.html", content)

@@ -1,0 +1,221 @@
+"""The report: complete in itself, true to the verdicts, and usable in a real browser."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.papers.contradiction import load_contradictions
+from storm_lab.papers.ledger import load_claims
+from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
+from storm_lab.reporting.tally import Tally
+from storm_lab.reporting.verdict import Outcome
+from tests.reporting.browser import BROWSER, ask
+from tests.reporting.example_report import CONSTANTS, write_example
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_example(tmp_path_factory.mktemp("example") / "reports")
+
+
+class Elements(HTMLParser):
+    """All start tags with their attributes, and whether tags are closed in order."""
+
+    VOID = frozenset({"meta", "link", "img", "input", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open[-1] in ("option", "dt", "dd", "li", "p") and self.open[-1] != tag:
+            self.open.pop()
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_its_ids_are_unique(page):
+    elements = Elements(page.read_text(encoding="utf-8")).found
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_loaded_from_anywhere(page):
+    for tag, attributes in Elements(page.read_text(encoding="utf-8")).found:
+        for name in ("src", "href"):
+            address = attributes.get(name) or ""
+            assert not re.match(r"[a-z]+:(?<!data:)|//", address), (tag, address)
+
+
+def test_there_is_one_row_for_each_claim_and_a_place_for_each_link(page):
+    elements = Elements(page.read_text(encoding="utf-8")).found
+    rows = [attributes for tag, attributes in elements if tag == "tr" and "data-verdict" in attributes]
+    assert [row["id"] for row in rows] == [claim.id for claim in load_claims().claims]
+    ids = {attributes.get("id") for _, attributes in elements}
+    for tag, attributes in elements:
+        if tag == "a" and (attributes["href"] or "").startswith("#"):
+            assert (attributes["href"] or "")[1:] in ids
+
+
+def test_every_figure_has_a_text_alternative(page):
+    images = [
+        attributes for tag, attributes in Elements(page.read_text(encoding="utf-8")).found if tag == "img"
+    ]
+    assert [image["alt"] for image in images] == ["Processing time of both schedulers in three panels"]
+
+
+def test_counts_add_up_to_the_rows(page):
+    content = collect_report(page.parent)
+    total = Tally.of("all", content.verdicts)
+    assert total.total == len(load_claims())
+    text = page.read_text(encoding="utf-8")
+    for outcome, count in total.cells:
+        assert text.count(f'data-verdict="{outcome}"') == count
+        assert f"<b>{count}</b>" in text
+    assert total.counts[0] and total.counts[1] and total.counts[2]
+
+
+def test_notebooks_are_linked_only_where_they_exist(page):
+    text = page.read_text(encoding="utf-8")
+    assert 'href="tstorm/word-count.html"' in text
+    assert "log-stream.html" not in text
+
+
+def test_fitted_constants_contradictions_and_refused_runs_are_listed(page):
+    text = page.read_text(encoding="utf-8")
+    assert "2 constants, 1 of them fitted" in text
+    for constant in CONSTANTS:
+        assert constant.name in text and constant.source in text
+    for entry in load_contradictions():
+        assert f'id="contradiction-{entry.id}"' in text
+    assert "1 run was refused" in text and "storm-default-s2: truncated" in text
+
+
+def test_the_same_content_gives_the_same_bytes(page, tmp_path):
+    content = collect_report(page.parent, constants=CONSTANTS)
+    assert render_report(content) == render_report(collect_report(page.parent, constants=CONSTANTS))
+    written = write_report(tmp_path / "new" / "index.html", content)
+    assert written.read_text(encoding="utf-8") == render_report(content)
+    assert [item.name for item in written.parent.iterdir()] == ["index.html"]
+
+
+def test_text_from_outside_cannot_become_markup(tmp_path):
+    page = write_example(tmp_path / "reports", alt='"><script>alert(1)</script>')
+    images = [
+        attributes for tag, attributes in Elements(page.read_text(encoding="utf-8")).found if tag == "img"
+    ]
+    assert images[0]["alt"] == '"><script>alert(1)</script>'
+
+
+def test_a_report_over_nothing_says_that_nothing_has_been_run(tmp_path):
+    content = collect_report(tmp_path / "none")
+    assert {verdict.outcome for verdict in content.verdicts} == {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}
+    text = render_report(content)
+    assert "0 runs were refused" in text and "No figure yet." in text
+    Elements(text)
+
+
+def test_figures_of_an_unknown_experiment_are_refused(tmp_path):
+    stray = tmp_path / "figures" / "no-such-experiment" / "a.svg"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("<svg/>", encoding="utf-8")
+    with pytest.raises(UserError, match="no-such-experiment"):
+        collect_report(tmp_path)
+
+
+def test_content_without_extras_is_enough():
+    assert "None were handed over" in render_report(ReportContent(collect_report(Path("none")).verdicts))
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_opens_without_errors_and_without_scrolling_sideways(page, tmp_path, width):
+    script = """
+      answer.images = [].map.call(document.images, function (i) { i.loading = "eager"; return i.complete; });
+      answer.wide = [].filter.call(document.querySelectorAll("main *"), function (e) {
+        return e.getBoundingClientRect().right > innerWidth + 1; }).map(function (e) { return e.outerHTML; });
+    """
+    answer = ask(page, tmp_path, script, width=width)
+    assert answer["problems"] == []
+    assert (answer["width"], answer["page_width"]) == (width, width)
+    assert answer["wide"] == []
+
+
+@in_browser
+def test_filters_combine_and_can_be_taken_back(page, tmp_path):
+    script = """
+      var rows = document.querySelectorAll("#claims-table tbody tr");
+      function seen() { return [].filter.call(rows, function (r) { return r.offsetParent !== null; }); }
+      function set(id, value) { var e = document.getElementById(id); e.value = value;
+        e.dispatchEvent(new Event("input", { bubbles: true })); }
+      answer.all = seen().length;
+      set("by-paper", "T-Storm"); answer.paper = seen().length;
+      set("by-verdict", "reproduced");
+      answer.both = seen().map(function (r) { return [r.dataset.paper, r.dataset.verdict]; });
+      answer.said = document.getElementById("shown").textContent;
+      set("find", "no such words"); answer.none = seen().length;
+      answer.told = !document.getElementById("nothing").hidden;
+      set("by-paper", ""); set("by-verdict", ""); set("find", "GAMMA 2.2 nodes");
+      answer.found = seen().map(function (r) { return r.id; });
+    """
+    answer = ask(page, tmp_path, script, width=1280)
+    assert (answer["all"], answer["paper"], answer["none"], answer["told"]) == (177, 48, 0, True)
+    assert answer["both"] and all(pair == ["T-Storm", "reproduced"] for pair in answer["both"])
+    assert answer["said"] == f"{len(answer['both'])} of 177 claims"
+    assert "tstorm-fig6c-nodes" in answer["found"] and len(answer["found"]) < 10
+    assert answer["problems"] == []
+
+
+@in_browser
+def test_columns_sort_both_ways_and_say_so(page, tmp_path):
+    script = """
+      var button = document.querySelector("button[data-key=rank]");
+      function first() { return document.querySelector("#claims-table tbody tr").dataset.verdict; }
+      button.click(); answer.up = [first(), button.closest("th").getAttribute("aria-sort")];
+      button.click(); answer.down = [first(), button.closest("th").getAttribute("aria-sort")];
+      document.querySelector("button[data-key=measured]").click();
+      var texts = [].map.call(document.querySelectorAll("#claims-table tbody tr"), function (r) {
+        return r.dataset.measured; });
+      var empty = texts.indexOf("");
+      answer.empty_last = empty > 0 && texts.slice(empty).every(function (t) { return !t; });
+      answer.sorted = document.querySelectorAll("th[aria-sort=ascending],th[aria-sort=descending]").length;
+    """
+    answer = ask(page, tmp_path, script, width=1280)
+    assert answer["up"] == ["reproduced", "ascending"]
+    assert answer["down"] == ["not run", "descending"]
+    assert (answer["empty_last"], answer["sorted"]) == (True, 1)
+
+
+@in_browser
+def test_text_keeps_its_contrast_in_light_and_dark(page, tmp_path):
+    script = """
+      function channel(v) { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); }
+      function lightness(c) { var m = c.match(/[0-9.]+/g).map(Number);
+        return 0.2126 * channel(m[0]) + 0.7152 * channel(m[1]) + 0.0722 * channel(m[2]); }
+      function ground(e) { for (; e; e = e.parentElement) { var c = getComputedStyle(e).backgroundColor;
+        if (c.slice(-4) !== ", 0)") { return c; } } return "rgb(255, 255, 255)"; }
+      answer.poor = [];
+      document.querySelectorAll("p,td,th,a,code,.badge,.detail,summary,label,button").forEach(function (e) {
+        var a = lightness(getComputedStyle(e).color), b = lightness(ground(e));
+        var contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) { answer.poor.push(e.outerHTML.slice(0, 80) + contrast); } });
+    """
+    light = ask(page, tmp_path, script, width=1280)
+    dark_page = tmp_path / "dark.html"
+    text = page.read_text(encoding="utf-8").replace("(prefers-color-scheme: dark)", "all")
+    dark_page.write_text(text, encoding="utf-8")
+    dark = ask(dark_page, tmp_path, script, width=1280)
+    assert (light["problems"], light["poor"]) == ([], [])
+    assert (dark["problems"], dark["poor"]) == ([], [])
