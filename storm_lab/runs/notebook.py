@@ -1,0 +1,187 @@
+"""Executing notebooks: papermill with checked parameters, outputs that depend on nothing but the inputs.
+
+The executed notebook and its HTML appear whole or not at all. What papermill and Jupyter add of their own
+(times, paths, versions) is taken out, so that two executions give the same bytes; an output that names this
+machine is an error.
+"""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import os
+import socket
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.papers.parameter import ParameterValue
+from storm_lab.platform.places import project_root
+from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
+
+KERNEL = "python3"
+_TRIES = 3
+_KEPT_TAGS = ("parameters", "injected-parameters")
+
+
+class NotebookFailed(StormLabError):
+    """A cell of a notebook raised an error that is no mistake of the user."""
+
+
+def notebooks_folder() -> Path:
+    """Where the templates lie.
+
+    Raises:
+        UserError: the package is used without its checkout.
+    """
+    folder = project_root() / "notebooks"
+    if not folder.is_dir():
+        raise UserError(
+            "the notebooks are not there", field=str(folder), remedy="work in a checkout of the project"
+        )
+    return folder
+
+
+def notebook_digest(template: Path, study_digest: str) -> str:
+    """Digest of all that an executed notebook depends on."""
+    return text_digest(
+        template.read_text(encoding="utf-8"), study_digest, code_digest(*CONCLUSION_ROOMS), lock_digest()
+    )
+
+
+def is_current(executed: Path, digest: str) -> bool:
+    """Whether the notebook was executed with exactly these inputs, and its HTML is there."""
+    try:
+        found = _read(executed).metadata.get("storm_lab", {}).get("digest")
+    except (OSError, ValueError, nbformat.ValidationError):
+        return False
+    return bool(found == digest) and executed.with_suffix(".html").is_file()
+
+
+def execute_notebook(
+    template: Path, executed: Path, parameters: Mapping[str, ParameterValue], digest: str
+) -> None:
+    """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
+
+    Raises:
+        UserError: a cell met a mistake of the user; the message is the cell's.
+        NotebookFailed: a cell failed otherwise, or an output names this machine.
+    """
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
+    with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
+        raw = Path(scratch) / template.name
+        _run(template, raw, values)
+        notebook = _read(raw)
+    clean(notebook, digest)
+    found = machine_traces(notebook)
+    if found:
+        raise NotebookFailed(f"{template.name}: an output names this machine: {found[0]}")
+    page = _html(notebook)
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    # The notebook carries the digest, so it comes last.
+    _write_whole(executed.with_suffix(".html"), page)
+    _write_whole(executed, str(nbformat.writes(notebook)) + "\n")  # type: ignore[no-untyped-call]
+
+
+def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    # The parameters were checked before; papermill would only repeat that it did not know one.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    for attempt in range(1, _TRIES + 1):
+        try:
+            papermill.execute_notebook(
+                str(template),
+                str(raw),
+                parameters=dict(values),
+                kernel_name=KERNEL,
+                cwd=str(template.parent),
+                progress_bar=False,
+                log_output=False,
+            )
+            return
+        except PapermillExecutionError as error:
+            if error.ename == "UserError":
+                raise UserError(error.evalue) from None
+            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {_plain(str(error))}") from None
+        except (DeadKernelError, RuntimeError, OSError) as error:
+            known = isinstance(error, DeadKernelError) or any(
+                sign in str(error) for sign in ("Address already in use", "Kernel died")
+            )
+            if not known:
+                raise
+            if attempt == _TRIES:
+                raise NotebookFailed(f"{template.name}: {error}") from error
+
+
+def clean(notebook: nbformat.NotebookNode, digest: str) -> None:
+    """Take out what differs from one execution to the next, and stamp the notebook with its digest."""
+    notebook.metadata = _node(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": KERNEL},
+            "language_info": {"name": "python"},
+            "storm_lab": {"digest": digest},
+        }
+    )
+    for number, cell in enumerate(notebook.cells):
+        tags = [tag for tag in cell.metadata.get("tags", []) if tag in _KEPT_TAGS or tag.startswith("nbval-")]
+        cell.metadata = _node({"tags": tags} if tags else {})
+        if "injected-parameters" in tags:
+            cell["id"] = f"injected-{number}"
+
+
+def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
+    """Lines of text output that hold a path, name or user of this machine."""
+    signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/", socket.gethostname()}
+    signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
+    signs -= {"", "/", "localhost"}
+    lines: list[str] = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            texts = [output.get("text", "")]
+            texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
+            texts += output.get("traceback", [])
+            for text in texts:
+                lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
+    return lines
+
+
+def _html(notebook: nbformat.NotebookNode) -> str:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(template_name="lab", embed_images=True)  # type: ignore[no-untyped-call]
+    # The page must open without a network.
+    for name in ("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"):
+        if exporter.has_trait(name):
+            setattr(exporter, name, "")
+    page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": "storm_lab"}})
+    return str(page)
+
+
+def _read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
+    return nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+
+
+def _plain(text: str) -> str:
+    """Text without terminal colours."""
+    pieces = text.split("\x1b[")
+    return pieces[0] + "".join(piece.partition("m")[2] for piece in pieces[1:])
+
+
+def _write_whole(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,161 @@
+"""A study: one experiment with one set of parameters, from emulations to verdicts.
+
+Command line, notebooks and tests all go through here, so that they cannot do different things. What a study
+makes (verdict file, figures) lies in a folder of its own; the main job publishes from there to ``reports/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Experiment
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.registry import experiment
+from storm_lab.platform.places import project_root
+from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from storm_lab.pipeline.summary import MetricTables
+    from storm_lab.reporting.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """An experiment and the parameters to run it with, checked."""
+
+    experiment: Experiment
+    parameters: Parameters
+
+    @classmethod
+    def of(cls, slug: str, given: Mapping[str, object] | None = None) -> Study:
+        """The study of an experiment with some parameters set.
+
+        Raises:
+            UserError: no such experiment or parameter, wrong type, or out of range.
+        """
+        found = experiment(slug)
+        return cls(found, found.checked(given))
+
+    @classmethod
+    def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
+        """The study that a notebook's parameter cells ask for; ``namespace`` is ``globals()``.
+
+        Every plain value that stands there counts as a parameter, so that an injected one that does not exist
+        is an error and not a silent nothing.
+
+        Raises:
+            UserError: as `of`.
+        """
+        return cls.of(slug, {name: value for name, value in namespace.items() if _is_parameter(name, value)})
+
+    @property
+    def is_default(self) -> bool:
+        """Whether every parameter has its default."""
+        return self.parameters == self.experiment.checked()
+
+    @property
+    def digest(self) -> str:
+        """Digest of the parameters and of all that decides the runs.
+
+        Raises:
+            UserError: an input cannot be read.
+        """
+        values = [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
+        runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
+        return text_digest(self.experiment.slug, *values, "runs", *runs)
+
+    @property
+    def workspace(self) -> Path:
+        """Folder for what this study makes of its runs."""
+        return project_root() / "data" / "cache" / "studies" / f"{self.experiment.slug}-{self.digest[:16]}"
+
+    def play(
+        self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False
+    ) -> tuple[PlayedRun, ...]:
+        """Have all runs on disk; those that lie there are reused.
+
+        Raises:
+            StormLabError: a run is refused or fails.
+        """
+        specs = self.experiment.runs(self.parameters)
+        return play_all(specs, jobs=jobs, show_progress=show_progress, fresh=fresh)
+
+    def metrics(self) -> MetricTables:
+        """The metric tables of all runs, through PySpark; plays what is missing.
+
+        Raises:
+            StormLabError: a run is refused or fails, or there is no Java for Spark.
+        """
+        from storm_lab.pipeline.summary import metrics_of
+
+        return metrics_of([run.folder for run in self.play()])
+
+    def conclude(self, tables: MetricTables) -> tuple[Verdict, ...]:
+        """Measure and judge the experiment's claims, and write the verdict file into the workspace.
+
+        Claims that these parameters do not touch get the verdict "not run".
+
+        Raises:
+            UserError: a measurement does not fit its claim.
+        """
+        from storm_lab.papers.ledger import load_claims
+        from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
+        from storm_lab.reporting.verdict import judge
+
+        ledger = load_claims()
+        measurements = self.experiment.measure(tables, self.parameters)
+        record = VerdictFile(
+            experiment=self.experiment.slug,
+            parameters={
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.parameters.items()
+            },
+            seeds=tuple(dict.fromkeys(spec.seed for spec in self.experiment.runs(self.parameters))),
+            code_digest=code_digest(*EMULATION_ROOMS),
+            measurements=measurements,
+            refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in tables.refused),
+        )
+        write_verdicts(self.workspace / "verdicts", record, ledger)
+        found = {measurement.claim_id: measurement for measurement in measurements}
+        return tuple(judge(ledger.claim(claim), found.get(claim)) for claim in self.experiment.claims)
+
+    def keep_figure(self, figure: Figure, name: str, *, title: str, alt: str) -> None:
+        """Write a figure for the report into the workspace, as ``<name>.svg``.
+
+        Raises:
+            UserError: no title or no text alternative.
+        """
+        from storm_lab.reporting.figures.saved import save_figure
+
+        folder = self.workspace / "figures" / self.experiment.slug
+        save_figure(figure, folder / f"{name}.svg", title=title, alt=alt)
+
+
+def _is_parameter(name: str, value: object) -> bool:
+    if name.startswith("_") or name in ("In", "Out"):
+        return False
+    return not (callable(value) or isinstance(value, ModuleType))
+
+
+def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
+    """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis."""
+    from storm_lab.reporting.verdict import measured_text
+
+    head = ("claim", "paper", "measured", "verdict", "basis")
+    rows = [
+        (v.claim.id, v.claim.expected_text, measured_text(v) or "-", v.outcome.value, v.basis.value)
+        for v in verdicts
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
