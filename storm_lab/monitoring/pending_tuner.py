@@ -1,0 +1,180 @@
+"""The auto-tuner of max spout pending (Storm@Twitter section 3.3.1): the limit follows the progress made.
+
+The limit counts a spout task's root tuples that are not yet acked. Progress is what the spout can be sure of
+since the last call: for a Kafka-like source the committed offset, for a Kestrel-like one the number of acks.
+The state machine, with the paper's numbers (25 % steps, 5 quiet calls before a probe):
+
+==============  ========================  =====================================================
+last action     progress against before   action
+==============  ========================  =====================================================
+none, first     any                       increase
+none            less / more               decrease / increase
+none            similar                   none; after five of them increase, to probe
+increase        less / more               decrease / increase
+increase        similar                   none, and back to the value before the increase
+decrease        more                      increase
+decrease        similar or less           none
+==============  ========================  =====================================================
+
+Not printed, and therefore parameters: what "similar" is, the first value, the least value. Values are
+rounded up when they rise and down when they fall. The count of quiet calls starts anew whenever the action
+is not "none", and after a probe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.service import Sampler
+from storm_lab.errors import UserError
+
+RAISE = 1.25
+LEAST_CUT = 0.25
+QUIET_CALLS = 5
+
+
+class TunerAction(Enum):
+    """What the tuner did at its last call."""
+
+    NO_CHANGE = "no change"
+    INCREASE = "increase"
+    DECREASE = "decrease"
+
+
+@dataclass(frozen=True, slots=True)
+class TunerSettings:
+    """What the paper leaves open.
+
+    Args:
+        first: limit at the start.
+        least: lower bound of the limit; a total loss of progress would otherwise close the spout for good.
+        similar: progress within this part of the last one counts as similar.
+    """
+
+    first: int = 100
+    least: int = 1
+    similar: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, value, fine, remedy in (
+            ("first", self.first, self.first >= 1, "give 1 or more"),
+            ("least", self.least, 1 <= self.least <= self.first, "give 1 up to the first value"),
+            ("similar", self.similar, 0 <= self.similar < 1, "give a part from 0 to less than 1"),
+        ):
+            if not fine:
+                raise UserError("the tuner cannot work with that", field=name, value=value, remedy=remedy)
+
+
+class PendingTuner:
+    """The state machine: :meth:`auto_tune` once a period, :meth:`get` for the limit."""
+
+    def __init__(self, settings: TunerSettings | None = None) -> None:
+        self._settings = settings or TunerSettings()
+        self._value = self._settings.first
+        self._before_increase = self._value
+        self._last_action = TunerAction.NO_CHANGE
+        self._last_delta: float | None = None
+        self._quiet = 0
+
+    def get(self) -> int:
+        """The limit, root tuples per spout task."""
+        return self._value
+
+    def auto_tune(self, delta_progress: float) -> TunerAction:
+        """Take in the progress since the last call and set the limit; what was done."""
+        action = self._decide(delta_progress)
+        if action is TunerAction.INCREASE:
+            self._before_increase = self._value
+            self._value = math.ceil(self._value * RAISE)
+        elif action is TunerAction.DECREASE:
+            last = self._last_delta or 0.0
+            kept = min(1 - LEAST_CUT, delta_progress / last if last > 0 else 1.0)
+            self._value = max(self._settings.least, math.floor(self._value * kept))
+        elif self._last_action is TunerAction.INCREASE:
+            self._value = self._before_increase
+        if action is not TunerAction.NO_CHANGE:
+            self._quiet = 0
+        self._last_action = action
+        self._last_delta = delta_progress
+        return action
+
+    def _decide(self, delta: float) -> TunerAction:
+        if self._last_delta is None:
+            return TunerAction.INCREASE
+        margin = self._settings.similar * self._last_delta
+        more, less = delta > self._last_delta + margin, delta < self._last_delta - margin
+        if self._last_action is TunerAction.DECREASE:
+            return TunerAction.INCREASE if more else TunerAction.NO_CHANGE
+        if less:
+            return TunerAction.DECREASE
+        if more:
+            return TunerAction.INCREASE
+        if self._last_action is TunerAction.NO_CHANGE:
+            self._quiet += 1
+            if self._quiet == QUIET_CALLS:
+                return TunerAction.INCREASE
+        return TunerAction.NO_CHANGE
+
+
+class ProgressMetric(Protocol):
+    """How far a topology's spouts have come, as a number that only grows."""
+
+    def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
+        """A function that reads the total progress so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class AckedRoots:
+    """Progress of a Kestrel-like source: root tuples acked since the start of the run."""
+
+    def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
+        """Reads the data plane's count."""
+        return lambda: control.plane.now().processed(topology_id)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTuning:
+    """Tune one topology's max spout pending while it runs.
+
+    Args:
+        topology: its id.
+        period_s: time between two calls of the tuner; the paper's 120 s.
+        settings: of the state machine.
+        progress: what counts as progress.
+    """
+
+    topology: str
+    period_s: float = 120.0
+    settings: TunerSettings = field(default_factory=TunerSettings)
+    progress: ProgressMetric = field(default_factory=AckedRoots)
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Set the first limit, and call the tuner from then on."""
+        tuner = PendingTuner(self.settings)
+        read = self.progress.reader(control, self.topology)
+        seen = 0.0
+
+        def turn() -> None:
+            nonlocal seen
+            total = read()
+            before = tuner.get()
+            action = tuner.auto_tune(total - seen)
+            control.log.note(
+                "tuner",
+                action.value,
+                self.topology,
+                f"progress {total - seen:g}",
+                before=before,
+                limit=tuner.get(),
+            )
+            seen = total
+            control.plane.now().set_max_pending(self.topology, tuner.get())
+
+        control.plane.now().set_max_pending(self.topology, tuner.get())
+        control.clock.every(ns(self.period_s), Rank.MONITOR, "tuner", turn)

@@ -1,0 +1,264 @@
+"""From measured load to an installed schedule: monitors, database, generator, custom scheduler, swaps."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.service import Sampler
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, Slot
+from storm_lab.monitoring.consolidation import InitialConsolidation
+from storm_lab.monitoring.database import LoadDatabase
+from storm_lab.monitoring.monitor import MonitorPlan
+from storm_lab.monitoring.online_scheduling import OnlineScheduling, Swap
+from storm_lab.monitoring.overload import OverloadRule
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from tests.control.fake_plane import FakePlane
+from tests.control.world import build, chain, run_to, seconds_of
+
+
+class _To(Scheduler):  # type: ignore[type-arg]
+    """Puts everything on one node; remembers the views it was given."""
+
+    name = "to"
+    version = "1"
+
+    def __init__(self, *nodes: str, complete: bool = True) -> None:
+        super().__init__()
+        self.nodes = nodes
+        self.complete = complete
+        self.views: list[SchedulingView] = []
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        self.views.append(view)
+        executors = [e for group in view.executors.values() for e in group]
+        if not self.complete:
+            executors.pop()
+        pairs = [(e, Slot(self.nodes[i % len(self.nodes)], 6700)) for i, e in enumerate(executors)]
+        status = {t.id: TopologyStatus(self.complete, "no place for one") for t in view.topologies}
+        return SchedulingResult(Assignment.of(pairs), status)
+
+
+Started = tuple[ControlPlane, FakePlane]
+
+
+def _start(plan: OnlineScheduling, nodes: int = 3) -> Started:
+    control, plane = build(nodes)
+    plan.start(control, Sampler(control.clock, control.plane, ns(20)))
+    plane.cpu_share = {"spout": 0.10, "bolt": 0.20, "__acker": 0.05}
+    # Tasks: acker 1, bolts 2 to 4, spouts 5 to 7.
+    plane.rates = {("chain", spout, bolt): 30.0 for spout in (5, 6, 7) for bolt in (2, 3, 4)}
+    control.nimbus.submit(chain(workers=3))
+    return control, plane
+
+
+def test_the_generators_clock_starts_when_the_initial_period_is_over() -> None:
+    control, _ = _start(OnlineScheduling(_To("node01"), period_s=100))
+    run_to(control, 300)
+    running = seconds_of(control, "running")[0]
+    assert seconds_of(control, "start-clock") == [running]
+    assert seconds_of(control, "generate-schedule") == [pytest.approx(running + 100, abs=1e-3)]
+
+
+def test_with_a_consolidation_the_initial_period_includes_the_rebalance() -> None:
+    control, plane = build(3)
+    sampler = Sampler(control.clock, control.plane, ns(20))
+    # Listed first or last makes no difference.
+    OnlineScheduling(_To("node01"), period_s=100).start(control, sampler)
+    InitialConsolidation().start(control, sampler)
+    control.nimbus.submit(chain(workers=6))
+    run_to(control, 90)
+    first, second = seconds_of(control, "running")
+    assert seconds_of(control, "start-clock") == [second]
+    # Up, then the message timeout of 30 s, then the supervisors' sync (at most 10 s) and a JVM start of 5 s.
+    assert first + 30 + 5 <= second <= first + 30 + 10 + 5 + 0.1
+    assert len(plane.alive) == 3
+    assert len({plane.slots[worker].node for worker in plane.alive}) == 3
+
+
+def test_a_topology_with_one_worker_per_node_is_left_alone() -> None:
+    control, _ = build(3)
+    InitialConsolidation().start(control, Sampler(control.clock, control.plane, ns(20)))
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 90)
+    assert control.log.of("rebalance") == []
+    assert len(control.log.of("leave")) == 1
+
+
+def test_what_the_generator_sees_is_the_average_in_mhz_and_tuples_per_second() -> None:
+    policy = _To("node01")
+    control, _ = _start(OnlineScheduling(policy, period_s=200))
+    run_to(control, 300)
+    load = policy.views[0].load
+    assert load is not None
+    by_component = {e.component: mhz for e, mhz in load.cpu_mhz.items()}
+    # The clock is 2000 MHz.
+    assert by_component == {
+        "__acker": pytest.approx(100.0),
+        "bolt": pytest.approx(400.0),
+        "spout": pytest.approx(200.0),
+    }
+    assert sum(load.node_mhz.values()) == pytest.approx(3 * 400 + 3 * 200 + 100)
+    assert {round(rate, 6) for rate in load.traffic.values()} == {30.0}
+    assert len(load.traffic) == 9
+
+
+def test_an_adopted_schedule_is_fetched_within_the_fetch_period_and_installed() -> None:
+    control, plane = _start(OnlineScheduling(_To("node01"), period_s=100, fetch_s=10))
+    run_to(control, 200)
+    (generated,) = seconds_of(control, "generate-schedule")
+    (fetched,) = seconds_of(control, "fetch-schedule")
+    assert generated <= fetched <= generated + 10
+    assert control.nimbus.present.nodes_used() == ("node01",)
+    run_to(control, 500)
+    assert len(control.log.of("fetch-schedule")) == 1
+    assert {entry.reason for entry in control.log.of("reject-schedule")} == {
+        "the schedule is the present one"
+    }
+    assert {plane.slots[worker].node for worker in plane.alive} == {"node01"}
+
+
+def test_a_schedule_that_gains_nothing_is_rejected() -> None:
+    control, _ = _start(OnlineScheduling(_To("node02", "node03", "node01"), period_s=100))
+    run_to(control, 200)
+    (entry,) = control.log.of("reject-schedule")
+    assert entry.reason.startswith("no gain: inter-node traffic")
+    assert control.log.of("fetch-schedule") == []
+
+
+def test_an_incomplete_schedule_leaves_the_present_assignment() -> None:
+    control, _ = _start(OnlineScheduling(_To("node01", complete=False), period_s=100))
+    run_to(control, 200)
+    (entry,) = control.log.of("reject-schedule")
+    assert entry.reason == "no complete schedule: no place for one"
+
+
+def test_overload_triggers_a_schedule_at_once_and_not_again_before_it_can_have_taken_effect() -> None:
+    rule = OverloadRule(node_fraction=0.5, node_windows=2, rest_s=60)
+    control, plane = _start(OnlineScheduling(_To("node01", "node02"), period_s=300, overload=rule))
+    run_to(control, 100)
+    plane.cpu_share["bolt"] = 3.0
+    run_to(control, 180)
+    # Windows end every 20 s; the average passes half of a node's 8000 MHz in the second and third of them.
+    detected = seconds_of(control, "detect-overload")
+    assert detected == [160.0]
+    assert seconds_of(control, "generate-schedule")[0] == 160.0
+    assert "uses" in control.log.of("detect-overload")[0].reason
+
+
+def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
+    for windows, expected in ((0, 0), (3, 1)):
+        rule = OverloadRule(failure_windows=windows, rest_s=1000)
+        control, plane = _start(OnlineScheduling(_To("node01"), period_s=1000, overload=rule))
+        plane.failed = {"chain": 7}
+        run_to(control, 200)
+        assert len(control.log.of("detect-overload")) == expected
+
+
+def test_policy_and_parameters_can_be_swapped_while_it_runs_and_the_log_says_when() -> None:
+    first, second = _To("node01"), _To("node02")
+    control, _ = _start(OnlineScheduling(first, period_s=100, swaps=(Swap(150.0, second),)))
+    run_to(control, 300)
+    assert seconds_of(control, "use-policy") == [0.0, 150.0]
+    assert len(first.views) == 1
+    assert len(second.views) == 1
+
+
+def test_a_swap_before_the_run_is_refused() -> None:
+    with pytest.raises(UserError, match=r"swaps\[0\]\.at_s = -1"):
+        _start(OnlineScheduling(_To("node01"), swaps=(Swap(-1.0, _To("node01")),)))
+
+
+def test_while_nimbus_is_down_the_schedule_waits() -> None:
+    control, _ = _start(OnlineScheduling(_To("node01"), period_s=100))
+    run_to(control, 110)
+    control.nimbus.stop()
+    run_to(control, 200)
+    assert len(control.log.of("generate-schedule")) == 1
+    assert control.log.of("fetch-schedule") == []
+    control.nimbus.start()
+    run_to(control, 211)
+    assert len(control.log.of("fetch-schedule")) == 1
+
+
+def test_a_schedule_onto_a_node_that_has_died_meanwhile_is_refused() -> None:
+    control, _ = _start(OnlineScheduling(_To("node01"), period_s=100))
+    run_to(control, 110)
+    control.nimbus.stop()
+    run_to(control, 150)
+    control.supervisors["node01"].power_off("killed by the test")
+    run_to(control, 200)
+    control.nimbus.start()
+    run_to(control, 211)
+    (entry,) = control.log.of("refuse-schedule")
+    assert entry.reason == "node node01 is no longer there"
+    assert control.log.of("fetch-schedule") == []
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Callable[[], Path]:
+    def run() -> Path:
+        path = tmp_path / "load.sqlite"
+        plan = OnlineScheduling(_To("node01"), monitor=MonitorPlan(database=path), period_s=100)
+        control, _ = _start(plan)
+        run_to(control, 150)
+        return path
+
+    return run
+
+
+def test_another_process_reads_the_database_with_plain_sql(database: Callable[[], Path]) -> None:
+    with sqlite3.connect(database()) as other:
+        rows = other.execute(
+            "SELECT component, count(*), round(avg(mhz_average)) FROM latest_executor_load GROUP BY component"
+        ).fetchall()
+        assert rows == [("__acker", 1, 100.0), ("bolt", 3, 400.0), ("spout", 3, 200.0)]
+        assert other.execute("SELECT count(*) FROM latest_traffic").fetchone() == (9,)
+        assert other.execute("SELECT scheduler, adopted FROM schedule").fetchall() == [("to", 1)]
+        assert other.execute("SELECT count(*) FROM schedule_slot").fetchone() == (7,)
+        assert other.execute("SELECT min(start_ns), max(end_ns) FROM window").fetchone() == (0, ns(140))
+
+
+def test_a_generator_in_another_process_can_open_it_and_add_a_schedule(database: Callable[[], Path]) -> None:
+    with LoadDatabase.open(database()) as other:
+        load = other.load()
+        newest = other.newest_adopted()
+    assert load is not None and len(load.cpu_mhz) == 7
+    assert newest is not None and newest[0] == 1
+    assert newest[1].nodes_used() == ("node01",)
+
+
+def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(
+    database: Callable[[], Path], tmp_path: Path
+) -> None:
+    path = database()
+    LoadDatabase(path).close()
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM window").fetchone() == (0,)
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("years of work")
+    with pytest.raises(UserError, match="no database stands there"):
+        LoadDatabase(precious)
+    assert precious.read_text() == "years of work"
+
+
+def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        LoadDatabase.open(tmp_path / "absent.sqlite")
+    (tmp_path / "text").write_text("not a database, but long enough to look at")
+    with pytest.raises(UserError, match="no load database"):
+        LoadDatabase.open(tmp_path / "text")
+
+
+def test_only_so_many_windows_are_kept_when_asked() -> None:
+    control, _ = build(3)
+    plan = MonitorPlan(windows_kept=3)
+    monitor = plan.begin(control, Sampler(control.clock, control.plane, ns(20)))
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 200)
+    assert monitor.database.query("SELECT min(id), max(id) FROM window") == [(8, 10)]
