@@ -49,11 +49,11 @@ class Parameter:
             return "one of " + ", ".join(self.choices) + (", or the path of a file" if self.is_file else "")
         unit = f" {self.unit}" if self.unit else ""
         if self.low is not None and self.high is not None:
-            return f"{self.low:g} to {self.high:g}{unit}"
+            return f"{_short(self.low)} to {_short(self.high)}{unit}"
         if self.low is not None:
-            return f"{self.low:g}{unit} or more"
+            return f"{_short(self.low)}{unit} or more"
         if self.high is not None:
-            return f"{self.high:g}{unit} or less"
+            return f"{_short(self.high)}{unit} or less"
         return ""
 
     def checked(self, value: object) -> ParameterValue:
@@ -134,6 +134,10 @@ class Parameter:
     def _refusal(self, value: object, what: str) -> UserError:
         allowed = self.type_name + (f", {self.range_text}" if self.range_text else "")
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
+
+
+def _short(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
 class Parameters(Mapping[str, ParameterValue]):

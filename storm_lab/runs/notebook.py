@@ -165,11 +165,13 @@ def _html(notebook: nbformat.NotebookNode) -> str:
 
 
 def _read(path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook: nbformat.NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return notebook
 
 
 def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
-    return nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+    node: nbformat.NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+    return node
 
 
 def _plain(text: str) -> str:

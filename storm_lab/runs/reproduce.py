@@ -27,10 +27,11 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What became of one study: the executed notebook, and whether it was current before."""
+    """What became of a study: its executed notebook and verdict file, and whether they were current."""
 
     study: Study
     notebook: Path
+    verdicts: Path
     reused: bool
 
 
@@ -63,7 +64,7 @@ def reproduce(
     say(f"{slug}: {len(played)} runs, {new} of them new")
     if not fresh and is_current(executed, stamp) and verdicts.is_file():
         say(f"{slug}: the notebook is current")
-        return Reproduced(study, executed, reused=True)
+        return Reproduced(study, executed, verdicts, reused=True)
     say(f"{slug}: executing {study.experiment.notebook}")
     given = {
         name: value for name, value in study.parameters.items() if value != study.experiment.checked()[name]
@@ -72,7 +73,7 @@ def reproduce(
     execute_notebook(template, executed, given, stamp)
     if home != study.workspace:
         _publish(study, home)
-    return Reproduced(study, executed, reused=False)
+    return Reproduced(study, executed, verdicts, reused=False)
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
