@@ -8,6 +8,7 @@ user, halves the start of the later ones.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -56,16 +57,18 @@ def spark_session(
 
 
 def _connected(remote: str) -> SparkSession:
-    try:
-        session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
-        session.range(1).count()
-    except ImportError as error:
+    # Asked beforehand: without them PySpark may end the process instead of raising.
+    absent = [name for name in ("grpc", "grpc_status") if importlib.util.find_spec(name) is None]
+    if absent:
         raise UserError(
-            "Spark Connect needs packages that are not installed",
+            f"Spark Connect needs packages that are not installed ({', '.join(absent)})",
             field=REMOTE_VARIABLE,
             value=remote,
             remedy="pip install 'pyspark[connect]'",
-        ) from error
+        )
+    try:
+        session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
+        session.range(1).count()
     except Exception as error:
         raise UserError(
             f"no Spark Connect server answers ({type(error).__name__})",
@@ -90,6 +93,8 @@ def _started(master: str, driver_memory: str, archive: bool) -> SparkSession:
         "spark.driver.extraJavaOptions": " ".join(options),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Otherwise every column expression asks Python for its call site, several round trips each.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "storm_lab-warehouse"),
         # A sweep has hundreds of small files: list them without a job, and read many in one task.

@@ -1,0 +1,62 @@
+"""The session is quiet, local unless told otherwise, and says in one line when it cannot start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from storm_lab.pipeline.session import spark_session
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_nothing_reaches_stdout_or_stderr_not_even_from_the_java_machine() -> None:
+    script = (
+        "from storm_lab.pipeline.session import spark_session\n"
+        "spark = spark_session(master='local[1]')\n"
+        "spark._jvm.java.lang.System.err.println('chatter')\n"
+        "print(spark.range(5).count(), spark.sparkContext.uiWebUrl)\n"
+    )
+    answer = _python(script)
+    assert (answer.stdout, answer.stderr) == ("5 None\n", "")
+
+
+def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
+    assert spark_session(master="spark://elsewhere:7077") is spark
+
+
+def test_an_unknown_master_is_one_clear_line() -> None:
+    script = (
+        "from storm_lab.errors import UserError\n"
+        "from storm_lab.pipeline.session import spark_session\n"
+        "try:\n    spark_session()\nexcept UserError as error:\n    print(error)\n"
+    )
+    answer = _python(script, STORM_LAB_SPARK_MASTER="nonsense")
+    assert answer.stdout.startswith("master = 'nonsense': Spark did not start")
+    assert answer.stdout.count("\n") == 1
+    assert answer.stderr == ""
+
+
+def test_a_connect_server_that_is_not_there_is_one_clear_line() -> None:
+    script = (
+        "from storm_lab.errors import UserError\n"
+        "from storm_lab.pipeline.session import spark_session\n"
+        "try:\n    spark_session()\nexcept UserError as error:\n    print(error)\n"
+    )
+    answer = _python(script, STORM_LAB_SPARK_REMOTE="sc://127.0.0.1:1")
+    assert answer.stdout.startswith("STORM_LAB_SPARK_REMOTE = 'sc://127.0.0.1:1': ")
+    assert answer.stdout.count("\n") == 1

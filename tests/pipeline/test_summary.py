@@ -1,0 +1,122 @@
+"""Metrics are computed once, kept per run, and never from a run that was refused."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.pipeline import summary
+from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables, metrics_of
+from storm_lab.tuplelog import Problem, RunRefused
+from tests.tuplelog.tiny import write_run
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def computed(*_: object) -> None:
+        raise AssertionError("Spark was asked for metrics that are kept already")
+
+    monkeypatch.setattr(summary, "_computed", computed)
+    yield
+
+
+def _same(one: MetricTables, other: MetricTables) -> None:
+    for name in ("runs", *TABLE_NAMES):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True, obj=name)
+
+
+def test_kept_metrics_equal_computed_ones(
+    metrics: MetricTables, scenario_folders: list[Path], no_spark: None
+) -> None:
+    _same(metrics_of(list(reversed(scenario_folders))), metrics)
+
+
+def test_some_of_the_runs_can_be_asked_for_later(
+    metrics: MetricTables, scenario_folders: list[Path], no_spark: None
+) -> None:
+    stop = next(folder for folder in scenario_folders if folder.name == "stop")
+    alone = metrics_of([stop])
+    everything = metrics.throughput_1s
+    expected = everything[everything["variant"] == "stop"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.throughput_1s, expected, check_exact=True)
+
+
+def test_a_notebook_with_kept_metrics_does_not_even_load_pyspark(
+    metrics: MetricTables, scenario_folders: list[Path]
+) -> None:
+    script = (
+        "import sys; from pathlib import Path; from storm_lab.pipeline.summary import metrics_of\n"
+        "print(len(metrics_of([Path(sys.argv[1])]).runs), 'pyspark' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, str(scenario_folders[0])]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["1", "False"]
+
+
+def test_metrics_are_kept_beside_the_folder_of_all_runs(
+    metrics: MetricTables, scenario_folders: list[Path]
+) -> None:
+    home = scenario_folders[0].parents[2] / "metrics"
+    assert len(list(home.iterdir())) == len(scenario_folders)
+    assert {path.name.split("-")[0] for path in home.iterdir()} == set(metrics.runs["run"])
+
+
+def test_metrics_of_another_code_or_another_log_are_not_taken(
+    scenario_folders: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = summary.open_run(scenario_folders[0])
+    place = summary._place(run, None)
+    write_run(tmp_path / "data" / "runs" / "tiny" / "latency", variant="latency")
+    other = summary.open_run(tmp_path / "data" / "runs" / "tiny" / "latency")
+    assert other.run == run.run
+    assert summary._place(other, None).name != place.name
+    monkeypatch.setattr(summary, "code_digest", lambda: "changed")
+    assert summary._place(run, None) != place
+
+
+def test_kept_metrics_that_cannot_be_read_count_as_absent(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
+) -> None:
+    place = summary._place(summary.open_run(scenario_folders[0]), None)
+    copy = tmp_path / place.name
+    shutil.copytree(place, copy)
+    assert summary._kept(copy).keys() == set(TABLE_NAMES)
+    (copy / "steady.parquet").write_bytes(b"PAR1")
+    assert summary._kept(copy) == {}
+    assert not copy.exists()
+
+
+def test_a_refused_run_raises_or_is_left_out_with_its_name(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, no_spark: None
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(scenario_folders[0], broken)
+    (broken / "roots.parquet").write_bytes(b"PAR1")
+    copied = tmp_path / "z copied"
+    shutil.copytree(scenario_folders[1], copied)
+    folders = [*scenario_folders, broken, copied]
+    with pytest.raises(RunRefused):
+        metrics_of(folders)
+    result = metrics_of(folders, refused="skip")
+    _same(result, metrics)
+    problems = {refusal.folder.name: refusal.problem for refusal in result.refused}
+    assert sorted(problems.values()) == [Problem.DUPLICATED, Problem.TRUNCATED]
+    assert problems["broken"] is Problem.TRUNCATED
+
+
+def test_no_run_at_all_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no run"):
+        metrics_of([])
+    with pytest.raises(UserError, match="no run"):
+        metrics_of([tmp_path], refused="skip")
