@@ -54,10 +54,11 @@ class ConstantRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReportFigure:
-    """A figure with the experiment it belongs to."""
+    """A figure with the experiment it belongs to, and a link to its file for those who want it larger."""
 
     experiment: str
     figure: SavedFigure
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
                 field=f"figures/{path.parent.name}",
                 remedy="name the folder after the experiment",
             )
-        figures.append(ReportFigure(path.parent.name, read_figure(path)))
+        link = path.relative_to(folder.parent).as_posix()
+        figures.append(ReportFigure(path.parent.name, read_figure(path), link))
     return tuple(figures)
 
 
@@ -194,6 +196,7 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
                 "experiment": entry.experiment,
                 "title": entry.figure.title,
                 "alt": entry.figure.alt,
+                "link": entry.link,
                 "data": base64.b64encode(entry.figure.path.read_bytes()).decode("ascii"),
             }
             for entry in shown

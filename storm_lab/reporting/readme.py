@@ -1,0 +1,114 @@
+"""The parts of README.md that come from data: the verdict table, and one picture once there is one.
+
+Run ``python -m storm_lab.reporting.readme`` in the checkout to bring them up to date; a test fails when they
+are not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.reporting.figures.saved import read_figure
+from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.tally import Tally, tallies
+from storm_lab.reporting.verdict import Outcome, Verdict
+
+PICTURE = Path("figures") / "tstorm-word-count" / "fig6.svg"
+"""The picture shown, below the reports folder."""
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> str:
+    """Counts by paper and by basis, as a Markdown table."""
+    papers = tuple(dict.fromkeys(verdict.claim.paper for verdict in verdicts))
+    by_paper = tallies(verdicts, papers, lambda verdict: verdict.claim.paper)
+    bases = ("fitted", "predicted", "arithmetic")
+    by_basis = tallies(verdicts, bases, lambda verdict: verdict.basis.value)
+    rows = [
+        "| | claims | " + " | ".join(Outcome) + " |",
+        "|---|" + "--:|" * (len(Outcome) + 1),
+        *(_row(tally.name, tally) for tally in by_paper),
+        _row("**all papers**", Tally.of("", verdicts)),
+        *(_row(f"of these {tally.name}", tally) for tally in by_basis),
+    ]
+    return "\n".join(rows)
+
+
+def _row(name: str, tally: Tally) -> str:
+    return f"| {name} | {tally.total} | " + " | ".join(str(count) for count in tally.counts) + " |"
+
+
+def picture(reports: Path, link: str = "reports") -> str:
+    """The picture as Markdown, or nothing while there is none.
+
+    Raises:
+        UserError: the file is there but is no whole figure.
+    """
+    path = reports / PICTURE
+    if not path.is_file():
+        return ""
+    alt = read_figure(path).alt.replace("[", "(").replace("]", ")")
+    return f"![{alt}]({link}/{PICTURE.as_posix()})"
+
+
+def updated(text: str, name: str, content: str) -> str:
+    """The text with ``content`` between the markers ``<!-- name:begin -->`` and ``<!-- name:end -->``.
+
+    Raises:
+        UserError: not exactly one pair of markers.
+    """
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise UserError("the text needs one pair of markers", field=name, remedy=f"put in {begin} and {end}")
+    head, rest = text.split(begin)
+    _, tail = rest.split(end)
+    middle = f"\n{content}\n" if content else "\n"
+    return f"{head}{begin}{middle}{end}{tail}"
+
+
+def updated_readme(text: str, reports: Path) -> str:
+    """README's text with its generated parts as the reports folder has them now."""
+    text = updated(text, "verdicts", verdict_table(collect_verdicts(reports / "verdicts")))
+    return updated(text, "picture", picture(reports))
+
+
+def update_readme(readme: Path, reports: Path) -> bool:
+    """Bring the file up to date; returns whether it had to change.
+
+    Raises:
+        UserError: the file cannot be read or lacks its markers, or a verdict file is damaged.
+    """
+    try:
+        before = readme.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", field=readme.name) from error
+    after = updated_readme(before, reports)
+    if after == before:
+        return False
+    part = readme.with_name(f".{readme.name}.{os.getpid()}.part")
+    try:
+        part.write_text(after, encoding="utf-8")
+        part.replace(readme)
+    finally:
+        part.unlink(missing_ok=True)
+    return True
+
+
+def main() -> None:
+    """Command line: bring README.md of the current folder up to date."""
+    parser = argparse.ArgumentParser(description="Bring the generated parts of README.md up to date.")
+    parser.add_argument("--readme", type=Path, default=Path("README.md"))
+    parser.add_argument("--reports", type=Path, default=Path("reports"))
+    given = parser.parse_args()
+    try:
+        changed = update_readme(given.readme, given.reports)
+    except UserError as error:
+        parser.exit(error.exit_code, f"{error}\n")
+    print(f"{given.readme.name}: {'brought up to date' if changed else 'is up to date'}")
+
+
+if __name__ == "__main__":
+    main()
