@@ -300,8 +300,7 @@ def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
     return MeasuredLoad(cpu_mhz=cpu, traffic=traffic, node_mhz=nodes)
 
 
-# --- small readers: one kind of JSON value each, with an error that names the place
-# -----------------------------
+# --- small readers: one kind of JSON value each, with an error that names the place ---
 
 
 def _mapping(raw: Any, what: str) -> Mapping[str, Any]:

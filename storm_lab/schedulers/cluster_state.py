@@ -46,7 +46,7 @@ class ClusterState:
                 e: view.present.slots[e] for e in handed_over_order(executors, executor_hash, view.version)
             }
 
-    # --- asking ------------------------------------------------------------------------------------------
+    # --- asking ---
 
     def host(self, node: Node) -> str:
         """The host name of a node; its id when none was given."""
@@ -99,7 +99,7 @@ class ClusterState:
         """Topologies that need scheduling, in map order."""
         return [topology for topology in self.topologies if self.needs_scheduling(topology)]
 
-    # --- changing ----------------------------------------------------------------------------------------
+    # --- changing ---
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
         """Start a worker: put the executors into a slot that nobody uses."""

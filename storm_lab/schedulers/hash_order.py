@@ -107,8 +107,17 @@ def handed_over_order(keys: Sequence[T], hash_of: Hash[T], version: StormVersion
     return built_and_copied_order(keys, hash_of)
 
 
-# --- Clojure
-# -------------------------------------------------------------------------------------------------
+def free_slot_order(slots: Sequence[Slot]) -> list[Slot]:
+    """Order of 2.x's set of a node's free slots, which is filled by walking a map keyed by ``node:port``."""
+    return hash_map_order(named_slot_order(slots), slot_hash)
+
+
+def named_slot_order(slots: Sequence[Slot]) -> list[Slot]:
+    """Order of a map or set of a node's slots keyed by ``node:port``."""
+    return hash_map_order(slots, lambda slot: string_hash(str(slot)))
+
+
+# --- Clojure ---
 
 
 def _rotate_left(value: int, bits: int) -> int:
@@ -196,8 +205,7 @@ class ClojureOrder:
         return list(reversed(keys)) if self._new_key_first else list(keys)
 
 
-# --- java.util.Random
-# ------------------------------------------------------------------------------------------
+# --- java.util.Random ---
 
 
 class JavaRandom:

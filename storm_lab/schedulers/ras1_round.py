@@ -48,7 +48,7 @@ class _Round:
         ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)
         self.owners = hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
 
-    # --- whose turn ----------------------------------------------------------------------------------------
+    # --- whose turn ---
 
     def next_topology(self) -> Topology | None:
         """The most important pending topology of the user that uses least of its guarantee."""
@@ -97,7 +97,7 @@ class _Round:
         cpu, memory = self._use(owner)
         return cpu / 2.0 + memory / 2.0
 
-    # --- a turn --------------------------------------------------------------------------------------------
+    # --- a turn ---
 
     def take_turn(self, topology: Topology) -> None:
         """Schedule the topology, evicting others as the rules allow; a failed attempt changes nothing."""

@@ -21,6 +21,7 @@ from storm_lab.schedulers.hash_order import (
     executor_hash,
     handed_over_order,
     hash_map_order,
+    named_slot_order,
     stream_hash,
     string_hash,
 )
@@ -90,7 +91,7 @@ class Strategy:
         self._rack_of = {node: rack for rack, nodes in self._racks.items() for node in nodes}
         # A slot counts as free, and a worker's heap as empty, until the finished plan is applied.
         self._free = {
-            node: hash_map_order(state.free_slots(state.nodes[node]), lambda slot: string_hash(str(slot)))
+            node: named_slot_order(state.free_slots(state.nodes[node]))
             for nodes in self._racks.values()
             for node in nodes
         }

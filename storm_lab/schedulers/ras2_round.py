@@ -28,9 +28,6 @@ def schedule_round(view: SchedulingView) -> SchedulingResult:
         status[topology.id] = turn.run()
         state = turn.state
         decisions.extend(turn.decisions)
-    for topology in view.topologies:
-        # A topology that is evicted after its own turn would be out of order; Storm has none.
-        assert status[topology.id].scheduled == (not state.unassigned(topology)), topology.id
     return SchedulingResult(state.assignment(), status, tuple(decisions))
 
 
@@ -105,10 +102,13 @@ class _Turn:
                 result = Search(trial, self._topology).run()
                 if result.success:
                     self.state, self.decisions = trial, result.decisions
-                    return TopologyStatus(True, f"Running - {result.message}")
+                    complete = not trial.unassigned(self._topology)
+                    return TopologyStatus(complete, f"Running - {result.message}")
                 if not result.lacks_resources:
                     return TopologyStatus(False, f"Scheduling Attempted but Failed: {result.message}")
                 message = result.message
+            # Storm counts what a search that ran out of states had placed as scheduled already.
+            self._scheduled = trial.request(trial.held[self._topology.id])
             self._missing = (self._required[0] - self._scheduled[0], self._required[1] - self._scheduled[1])
             if not self._evict_later_ones():
                 return TopologyStatus(False, f"Not enough resources to schedule {self._shortfall()}{message}")

@@ -14,7 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
-from storm_lab.schedulers.hash_order import hash_map_order, slot_hash
+from storm_lab.schedulers.hash_order import free_slot_order
 from storm_lab.schedulers.ras2_orders import NodeOrder, Places, executor_order
 from storm_lab.schedulers.ras_state import RasState
 
@@ -55,7 +55,7 @@ class Search:
         )
         # Slots that are free now stay candidates although the search fills them; the topology's own old ones
         # do not.
-        self._free = {i: hash_map_order(state.free_slots(node), slot_hash) for i, node in state.alive.items()}
+        self._free = {i: free_slot_order(state.free_slots(node)) for i, node in state.alive.items()}
         self._states = self._steps_back = 0
         self._placed: list[Executor] = []
         self._bound: dict[Slot, list[Executor]] = {}
@@ -118,7 +118,8 @@ class Search:
                 continue
             nodes = None
             if k == 0:
-                return 0, False
+                # Storm takes the end of the walk for success: a lone executor without a place counts as placed.
+                return 0, len(order) == 1
             tried[k] = -1
             k -= 1
             while k > 0 and order[k] in self._bound_ackers:
@@ -203,7 +204,7 @@ class Search:
                 self._bound_ackers.remove(acker)
                 self._waiting_ackers.appendleft(acker)
 
-    # --- reasons -----------------------------------------------------------------------------------------
+    # --- reasons ---
 
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
         """Replay the found plan and note what each executor saw: final choices, without dead ends."""

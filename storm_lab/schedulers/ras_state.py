@@ -39,7 +39,7 @@ class RasState:
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
         return twin
 
-    # --- asking ------------------------------------------------------------------------------------------
+    # --- asking ---
 
     def available_cpu(self, node_id: str) -> float:
         """CPU points left on the node, never below zero."""
@@ -71,7 +71,7 @@ class RasState:
             memory += demand.total_memory_mb
         return cpu, memory
 
-    # --- changing ----------------------------------------------------------------------------------------
+    # --- changing ---
 
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an executor, which must not be placed, into a slot."""
