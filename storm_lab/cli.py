@@ -28,34 +28,43 @@ if TYPE_CHECKING:
     from storm_lab.runs.study import Study
 
 _ELSEWHERE = {
-    "schedule": "storm_lab.schedulers.commands",
-    "explain": "storm_lab.schedulers.commands",
-    "calibrate": "storm_lab.bench.calibrate",
+    "schedule": ("storm_lab.schedulers.commands", "Schedule cases, one JSON object a line."),
+    "explain": ("storm_lab.schedulers.commands", "Show why each executor got its slot."),
+    "calibrate": ("storm_lab.bench.calibrate", "Fit the constants of the cost model."),
 }
-"""Commands that live with their subject, and the modules that hold them under their names."""
+"""Commands that live with their subject: the modules that hold them under their names, and what they do."""
 
 
 class _Commands(click.Group):
     """A group with commands of other modules, imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        found = [name for name, module in _ELSEWHERE.items() if _exists(module)]
-        return [*super().list_commands(ctx), *found]
+        return [*super().list_commands(ctx), *_elsewhere()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _ELSEWHERE.get(cmd_name)
-        if module is None or not _exists(module):
+        if cmd_name not in _elsewhere():
             return super().get_command(ctx, cmd_name)
-        command = getattr(import_module(module), cmd_name)
+        command = getattr(import_module(_ELSEWHERE[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Not through get_command: a help page must not import the schedulers.
+        helps = {name: command.get_short_help_str(60) for name, command in self.commands.items()}
+        helps |= {name: _ELSEWHERE[name][1] for name in _elsewhere()}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(helps.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             raise unknown_name("command", args[0], self.list_commands(ctx), "storm-lab")
         return super().resolve_command(ctx, args)
+
+
+def _elsewhere() -> list[str]:
+    return [name for name, (module, _) in _ELSEWHERE.items() if _exists(module)]
 
 
 class _Benches(click.Group):
