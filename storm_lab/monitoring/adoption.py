@@ -50,7 +50,7 @@ def judge(
     load = view.load or MeasuredLoad()
     before, after = inter_node_traffic(view.present, load), inter_node_traffic(result.assignment, load)
     nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
-    change = f"inter-node traffic {before:.1f} to {after:.1f} tuples/s, nodes {nodes_before} to {nodes_after}"
+    change = f"{before:.1f} to {after:.1f} tuples/s between nodes, {nodes_before} to {nodes_after} nodes"
     if after < before * (1 - least_gain):
         return Verdict(True, f"less inter-node traffic: {change}")
     if nodes_after < nodes_before:

@@ -1,0 +1,167 @@
+"""Runs of the whole emulator for the tests: real data plane, a small topology with known trees, rows kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.emulation import Emulation, EmulationOutcome, EmulationSpec
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.model import Cluster, Component, Node, StormVersion, Subscription, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.tuplelog.buffer import Coded
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+LINES = 5000
+"""Records of the source: more than any of these runs takes, so that a line's number is its identity."""
+
+
+def copies_of(line: int) -> int:
+    """How many tuples ``fan`` makes of a line; some make none."""
+    return line % 4
+
+
+class _Lines(Spout):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        for line in range(LINES):
+            yield (line,)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(20.0)
+
+
+class _Fan(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        for copy in range(copies_of(int(str(values[0])))):
+            emit(copy)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(100.0)
+
+
+class _Sink(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        pass
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(200.0)
+
+
+TOPOLOGY = Topology(
+    "tree",
+    (
+        Component("lines", 2, outputs={"default": ("line",)}),
+        Component("fan", 3, inputs=(Subscription("lines"),), outputs={"default": ("copy",)}),
+        Component("sink", 3, inputs=(Subscription("fan"),)),
+    ),
+    workers=4,
+    ackers=2,
+    message_timeout_s=10.0,
+)
+BRISK = Timers(
+    nimbus_round_s=5.0,
+    task_timeout_s=10.0,
+    task_launch_s=20.0,
+    supervisor_heartbeat_s=2.0,
+    supervisor_timeout_s=10.0,
+    assignment_sync_s=4.0,
+    worker_timeout_s=10.0,
+)
+"""Storm's timers made brisk, so that failures are seen and mended within a short run."""
+
+
+@cache
+def trace(version: StormVersion) -> WorkloadTrace:
+    """What the user code does with every line."""
+    return build_trace(TOPOLOGY, {"lines": _Lines(), "fan": _Fan(), "sink": _Sink()}, version)
+
+
+class Rows:
+    """A recorder that keeps all rows as data frames."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[pd.DataFrame]] = {}
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        plain = {
+            name: np.asarray(column.names, object)[np.asarray(column.codes)]
+            if isinstance(column, Coded)
+            else np.array(column)
+            for name, column in columns.items()
+        }
+        self._parts.setdefault(table, []).append(pd.DataFrame(plain))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """All rows of a table, in order of arrival."""
+        parts = self._parts.get(name)
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+@dataclass
+class Played:
+    """A finished run."""
+
+    outcome: EmulationOutcome
+    rows: Rows
+
+
+def spec(
+    *,
+    duration_s: float = 60.0,
+    on_fail: FailurePolicy = FailurePolicy.REPLAY,
+    anchored: bool = True,
+    migration: MigrationMethod | None = None,
+    faults: FaultPlan | None = None,
+    services: tuple[Service, ...] = (),
+    seed: int = 1,
+    version: StormVersion = V0_9_7,
+    timers: Timers | None = None,
+    rate_per_s: float = 10.0,
+) -> EmulationSpec:
+    """A run of the tree topology on four nodes in two racks."""
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=on_fail, anchored=anchored)
+    nodes = tuple(Node(f"node{i + 1:02}", rack=f"r{i % 2}") for i in range(4))
+    return EmulationSpec(
+        cluster=Cluster(nodes),
+        version=version,
+        topologies=(TopologyPlan(TOPOLOGY, trace(version), {"lines": source}),),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=seed,
+        migration=migration or Restart(),
+        faults=faults or FaultPlan(),
+        services=services,
+        timers=timers or replace(timers_of(version), **_brisk()),
+    )
+
+
+def _brisk() -> dict[str, Any]:
+    names = (
+        "nimbus_round_s",
+        "task_timeout_s",
+        "task_launch_s",
+        "supervisor_heartbeat_s",
+        "supervisor_timeout_s",
+        "assignment_sync_s",
+        "worker_timeout_s",
+    )
+    return {name: getattr(BRISK, name) for name in names}
+
+
+def play(run: EmulationSpec) -> Played:
+    """Play a run and keep its rows."""
+    rows = Rows()
+    return Played(Emulation(run).run(rows), rows)

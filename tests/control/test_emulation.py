@@ -1,0 +1,136 @@
+"""A whole run: specification refused or played, what it leaves, and how the parts agree with each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.emulator.control.clock import SECOND, ns
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, Slot, executors_of
+from storm_lab.model.version import V0_8_2, V0_9_7
+from storm_lab.monitoring.online_scheduling import OnlineScheduling
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from tests.control.real_world import TOPOLOGY, play, spec
+
+
+class _Gather(Scheduler):  # type: ignore[type-arg]
+    """Everything into one worker."""
+
+    name = "gather"
+    version = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        slot = Slot("node02", 6701)
+        pairs = [(e, slot) for group in view.executors.values() for e in group]
+        return SchedulingResult(
+            Assignment.of(pairs), {t.id: TopologyStatus(True, "") for t in view.topologies}
+        )
+
+
+def _refusals() -> list[tuple[EmulationSpec, str]]:
+    good = spec()
+    (plan,) = good.topologies
+    lonely = Assignment.of([(executors_of(TOPOLOGY, V0_9_7)[0], Slot("node01", 6700))])
+    return [
+        (replace(good, duration_s=0.0), "duration_s = 0.0"),
+        (replace(good, duration_s=float("nan")), "duration_s = nan"),
+        (replace(good, window_s=-1.0), "window_s = -1.0"),
+        (replace(good, topologies=()), "topologies: there is nothing to run"),
+        (replace(good, topologies=(plan, plan)), "topologies = 'tree': two topologies"),
+        (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
+        (replace(good, times=ControlTimes(jvm_start_s=60.0)), "jvm_start_s = 60.0.*3 to 10 s"),
+        (replace(good, placement=lonely), "placement: executor .* has no slot"),
+        (
+            replace(good, faults=FaultPlan.of_rows([{"fault": "kill-node", "at_s": 99, "node": "node01"}])),
+            r"faults\[0\]\.at_s = 99.*outside the run",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("bad", "message"), _refusals(), ids=lambda value: str(value)[:20])
+def test_a_run_that_cannot_be_is_refused_before_it_is_built(bad: EmulationSpec, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Emulation(bad)
+
+
+def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:
+    seen: list[tuple[int, int]] = []
+    outcome = Emulation(spec(duration_s=20.0)).run(None, lambda now, end: seen.append((now, end)))
+    assert outcome.duration_ns == ns(20)
+    assert outcome.stopped == ""
+    assert seen == [(second * SECOND, ns(20)) for second in range(1, 21)]
+
+
+def test_progress_changes_nothing_in_the_run() -> None:
+    quiet = Emulation(spec(duration_s=30.0)).run()
+    watched = Emulation(spec(duration_s=30.0)).run(None, lambda now, end: None)
+    assert quiet == watched
+
+
+def test_a_placement_by_hand_is_taken_and_kept() -> None:
+    slot = Slot("node03", 6702)
+    hand = Assignment.of([(e, slot) for e in executors_of(TOPOLOGY, V0_9_7)])
+    played = play(replace(spec(duration_s=60.0), placement=hand))
+    assert played.outcome.final == hand
+    assert set(played.rows.table("executions")["node"]) == {"node03"}
+
+
+def test_the_control_table_holds_the_decisions_in_order_with_sorted_json() -> None:
+    played = play(spec(duration_s=30.0))
+    control = played.rows.table("control")
+    assert list(control["time_ns"]) == sorted(control["time_ns"])
+    assert list(control["action"][:2]) == ["submit", "assign"]
+    assert len(control) == len(played.outcome.decisions)
+    for text in control["detail"]:
+        if text:
+            detail = json.loads(text)
+            assert list(detail) == sorted(detail)
+
+
+def test_the_placements_table_says_what_the_control_plane_did() -> None:
+    played = play(spec(duration_s=60.0, services=(OnlineScheduling(_Gather(), period_s=20.0),)))
+    table = played.rows.table("placements")
+    logged = {
+        (row.start_ns, row.end_ns, row.start_task, row.worker, row.node, row.port)
+        for row in table.itertuples()
+    }
+    expected = {
+        (
+            stay.start_ns,
+            -1 if stay.end_ns is None else stay.end_ns,
+            stay.executor.start,
+            stay.worker,
+            stay.slot.node,
+            stay.slot.port,
+        )
+        for stay in played.outcome.stays
+    }
+    assert logged == expected
+    assert played.outcome.final.nodes_used() == ("node02",)
+
+
+def test_measured_load_reaches_the_generator_from_the_real_data_plane() -> None:
+    played = play(spec(duration_s=60.0, services=(OnlineScheduling(_Gather(), period_s=20.0),)))
+    (generated,) = [d for d in played.outcome.decisions if d.action == "generate-schedule"]
+    match = re.match(r"less inter-node traffic: ([\d.]+) to 0.0 tuples/s", generated.reason)
+    assert match is not None
+    # Ten lines a second, each with 1.5 copies on average and the ackers' messages, mostly between nodes.
+    assert 20 <= float(match[1]) <= 200
+
+
+def test_a_smooth_hand_over_loses_fewer_tuples_than_a_restart() -> None:
+    failed = []
+    for smooth in (True, False):
+        run = spec(duration_s=110.0, version=V0_8_2, services=(OnlineScheduling(_Gather(), period_s=30.0),))
+        roots = play(replace(run, migration=Smooth()) if smooth else run).rows.table("roots")
+        late = roots[roots["emit_ns"] > ns(30)]
+        failed.append(int(late["outcome"].isin(["failed", "lost"]).sum()))
+    assert failed[0] < failed[1]
