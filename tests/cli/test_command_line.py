@@ -1,0 +1,185 @@
+"""The command line: what a user did wrong is one line and status 2, and programs get JSON."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storm_lab.cli import main
+from storm_lab.papers.registry import experiments
+
+Answer = tuple[int, str, str]
+
+
+@pytest.fixture
+def storm_lab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run the program in this process: status, standard output, standard error."""
+
+    def call(*arguments: str) -> Answer:
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with pytest.raises(SystemExit) as end:
+                main(arguments)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        out, err = capsys.readouterr()
+        code = end.value.code
+        return (code if isinstance(code, int) else 1), out, err
+
+    return call
+
+
+def test_without_a_command_it_prints_help(storm_lab: Callable[..., Answer]) -> None:
+    status, out, err = storm_lab()
+    assert (status, err) == (0, "")
+    for command in ("list", "run", "reproduce", "report", "claims", "doctor", "lab", "schedule", "explain"):
+        assert f"\n  {command} " in out
+
+
+@pytest.mark.parametrize("command", ["list", "run", "reproduce", "report", "claims", "doctor", "lab"])
+def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], command: str) -> None:
+    status, out, _ = storm_lab(command, "--help")
+    assert status == 0
+    assert "Examples:" in out
+    assert f"storm-lab {command}" in out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from storm_lab.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pandas', 'pyspark', 'numba', 'matplotlib', 'papermill', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_list_names_every_experiment(storm_lab: Callable[..., Answer]) -> None:
+    status, out, _ = storm_lab("list")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == [item.slug for item in experiments()]
+
+
+def test_list_as_json_describes_the_parameters(storm_lab: Callable[..., Answer]) -> None:
+    _, out, _ = storm_lab("list", "tstorm-word-count", "--json")
+    (described,) = json.loads(out)
+    gammas = next(item for item in described["parameters"] if item["name"] == "gammas")
+    assert gammas["default"] == [1.0, 1.8, 2.2]
+    assert (gammas["type"], gammas["low"], gammas["high"]) == ("list of numbers", 1.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("lst",), ["command = 'lst'", "did you mean list?"]),
+        (("run", "tstorm-wordcount"), ["experiment = 'tstorm-wordcount'", "did you mean tstorm-word-count?"]),
+        (("reproduce", "nothing"), ["experiment = 'nothing'", "tstorm-word-count"]),
+        (("list", "nothing"), ["experiment = 'nothing'"]),
+        (("claims", "--experiment", "nothing"), ["experiment = 'nothing'"]),
+        (("run", "tstorm-word-count", "-p", "gamma=2"), ["parameter = 'gamma'", "did you mean gammas?"]),
+        (("run", "tstorm-word-count", "-p", "gammas"), ["'gammas'", "write name=value"]),
+        (("run", "tstorm-word-count", "-p", "gammas=two"), ["gammas = 'two'", "list of numbers"]),
+        (("run", "tstorm-word-count", "-p", "gammas=0.5"), ["gammas", "out of range", "1 to 10"]),
+        (("run", "tstorm-word-count", "-p", "seeds=1.5"), ["seeds", "list of whole numbers"]),
+        (("run", "tstorm-word-count", "-p", "workers=2.5"), ["workers = 2.5", "whole number"]),
+        (("run", "tstorm-word-count", "-p", "duration_s=nan"), ["duration_s", "finite"]),
+        (("run", "tstorm-word-count", "-p", "workers=1", "-p", "workers=2"), ["workers", "given twice"]),
+        (("run", "tstorm-word-count", "-p", "text=gone.txt"), ["gone.txt", "no such file"]),
+        (("run", "tstorm-word-count", "--jobs", "0"), ["jobs"]),
+        (("report", "--nonsense"), ["--nonsense"]),
+        (("run",), ["EXPERIMENT"]),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(
+    storm_lab: Callable[..., Answer], arguments: tuple[str, ...], parts: list[str]
+) -> None:
+    status, out, err = storm_lab(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("storm-lab: ")
+    assert err.count("\n") == 1, err
+    for part in parts:
+        assert part in err
+
+
+def test_an_empty_text_is_refused(storm_lab: Callable[..., Answer], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n\n")
+    status, _, err = storm_lab("run", "tstorm-word-count", "-p", f"text={empty}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "holds no word" in err
+
+
+def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer]) -> None:
+    status, out, _ = storm_lab("claims", "--json")
+    rows = json.loads(out)
+    assert status == 0
+    assert len(rows) > 100
+    keys = {"id", "paper", "experiment", "expected", "band", "measured", "verdict", "basis"}
+    assert all(row.keys() == keys for row in rows)
+    verdicts = {"reproduced", "direction only", "not reproduced", "not testable", "not run"}
+    assert {row["verdict"] for row in rows} <= verdicts
+    assert {row["basis"] for row in rows} <= {"fitted", "predicted", "arithmetic"}
+
+
+def test_claims_of_one_experiment(storm_lab: Callable[..., Answer]) -> None:
+    _, out, _ = storm_lab("claims", "--experiment", "tstorm-word-count", "--json")
+    assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
+
+
+def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Callable[..., Answer]) -> None:
+    status, out, _ = storm_lab("doctor", "--json")
+    findings = json.loads(out)
+    assert {finding["level"] for finding in findings} <= {"ok", "warn", "fail"}
+    assert status == (1 if any(finding["level"] == "fail" for finding in findings) else 0)
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    command = f"{sys.executable} -m storm_lab.cli claims --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[\n", "")
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_ends_with_130_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    homes = [root / "data" / "runs" / "tstorm-word-count", root / "reports"]
+    arguments = [
+        "run",
+        "tstorm-word-count",
+        "-p",
+        "seeds=987654321",
+        "-p",
+        "duration_s=7200",
+        "--emulate-only",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "storm_lab.cli", *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+    def half_written() -> list[Path]:
+        return [part for home in homes for part in home.glob("**/.partial-*")]
+
+    before = half_written()
+    deadline = time.monotonic() + 120
+    while len(half_written()) <= len(before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(half_written()) > len(before), "a run is being written"
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert err.strip().splitlines()[-1].startswith("storm-lab: interrupted")
+    assert half_written() == before
