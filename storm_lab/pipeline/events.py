@@ -1,31 +1,43 @@
-"""What disturbed a run, from the control table, and the stretches of undisturbed time in between."""
+"""What disturbed a run, from the control table, and the stretches of undisturbed time in between.
+
+A disturbance is one of three kinds:
+
+* ``re-assignment``: Nimbus writes an assignment that moves an executor of a topology that had one before; *
+``rebalance``: the rebalance command is given, which switches the spouts off; the assignment that it leads to
+is part of it and not counted again; * ``fault``: the fault plan does something.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS
 
-REASSIGNMENTS = ("re-assign", "rebalance")
-"""Actions of the control table that put executors elsewhere while the topology runs."""
 
+def events(control: DataFrame) -> DataFrame:
+    """The disturbances of each run, numbered by time.
 
-def events(control: DataFrame, actions: Sequence[str] = REASSIGNMENTS) -> DataFrame:
-    """The control events of some actions, numbered through each run by time.
-
-    Columns: run, event (from 1), time_s, actor, action, subject, reason, detail. Entries of one action at one
-    time are one event (one decision may name many topologies or executors); the first by subject speaks for
-    them.
+    Columns: run, event (from 1), kind, time_s, actor, action, subject, reason, detail. Entries of one kind at
+    one time are one event, for one decision may name many topologies; the first by subject speaks for them.
     """
-    chosen = control.where(F.col("action").isin(*actions))
-    same = Window.partitionBy("run", "time_ns", "action").orderBy("subject", "actor", "reason", "detail")
-    single = chosen.withColumn("_nth", F.row_number().over(same)).where("_nth = 1")
-    order = Window.partitionBy("run").orderBy("time_ns", "action")
+    assigned = Window.partitionBy("run", "action", "subject").orderBy("time_ns", "detail")
+    numbered = control.withColumn("_nth", F.row_number().over(assigned))
+    moved = F.coalesce(F.get_json_object("detail", "$.moved").cast("int"), F.lit(1)) > 0
+    own = F.coalesce(F.get_json_object("detail", "$.origin"), F.lit("")) != "rebalanced"
+    kind = (
+        F.when(F.col("actor") == "fault", "fault")
+        .when(F.col("action") == "rebalance", "rebalance")
+        .when((F.col("action") == "assign") & (F.col("_nth") > 1) & moved & own, "re-assignment")
+    )
+    disturbing = numbered.withColumn("kind", kind).where("kind is not null")
+    same = Window.partitionBy("run", "time_ns", "kind").orderBy(
+        "subject", "actor", "action", "reason", "detail"
+    )
+    single = disturbing.withColumn("_nth", F.row_number().over(same)).where("_nth = 1")
+    order = Window.partitionBy("run").orderBy("time_ns", "kind")
     return single.select(
-        "run", F.row_number().over(order).alias("event"), (F.col("time_ns") / NS).alias("time_s"),
+        "run", F.row_number().over(order).alias("event"), "kind", (F.col("time_ns") / NS).alias("time_s"),
         "actor", "action", "subject", "reason", "detail",
     )  # fmt: skip
 

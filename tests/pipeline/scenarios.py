@@ -45,14 +45,13 @@ def used(start_s: float, end_s: float, node: str, cpu_ms: float, component: str 
     return window(start_s, end_s, node=node, component=component, task=task, thread=thread, cpu_ms=cpu_ms)
 
 
-def event(time_s: float, action: str = "re-assign", subject: str = "wc") -> Row:
-    return {
-        "time_ns": round(time_s * S),
-        "actor": "nimbus",
-        "action": action,
-        "subject": subject,
-        "reason": "because",
-    }
+def entry(time_s: float, action: str, subject: str = "wc", actor: str = "nimbus", detail: str = "") -> Row:
+    who = {"actor": actor, "action": action, "subject": subject}
+    return {"time_ns": round(time_s * S), "detail": detail} | who
+
+
+def assigned(time_s: float, moved: int = 1, origin: str = "installed", subject: str = "wc") -> Row:
+    return entry(time_s, "assign", subject, detail=f'{{"moved":{moved},"origin":"{origin}"}}')
 
 
 def many(per_second: Sequence[int]) -> list[Row]:
@@ -104,7 +103,7 @@ def write_all(root_folder: Path) -> list[Path]:
     write("degradation", 20, {
         "placements": [SPOUT],
         "roots": many([10] * 10 + [0, 0, 2, 5, 8] + [10] * 5),
-        "control": [event(10), event(4, "heartbeat")],
+        "control": [assigned(0, 3, "scheduled"), assigned(10), entry(4, "heartbeat")],
     })  # fmt: skip
     write("traffic", 120, {
         "placements": [SPOUT, place("split", 2, 3), place("count", 4)],
@@ -154,7 +153,17 @@ def write_all(root_folder: Path) -> list[Path]:
     write("settling", 120, {
         "placements": [SPOUT],
         "roots": [root(10 * i + 1, latency) for i, latency in enumerate(SETTLING)],
-        "control": [event(60), event(60, subject="wc2")],
+        "control": [assigned(0), assigned(0, subject="wc2"), assigned(60), assigned(60, subject="wc2")],
+    })  # fmt: skip
+    write("disturbed", 120, {
+        "roots": [root(1, 1)],
+        "placements": [SPOUT],
+        "control": [
+            entry(0, "submit"), assigned(0, 3, "scheduled"),
+            assigned(10, 0),                                              # nothing moves
+            entry(20, "rebalance"), assigned(50, 3, "rebalanced"),        # one disturbance, at 20 s
+            entry(60, "kill-node", "n1", "fault"), assigned(90, 2, "scheduled"),
+        ],
     })  # fmt: skip
     write("silent", 60, {"counts": [count(0, 60, "split", 2, 120)], "placements": [place("split", 2)]})
     return folders

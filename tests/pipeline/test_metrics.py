@@ -198,19 +198,21 @@ def test_a_spike_is_the_peak_after_an_event_against_the_level_before(of: Table) 
 def test_entries_of_one_decision_are_one_event_and_other_actions_are_none(of: Table) -> None:
     assert rows(of("events", "settling"), "event", "time_s", "subject") == [(1, 60.0, "wc")]
     assert rows(of("events", "degradation"), "event", "time_s") == [(1, 10.0)]
-    assert len(of("control", "degradation")) == 2
+    assert len(of("control", "degradation")) == 3
 
 
-def test_other_actions_can_be_looked_for(logs: Logs) -> None:
-    beats = events(logs.table("control"), ["heartbeat"])
-    assert [row.time_s for row in beats.collect()] == [4.0]
-    cut = (
-        logs.labelled(stretches(logs.runs, beats))
-        .where("variant = 'degradation'")
-        .orderBy("from_s")
-        .collect()
-    )
-    assert [(row.stretch, row.from_s, row.to_s) for row in cut] == [(0, 0.0, 4.0), (1, 4.0, 20.0)]
+def test_rebalances_faults_and_moves_disturb_but_first_and_idle_assignments_do_not(of: Table) -> None:
+    assert rows(of("events", "disturbed"), "event", "kind", "time_s") == [
+        (1, "rebalance", 20.0), (2, "fault", 60.0), (3, "re-assignment", 90.0)
+    ]  # fmt: skip
+
+
+def test_stretches_lie_between_disturbances(logs: Logs) -> None:
+    cut = stretches(logs.runs, events(logs.table("control")))
+    found = logs.labelled(cut).where("variant = 'disturbed'").orderBy("from_s").collect()
+    assert [(row.stretch, row.from_s, row.to_s) for row in found] == [
+        (0, 0.0, 20.0), (1, 20.0, 60.0), (2, 60.0, 90.0), (3, 90.0, 120.0)
+    ]  # fmt: skip
 
 
 def test_component_throughput_is_dealt_out_by_overlap_and_filled_with_zeros(of: Table) -> None:
@@ -254,4 +256,4 @@ def test_every_table_names_experiment_variant_seed_and_run(metrics: MetricTables
 
 def test_times_can_be_had_in_seconds(logs: Logs) -> None:
     frame = in_seconds(logs.table("control")).agg(F.max("time_s"))
-    assert frame.collect()[0][0] == 60.0
+    assert frame.collect()[0][0] == 90.0
