@@ -11,6 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from storm_lab.emulator.arrays import (
+    component_at,
+    executor_at,
+    message_at,
+    root_at,
+    root_row_at,
+    s_at,
+    source_at,
+    task_at,
+    topology_at,
+)
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.layout import (
     ACK,
@@ -21,31 +32,31 @@ from storm_lab.emulator.layout import (
     INIT,
     S_CLOSED,
     TIMED_OUT,
-    Kernel,
+    State,
 )
 from storm_lab.emulator.queues import new_message, next_random, release_root
 from storm_lab.emulator.routing import emit_control
 
 
 @inline
-def acker_of(k: Kernel, root_id: np.uint64, component: int, ackers: int) -> int:
+def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
     """Target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
     folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
     value = (31 + folded) & 0xFFFFFFFF
     if value >= 0x80000000:
         value -= 0x100000000
-    return k.component[component].first_task + value % ackers
+    return component_at(k, component).first_task + value % ackers
 
 
 @jit
-def open_root(k: Kernel, executor: int, task: int, number: int) -> int:
+def open_root(k: State, executor: int, task: int, number: int) -> int:
     """Begin a root tuple that its spout will wait for; the caller made sure that the pool has one."""
-    s = k.s[0]
+    s = s_at(k, 0)
     root = s.free_root
-    r = k.root[root]
+    r = root_at(k, root)
     s.free_root = r.next
     s.free_roots -= 1
-    e = k.executor[executor]
+    e = executor_at(k, executor)
     r.id = next_random(k, task)
     r.ledger = np.uint64(0)
     r.references = 0
@@ -61,12 +72,12 @@ def open_root(k: Kernel, executor: int, task: int, number: int) -> int:
     r.emitted = s.now
     r.init_time = -1
     r.delta = -1
-    r.sleep = k.source[e.source].sleep
+    r.sleep = source_at(k, e.source).sleep
     r.bucket = e.bucket
     r.next = -1
     r.previous = e.new_tail
     if e.new_tail >= 0:
-        k.root[e.new_tail].next = root
+        root_at(k, e.new_tail).next = root
     else:
         e.new_head = root
     e.new_tail = root
@@ -75,13 +86,13 @@ def open_root(k: Kernel, executor: int, task: int, number: int) -> int:
 
 
 @inline
-def _unlink(k: Kernel, root: int) -> None:
+def _unlink(k: State, root: int) -> None:
     """Take a root out of the list of its spout's pending map that holds it."""
-    r = k.root[root]
-    e = k.executor[r.executor]
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
     before, after = r.previous, r.next
     if before >= 0:
-        k.root[before].next = after
+        root_at(k, before).next = after
     elif r.bucket == e.bucket:
         e.new_head = after
     elif r.bucket == e.bucket - 1:
@@ -89,7 +100,7 @@ def _unlink(k: Kernel, root: int) -> None:
     else:
         e.expired_head = after
     if after >= 0:
-        k.root[after].previous = before
+        root_at(k, after).previous = before
     elif r.bucket == e.bucket:
         e.new_tail = before
     elif r.bucket == e.bucket - 1:
@@ -99,14 +110,14 @@ def _unlink(k: Kernel, root: int) -> None:
 
 
 @jit
-def close_root(k: Kernel, root: int, outcome: int) -> None:
+def close_root(k: State, root: int, outcome: int) -> None:
     """The spout learns how a root ended: log it, tell the source, forget it."""
-    s = k.s[0]
-    r = k.root[root]
-    e = k.executor[r.executor]
+    s = s_at(k, 0)
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
     _unlink(k, root)
     e.pending -= 1
-    row = k.root_row[s.root_rows]
+    row = root_row_at(k, s.root_rows)
     s.root_rows += 1
     row.number = r.number
     row.topology = e.topology
@@ -119,10 +130,10 @@ def close_root(k: Kernel, root: int, outcome: int) -> None:
     row.latency = r.delta if s.version_1 != 0 else s.now - r.emitted
     row.sleep = r.sleep
     if outcome == ACKED:
-        k.task[r.task].acked += 1
+        task_at(k, r.task).acked += 1
     else:
-        k.task[r.task].failed += 1
-    source = k.source[e.source]
+        task_at(k, r.task).failed += 1
+    source = source_at(k, e.source)
     if outcome != ACKED and source.replay != 0:
         return_line(k, e.source, r.line, r.attempt + 1, s.now)
     elif source.kind == S_CLOSED:
@@ -133,34 +144,34 @@ def close_root(k: Kernel, root: int, outcome: int) -> None:
 
 
 @jit
-def return_line(k: Kernel, source_index: int, line: int, attempt: int, time: int) -> None:
+def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
     """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
     call.
     """
     m = new_message(k)
-    message = k.message[m]
+    message = message_at(k, m)
     message.root = -1
     message.number = line
     message.record = attempt
     message.time = time
-    source = k.source[source_index]
+    source = source_at(k, source_index)
     if source.head < 0:
         source.head = m
     else:
-        k.message[source.tail].next = m
+        message_at(k, source.tail).next = m
     source.tail = m
 
 
 @jit
-def rotate_pending(k: Kernel, executor: int) -> None:
+def rotate_pending(k: State, executor: int) -> None:
     """The spout's timeout tick: the older bucket's roots have expired, the newer one becomes the older."""
-    e = k.executor[executor]
+    e = executor_at(k, executor)
     if e.old_head >= 0:
         if e.expired_head < 0:
             e.expired_head = e.old_head
         else:
-            k.root[e.expired_tail].next = e.old_head
-            k.root[e.old_head].previous = e.expired_tail
+            root_at(k, e.expired_tail).next = e.old_head
+            root_at(k, e.old_head).previous = e.expired_tail
         e.expired_tail = e.old_tail
     e.old_head = e.new_head
     e.old_tail = e.new_tail
@@ -170,9 +181,9 @@ def rotate_pending(k: Kernel, executor: int) -> None:
 
 
 @jit
-def fail_expired(k: Kernel, executor: int, most: int) -> None:
+def fail_expired(k: State, executor: int, most: int) -> None:
     """Fail up to ``most`` roots that fell out of the pending map."""
-    e = k.executor[executor]
+    e = executor_at(k, executor)
     for _ in range(most):
         if e.expired_head < 0:
             return
@@ -180,18 +191,18 @@ def fail_expired(k: Kernel, executor: int, most: int) -> None:
 
 
 @jit
-def acker_execute(k: Kernel, thread: int, executor: int, m: int) -> None:
+def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     """What an acker does with one message: update the ledger, tell the spout when the tree is complete or
     failed.
     """
-    message = k.message[m]
+    message = message_at(k, m)
     root = message.root
-    r = k.root[root]
-    e = k.executor[executor]
-    s = k.s[0]
-    timeout = k.topology[e.topology].timeout
+    r = root_at(k, root)
+    e = executor_at(k, executor)
+    s = s_at(k, 0)
+    timeout = topology_at(k, e.topology).timeout
     rotation = (s.now - e.started) // timeout
-    if r.acker != executor or rotation - r.rotation >= k.topology[e.topology].acker_buckets:
+    if r.acker != executor or rotation - r.rotation >= topology_at(k, e.topology).acker_buckets:
         r.acker = executor
         r.ledger = np.uint64(0)
         r.known = 0
@@ -216,9 +227,9 @@ def acker_execute(k: Kernel, thread: int, executor: int, m: int) -> None:
 
 @jit
 def send_to_acker(
-    k: Kernel, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
+    k: State, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
 ) -> None:
     """Produce an init, ack or fail message to the acker that keeps this root."""
-    topology = k.topology[topology_index]
-    target = acker_of(k, k.root[root].id, topology.acker_component, topology.ackers)
+    topology = topology_at(k, topology_index)
+    target = acker_of(k, root_at(k, root).id, topology.acker_component, topology.ackers)
     emit_control(k, thread, kind, task, target, root, edge)

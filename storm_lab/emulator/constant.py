@@ -24,7 +24,9 @@ class Constant:
 
 def constant(value: float, *, unit: str, low: float, high: float, source: str, fitted: bool = False) -> Any:
     """A dataclass field that carries a constant's unit, range and source."""
-    return field(default=value, metadata={"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted})
+    return field(
+        default=value, metadata={"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted}
+    )
 
 
 def constants_of(model: Any) -> Iterator[Constant]:

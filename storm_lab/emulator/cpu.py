@@ -11,15 +11,25 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes
 
 from __future__ import annotations
 
+from storm_lab.emulator.arrays import (
+    cost_at,
+    event_at,
+    node_at,
+    position_at,
+    run_queue_at,
+    s_at,
+    thread_at,
+    worker_at,
+)
 from storm_lab.emulator.heap import schedule, unschedule
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import RUNNING, SHARE_BITS, Kernel
+from storm_lab.emulator.layout import RUNNING, SHARE_BITS, State
 
 
 @inline
-def share_of(k: Kernel, node: int) -> int:
+def share_of(k: State, node: int) -> int:
     """Speed of each active thread, of 2**SHARE_BITS."""
-    p = k.node[node]
+    p = node_at(k, node)
     n = p.active
     if n <= p.cores:
         return 1 << SHARE_BITS
@@ -29,33 +39,33 @@ def share_of(k: Kernel, node: int) -> int:
 
 
 @inline
-def advance(k: Kernel, node: int) -> None:
+def advance(k: State, node: int) -> None:
     """Bring a node's virtual time up to now."""
-    p = k.node[node]
-    now = k.s[0].now
+    p = node_at(k, node)
+    now = s_at(k, 0).now
     if p.active > 0:
         p.v += (now - p.v_at) * share_of(k, node)
     p.v_at = now
 
 
 @inline
-def _before(k: Kernel, a: int, b: int) -> bool:
-    x = k.thread[a]
-    y = k.thread[b]
+def _before(k: State, a: int, b: int) -> bool:
+    x = thread_at(k, a)
+    y = thread_at(k, b)
     return x.v_finish < y.v_finish or (x.v_finish == y.v_finish and x.v_seq < y.v_seq)
 
 
 @inline
-def _put(k: Kernel, node: int, i: int, thread: int) -> None:
-    k.run_queue[node, i] = thread
-    k.thread[thread].heap_pos = i
+def _put(k: State, node: int, i: int, thread: int) -> None:
+    run_queue_at(k, node * s_at(k, 0).queue_width + i).value = thread
+    thread_at(k, thread).heap_pos = i
 
 
 @jit
-def _up(k: Kernel, node: int, i: int, thread: int) -> None:
+def _up(k: State, node: int, i: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
-        other = k.run_queue[node, parent]
+        other = run_queue_at(k, node * s_at(k, 0).queue_width + parent).value
         if _before(k, other, thread):
             break
         _put(k, node, i, other)
@@ -64,15 +74,15 @@ def _up(k: Kernel, node: int, i: int, thread: int) -> None:
 
 
 @jit
-def _down(k: Kernel, node: int, i: int, thread: int) -> None:
-    n = k.node[node].active
+def _down(k: State, node: int, i: int, thread: int) -> None:
+    n = node_at(k, node).active
     while True:
         child = 2 * i + 1
         if child >= n:
             break
-        c = k.run_queue[node, child]
+        c = run_queue_at(k, node * s_at(k, 0).queue_width + child).value
         if child + 1 < n:
-            d = k.run_queue[node, child + 1]
+            d = run_queue_at(k, node * s_at(k, 0).queue_width + child + 1).value
             if _before(k, d, c):
                 child += 1
                 c = d
@@ -84,20 +94,20 @@ def _down(k: Kernel, node: int, i: int, thread: int) -> None:
 
 
 @jit
-def start_burst(k: Kernel, thread: int, work: int) -> None:
+def start_burst(k: State, thread: int, work: int) -> None:
     """Let a thread want CPU for ``work`` ns (at the reference clock) from now on."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     node = t.node
     advance(k, node)
-    p = k.node[node]
-    warm = k.worker[t.worker].warm_excess
+    p = node_at(k, node)
+    warm = worker_at(k, t.worker).warm_excess
     if warm > 0:
         work += (work * warm) >> 16
     if p.active >= p.threads:
         # Context switch and cache refill, growing with the run queue up to four threads per core.
-        work += k.cost[0].switch * min(p.active // p.threads, 4)
+        work += cost_at(k, 0).switch * min(p.active // p.threads, 4)
     work = (work * p.slow * p.extra) >> 20
-    s = k.s[0]
+    s = s_at(k, 0)
     t.work = work
     t.v_finish = p.v + (work << SHARE_BITS)
     t.v_seq = s.seq
@@ -108,37 +118,37 @@ def start_burst(k: Kernel, thread: int, work: int) -> None:
 
 
 @jit
-def leave_cpu(k: Kernel, thread: int) -> None:
+def leave_cpu(k: State, thread: int) -> None:
     """Take a thread out of its node's run queue, done or killed."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     node = t.node
     i = t.heap_pos
-    p = k.node[node]
+    p = node_at(k, node)
     p.active -= 1
     n = p.active
     t.heap_pos = -1
     if i == n:
         return
-    last = k.run_queue[node, n]
-    if i > 0 and _before(k, last, k.run_queue[node, (i - 1) >> 1]):
+    last = run_queue_at(k, node * s_at(k, 0).queue_width + n).value
+    if i > 0 and _before(k, last, run_queue_at(k, node * s_at(k, 0).queue_width + (i - 1) >> 1).value):
         _up(k, node, i, last)
     else:
         _down(k, node, i, last)
 
 
 @jit
-def reschedule(k: Kernel, node: int) -> None:
+def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
-    p = k.node[node]
+    p = node_at(k, node)
     if p.active == 0:
         unschedule(k, node)
         return
     advance(k, node)
-    missing = k.thread[k.run_queue[node, 0]].v_finish - p.v
+    missing = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + 0).value).v_finish - p.v
     time = p.v_at
     if missing > 0:
         share = share_of(k, node)
         time += (missing + share - 1) // share
-    i = k.position[node]
-    if i < 0 or k.event[i].time != time:
+    i = position_at(k, node).value
+    if i < 0 or event_at(k, i).time != time:
         schedule(k, node, time)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storm_lab.emulator import lifecycle
+from storm_lab.emulator.arrays import handle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import refresh, run
 from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED, Kernel
@@ -122,7 +123,7 @@ class DataPlane:
 
     def _play(self, time_ns: int) -> None:
         while True:
-            reason = run(self._kernel, time_ns, _BUDGET)
+            reason = run(handle(self._kernel), time_ns, _BUDGET)
             if reason == REACHED:
                 return
             if reason == NEED_MESSAGES:
@@ -173,14 +174,14 @@ class DataPlane:
         self._set_slowness(slot.node)
         for executor in executors:
             self._open_executor(worker, executor)
-        refresh(self._kernel)
+        refresh(handle(self._kernel))
         return worker
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
         self._reserve(0, [executor])
         self._open_executor(worker, executor)
-        refresh(self._kernel)
+        refresh(handle(self._kernel))
 
     def _reserve(self, workers: int, executors: Sequence[Executor]) -> None:
         k = grow_records(self._kernel, "worker", self._workers + workers)
@@ -225,17 +226,17 @@ class DataPlane:
         for owner, executor in list(self._executors):
             if owner == worker:
                 loss += self._close_executor(worker, executor)
-        loss += Loss(*lifecycle.close_worker(self._kernel, worker))
+        loss += Loss(*lifecycle.close_worker(handle(self._kernel), worker))
         slot = self._worker_slots.pop(worker)
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
-        refresh(self._kernel)
+        refresh(handle(self._kernel))
         return loss
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
         loss = self._close_executor(worker, executor)
-        refresh(self._kernel)
+        refresh(handle(self._kernel))
         return loss
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
@@ -245,11 +246,11 @@ class DataPlane:
             self._log.write_rows(self._kernel)
             if self._kernel.s[0].free_messages < 4 * lifecycle.LOSE_MOST:
                 self._grow_messages()
-            if lifecycle.lose_pending(self._kernel, index) == 0:
+            if lifecycle.lose_pending(handle(self._kernel), index) == 0:
                 break
         self._log.write_rows(self._kernel)
         self._log.stop_executor(self.now_ns, index)
-        return Loss(*lifecycle.close_executor(self._kernel, index))
+        return Loss(*lifecycle.close_executor(handle(self._kernel), index))
 
     def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
         """Set which worker runs which executor, as ``worker`` sees it; executors left out are unknown to
@@ -268,8 +269,8 @@ class DataPlane:
         """Let the worker's spouts call nextTuple, or not."""
         for (owner, _), index in self._executors.items():
             if owner == worker:
-                lifecycle.set_active(self._kernel, index, int(active))
-        refresh(self._kernel)
+                lifecycle.set_active(handle(self._kernel), index, int(active))
+        refresh(handle(self._kernel))
 
     def sample(self) -> WindowSample:
         """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
@@ -290,9 +291,9 @@ class DataPlane:
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; what has arrived stays queued."""
         lifecycle.set_rate(
-            self._kernel, self._names.source_index[topology_id, spout], round(rate_per_s * 1000)
+            handle(self._kernel), self._names.source_index[topology_id, spout], round(rate_per_s * 1000)
         )
-        refresh(self._kernel)
+        refresh(handle(self._kernel))
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None is no limit."""
@@ -333,4 +334,4 @@ class DataPlane:
                 continue
             if self._kernel.s[0].free_messages < 2 * source.calls:
                 self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
-            lifecycle.first_calls(self._kernel, index, source.calls)
+            lifecycle.first_calls(handle(self._kernel), index, source.calls)

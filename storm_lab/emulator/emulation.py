@@ -21,7 +21,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.placement_log import Placement
 from storm_lab.emulator.control.plane import Plane
 from storm_lab.emulator.control.service import Sampler, Service
-from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.times import ControlTimes, Timers, check_timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.dataplane import DataPlane, EmulationStoppedError
@@ -119,6 +119,8 @@ def check_spec(spec: EmulationSpec) -> None:
                     remedy="give each spout a SourcePlan",
                 )
             check_source(spout.id, plan.sources[spout.id])
+    if spec.timers is not None:
+        check_timers(spec.timers)
     for constants in (spec.cost, spec.times, spec.zookeeper):
         check_constants(constants)
     spec.faults.check(

@@ -10,38 +10,43 @@ Numbering of sources: nodes' processors, nodes' wake-ups, channels, then two per
 
 from __future__ import annotations
 
+from storm_lab.emulator.arrays import (
+    event_at,
+    position_at,
+    s_at,
+)
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import Kernel
+from storm_lab.emulator.layout import State
 
 
 @inline
-def timer_source(k: Kernel, thread: int) -> int:
+def timer_source(k: State, thread: int) -> int:
     """Event source of a thread's one-shot timer."""
-    s = k.s[0]
+    s = s_at(k, 0)
     return 2 * s.nodes + s.channels + 2 * thread
 
 
 @inline
-def period_source(k: Kernel, thread: int) -> int:
+def period_source(k: State, thread: int) -> int:
     """Event source of a thread's periodic tick."""
-    s = k.s[0]
+    s = s_at(k, 0)
     return 2 * s.nodes + s.channels + 2 * thread + 1
 
 
 @inline
-def _place(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
-    e = k.event[i]
+def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
+    e = event_at(k, i)
     e.time = time
     e.seq = seq
     e.source = source
-    k.position[source] = i
+    position_at(k, source).value = i
 
 
 @jit
-def _sift_up(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
+def _sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
-        p = k.event[parent]
+        p = event_at(k, parent)
         if p.time < time or (p.time == time and p.seq < seq):
             break
         _place(k, i, p.time, p.seq, p.source)
@@ -50,15 +55,15 @@ def _sift_up(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
 
 
 @jit
-def _sift_down(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
-    n = k.s[0].heap_n
+def _sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
+    n = s_at(k, 0).heap_n
     while True:
         child = 2 * i + 1
         if child >= n:
             break
-        c = k.event[child]
+        c = event_at(k, child)
         if child + 1 < n:
-            d = k.event[child + 1]
+            d = event_at(k, child + 1)
             if d.time < c.time or (d.time == c.time and d.seq < c.seq):
                 child += 1
                 c = d
@@ -70,38 +75,38 @@ def _sift_down(k: Kernel, i: int, time: int, seq: int, source: int) -> None:
 
 
 @jit
-def schedule(k: Kernel, source: int, time: int) -> None:
+def schedule(k: State, source: int, time: int) -> None:
     """Set the time of a source's next event, whether it has one already or not."""
-    s = k.s[0]
+    s = s_at(k, 0)
     seq = s.seq
     s.seq = seq + 1
-    i = k.position[source]
+    i = position_at(k, source).value
     if i < 0:
         i = s.heap_n
         s.heap_n = i + 1
         _sift_up(k, i, time, seq, source)
-    elif time < k.event[i].time:
+    elif time < event_at(k, i).time:
         _sift_up(k, i, time, seq, source)
     else:
         _sift_down(k, i, time, seq, source)
 
 
 @jit
-def unschedule(k: Kernel, source: int) -> None:
+def unschedule(k: State, source: int) -> None:
     """Take a source's event away; no effect when it has none."""
-    i = k.position[source]
+    i = position_at(k, source).value
     if i < 0:
         return
-    k.position[source] = -1
-    s = k.s[0]
+    position_at(k, source).value = -1
+    s = s_at(k, 0)
     s.heap_n -= 1
     n = s.heap_n
     if i == n:
         return
-    last = k.event[n]
+    last = event_at(k, n)
     time, seq, source = last.time, last.seq, last.source
     if i > 0:
-        p = k.event[(i - 1) >> 1]
+        p = event_at(k, (i - 1) >> 1)
         if time < p.time or (time == p.time and seq < p.seq):
             _sift_up(k, i, time, seq, source)
             return

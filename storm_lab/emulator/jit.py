@@ -60,7 +60,7 @@ if ENABLED:
         return compiled
 
     def entry(function: F) -> F:
-        """As :func:`jit`, for functions that are called from Python."""
+        """As :func:`jit`, for functions that are called from Python with a handle on the state."""
         compiled: F = numba.njit(**_ENTRY)(function)
         return compiled
 else:

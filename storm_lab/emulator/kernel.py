@@ -7,6 +7,19 @@ workers, and enter again; when it does so changes nothing.
 
 from __future__ import annotations
 
+from storm_lab.emulator.arrays import (
+    channel_at,
+    cost_at,
+    event_at,
+    executor_at,
+    message_at,
+    node_at,
+    run_queue_at,
+    s_at,
+    stack_at,
+    thread_at,
+    worker_at,
+)
 from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.heap import schedule, unschedule
 from storm_lab.emulator.jit import entry, jit
@@ -18,7 +31,7 @@ from storm_lab.emulator.layout import (
     NEED_ROOTS,
     REACHED,
     WAKING,
-    Kernel,
+    State,
 )
 from storm_lab.emulator.routing import put_on_channel
 from storm_lab.emulator.spout import TURN_MOST
@@ -26,27 +39,27 @@ from storm_lab.emulator.threads import arrive, burst_done, go_on, period_rings, 
 
 
 @jit
-def settle(k: Kernel) -> None:
+def settle(k: State) -> None:
     """Let threads go on that found room in the queue they waited for, and those that this lets go on in
     turn.
     """
-    s = k.s[0]
+    s = s_at(k, 0)
     while s.stack_n > 0:
         s.stack_n -= 1
-        thread = k.stack[s.stack_n]
+        thread = stack_at(k, s.stack_n).value
         resume(k, thread)
 
 
 @jit
-def _wake_due(k: Kernel, node: int) -> None:
+def _wake_due(k: State, node: int) -> None:
     """The first thread of a node's wake-up line runs."""
-    s = k.s[0]
-    p = k.node[node]
+    s = s_at(k, 0)
+    p = node_at(k, node)
     thread = p.wake_head
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     p.wake_head = t.next_wake
     if p.wake_head >= 0:
-        schedule(k, s.nodes + node, k.thread[p.wake_head].wake_at)
+        schedule(k, s.nodes + node, thread_at(k, p.wake_head).wake_at)
     else:
         unschedule(k, s.nodes + node)
     if t.state == WAKING:
@@ -54,61 +67,58 @@ def _wake_due(k: Kernel, node: int) -> None:
 
 
 @jit
-def _wire_due(k: Kernel, index: int) -> int:
+def _wire_due(k: State, index: int) -> int:
     """The first message of a channel arrives; returns the node that it reached."""
-    s = k.s[0]
-    channel = k.channel[index]
+    s = s_at(k, 0)
+    channel = channel_at(k, index)
     m = channel.head
-    message = k.message[m]
+    message = message_at(k, m)
     channel.head = message.next
     if channel.head >= 0:
-        schedule(k, 2 * s.nodes + index, k.message[channel.head].time)
+        schedule(k, 2 * s.nodes + index, message_at(k, channel.head).time)
     else:
         channel.tail = -1
         unschedule(k, 2 * s.nodes + index)
-    node = k.worker[k.executor[message.target].worker].node
+    node = worker_at(k, executor_at(k, message.target).worker).node
     if channel.node < 0 and message.locality != IN_NODE:
         # The receiving card takes one message after another; a message alone costs no second transmission.
-        p = k.node[node]
-        tx = (message.bytes + k.cost[0].header_bytes) * p.nic_ps_per_byte // 1000
+        p = node_at(k, node)
+        tx = (message.bytes + cost_at(k, 0).header_bytes) * p.nic_ps_per_byte // 1000
         done = max(s.now, p.nic_in_free + tx)
         p.nic_in_free = done
         if done > s.now:
             message.time = done
-            put_on_channel(k, k.channel.shape[0] - s.nodes + node, m)
+            put_on_channel(k, s.channels - s.nodes + node, m)
             return node
     arrive(k, m)
     return node
 
 
 @entry
-def run(k: Kernel, until: int, budget: int) -> int:
+def run(k: State, until: int, budget: int) -> int:
     """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
     stopped.
     """
-    s = k.s[0]
+    s = s_at(k, 0)
     timers = 2 * s.nodes + s.channels
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
-    while s.heap_n > 0 and k.event[0].time <= until:
+    while s.heap_n > 0 and event_at(k, 0).time <= until:
         if s.free_messages < message_margin:
             return NEED_MESSAGES
         if s.free_roots < 2:
             return NEED_ROOTS
-        if (
-            k.root_row.shape[0] - s.root_rows < 4 * TURN_MOST
-            or k.execution_row.shape[0] - s.execution_rows < 4
-        ):
+        if s.root_rows_most - s.root_rows < 4 * TURN_MOST or s.execution_rows_most - s.execution_rows < 4:
             return NEED_LOG
         if events >= budget:
             return NEED_BUDGET
         events += 1
         s.events += 1
-        source = k.event[0].source
-        s.now = k.event[0].time
+        source = event_at(k, 0).source
+        s.now = event_at(k, 0).time
         if source < s.nodes:
             node = source
-            thread = k.run_queue[node, 0]
+            thread = run_queue_at(k, node * s_at(k, 0).queue_width + 0).value
             advance(k, node)
             leave_cpu(k, thread)
             burst_done(k, thread)
@@ -119,7 +129,7 @@ def run(k: Kernel, until: int, budget: int) -> int:
             node = _wire_due(k, source - 2 * s.nodes)
         else:
             thread = (source - timers) >> 1
-            node = k.thread[thread].node
+            node = thread_at(k, thread).node
             if (source - timers) & 1:
                 period_rings(k, thread, source)
             else:
@@ -134,10 +144,10 @@ def run(k: Kernel, until: int, budget: int) -> int:
 
 
 @entry
-def refresh(k: Kernel) -> None:
+def refresh(k: State) -> None:
     """After the control plane has changed something: let threads go on and bring every node's next event up
     to date.
     """
     settle(k)
-    for node in range(k.s[0].nodes):
+    for node in range(s_at(k, 0).nodes):
         reschedule(k, node)

@@ -78,6 +78,12 @@ SCALARS = _record(
     ("version_2", _I8),  # 1 from Storm 2.0 on: executors have no send thread
     ("bolt_margin", _I8),  # most messages one event can create
     ("lost", _I8),
+    ("queue_width", _I8),  # columns of run_queue
+    ("tasks", _I8),  # columns of route
+    ("components", _I8),  # columns of pair_first
+    ("threads", _I8),
+    ("root_rows_most", _I8),
+    ("execution_rows_most", _I8),
 )
 
 COSTS = _record(
@@ -372,6 +378,25 @@ class Kernel(NamedTuple):
     traffic: NDArray[np.int64]  # [pair, locality]
     traffic_bytes: NDArray[np.int64]
 
+
+# Plain arrays of int64; two-dimensional ones are laid out row by row.
+FLAT = (
+    "position",
+    "run_queue",
+    "channel_of",
+    "route",
+    "permutation",
+    "stack",
+    "line_record",
+    "arrival",
+    "server_place",
+    "pair_first",
+    "traffic",
+    "traffic_bytes",
+)
+
+# What a kernel function takes: a handle on a Kernel (see arrays.py).
+State = Any
 
 DTYPES: dict[str, np.dtype[np.void]] = {
     "s": SCALARS,

@@ -7,6 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from storm_lab.emulator.acking import close_root, return_line
+from storm_lab.emulator.arrays import (
+    component_at,
+    executor_at,
+    handle,
+    s_at,
+    source_at,
+    thread_at,
+    worker_at,
+)
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.heap import period_source, schedule, timer_source, unschedule
@@ -24,6 +33,7 @@ from storm_lab.emulator.layout import (
     SEND,
     TRANSFER,
     Kernel,
+    State,
 )
 from storm_lab.emulator.queues import free_message, release_waiter, spout_poll_time
 from storm_lab.emulator.spout import next_line_time
@@ -48,7 +58,7 @@ def _open_thread(
 
 
 @entry
-def _start_period(k: Kernel, thread: int, time: int) -> None:
+def _start_period(k: State, thread: int, time: int) -> None:
     schedule(k, period_source(k, thread), time)
 
 
@@ -67,7 +77,7 @@ def open_worker(
     _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
-    _start_period(k, first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
+    _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
 
 
 def open_executor(
@@ -105,34 +115,34 @@ def open_executor(
     c = k.component[component]
     if c.is_spout:
         k.thread[first_thread].state = POLLING
-        _start_period(k, first_thread, now + int(k.topology[w.topology].timeout))
+        _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
     elif c.tick_period > 0 and c.tick_record >= 0:
-        _start_period(k, first_thread, now + int(c.tick_period))
+        _start_period(handle(k), first_thread, now + int(c.tick_period))
 
 
 @entry
-def set_active(k: Kernel, executor: int, active: int) -> None:
+def set_active(k: State, executor: int, active: int) -> None:
     """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
-    e = k.executor[executor]
-    if k.component[e.component].is_spout == 0 or e.active == active:
+    e = executor_at(k, executor)
+    if component_at(k, e.component).is_spout == 0 or e.active == active:
         return
-    s = k.s[0]
+    s = s_at(k, 0)
     thread = e.main_thread
-    if k.thread[thread].state == POLLING:
+    if thread_at(k, thread).state == POLLING:
         # It sleeps on the grid of its old state until then.
         e.poll_phase = spout_poll_time(k, thread, s.now)
     e.active = active
-    if k.thread[thread].state == POLLING and active != 0:
+    if thread_at(k, thread).state == POLLING and active != 0:
         at = max(next_line_time(k, e.source), s.now)
         if at < NEVER:
             schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
 
 
 @entry
-def set_rate(k: Kernel, source: int, rate_milli: int) -> None:
+def set_rate(k: State, source: int, rate_milli: int) -> None:
     """Change a source's rate; lines that have arrived and were not taken stay, as lines that wait."""
-    s = k.s[0]
-    row = k.source[source]
+    s = s_at(k, 0)
+    row = source_at(k, source)
     waiting = 0
     if row.rate_milli > 0:
         arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
@@ -143,30 +153,30 @@ def set_rate(k: Kernel, source: int, rate_milli: int) -> None:
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
         row.origin = s.now + gap - waiting * gap
-    for thread in range(k.thread.shape[0]):
-        t = k.thread[thread]
+    for thread in range(s_at(k, 0).threads):
+        t = thread_at(k, thread)
         if (
             t.kind == MAIN
             and t.state == POLLING
             and t.executor >= 0
-            and k.executor[t.executor].source == source
+            and executor_at(k, t.executor).source == source
         ):
             at = max(next_line_time(k, source), s.now)
-            if at < NEVER and k.executor[t.executor].active != 0:
+            if at < NEVER and executor_at(k, t.executor).active != 0:
                 schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
 
 
 @entry
-def first_calls(k: Kernel, source: int, calls: int) -> None:
+def first_calls(k: State, source: int, calls: int) -> None:
     """Queue a closed loop's first calls."""
     for _ in range(calls):
-        return_line(k, source, -1, 0, k.s[0].now)
+        return_line(k, source, -1, 0, s_at(k, 0).now)
 
 
 @entry
-def lose_pending(k: Kernel, executor: int) -> int:
+def lose_pending(k: State, executor: int) -> int:
     """Give up roots that wait in a dying spout's pending map, some at a time; returns how many are left."""
-    e = k.executor[executor]
+    e = executor_at(k, executor)
     for _ in range(LOSE_MOST):
         if e.new_head >= 0:
             close_root(k, e.new_head, LOST)
@@ -180,9 +190,9 @@ def lose_pending(k: Kernel, executor: int) -> int:
 
 
 @jit
-def _stop_thread(k: Kernel, thread: int) -> int:
+def _stop_thread(k: State, thread: int) -> int:
     """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     if t.state == RUNNING:
         advance(k, t.node)
         leave_cpu(k, thread)
@@ -199,9 +209,9 @@ def _stop_thread(k: Kernel, thread: int) -> int:
 
 
 @jit
-def _drop_output(k: Kernel, thread: int) -> int:
+def _drop_output(k: State, thread: int) -> int:
     """Drop what a dead thread had produced or had in hand."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     dropped = release_all(k, t.out_head)
     t.out_head = t.out_tail = -1
     if t.current >= 0:
@@ -212,11 +222,11 @@ def _drop_output(k: Kernel, thread: int) -> int:
 
 
 @entry
-def close_executor(k: Kernel, executor: int) -> tuple[int, int, int, int]:
+def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue
     (and 0).
     """
-    e = k.executor[executor]
+    e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
     queued = _stop_thread(k, e.main_thread)
@@ -230,11 +240,11 @@ def close_executor(k: Kernel, executor: int) -> tuple[int, int, int, int]:
 
 
 @entry
-def close_worker(k: Kernel, worker: int) -> tuple[int, int, int, int]:
+def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     """Kill a worker's shared threads; returns tuples lost as :func:`close_executor` does, the last one in
     transfer.
     """
-    w = k.worker[worker]
+    w = worker_at(k, worker)
     w.alive = 0
     receiving = _stop_thread(k, w.receive_thread)
     transferring = _stop_thread(k, w.transfer_thread)

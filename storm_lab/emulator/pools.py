@@ -56,4 +56,5 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     run_queue = np.full((len(k.node), threads), -1, np.int64)
     run_queue[:, : k.run_queue.shape[1]] = k.run_queue
     k = grow_records(k, "event", sources)
+    k.s[0].threads = k.s[0].queue_width = threads
     return k._replace(position=position, run_queue=run_queue, stack=np.zeros(threads, np.int64))

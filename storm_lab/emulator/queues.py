@@ -10,15 +10,29 @@ from __future__ import annotations
 
 import numpy as np
 
+from storm_lab.emulator.arrays import (
+    cost_at,
+    event_at,
+    executor_at,
+    message_at,
+    node_at,
+    position_at,
+    root_at,
+    s_at,
+    source_at,
+    stack_at,
+    task_at,
+    thread_at,
+)
 from storm_lab.emulator.heap import schedule
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import DEAD, IDLE, MAIN, POLLING, WAKING, Kernel
+from storm_lab.emulator.layout import DEAD, IDLE, MAIN, POLLING, WAKING, State
 
 
 @inline
-def next_random(k: Kernel, task: int) -> np.uint64:
+def next_random(k: State, task: int) -> np.uint64:
     """Next 64 random bits of a task's own stream (SplitMix64)."""
-    t = k.task[task]
+    t = task_at(k, task)
     t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
     z = t.rng
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,30 +41,30 @@ def next_random(k: Kernel, task: int) -> np.uint64:
 
 
 @inline
-def random_below(k: Kernel, task: int, bound: int) -> int:
+def random_below(k: State, task: int, bound: int) -> int:
     """A random whole number from 0 to ``bound`` - 1."""
     return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
 
 
 @inline
-def new_message(k: Kernel) -> int:
+def new_message(k: State) -> int:
     """Take a message from the pool; the caller made sure that there is one, and fills every field."""
-    s = k.s[0]
+    s = s_at(k, 0)
     m = s.free_message
-    s.free_message = k.message[m].next
+    s.free_message = message_at(k, m).next
     s.free_messages -= 1
-    k.message[m].next = -1
+    message_at(k, m).next = -1
     return m
 
 
 @inline
-def free_message(k: Kernel, m: int) -> None:
+def free_message(k: State, m: int) -> None:
     """Give a message back to the pool, and its reference to its root with it."""
-    s = k.s[0]
-    message = k.message[m]
+    s = s_at(k, 0)
+    message = message_at(k, m)
     root = message.root
     if root >= 0:
-        r = k.root[root]
+        r = root_at(k, root)
         r.references -= 1
         if r.references == 0 and r.executor < 0:
             release_root(k, root)
@@ -60,62 +74,62 @@ def free_message(k: Kernel, m: int) -> None:
 
 
 @inline
-def release_root(k: Kernel, root: int) -> None:
+def release_root(k: State, root: int) -> None:
     """Give a root back to the pool: its spout has done with it and nothing refers to it."""
-    s = k.s[0]
-    k.root[root].next = s.free_root
+    s = s_at(k, 0)
+    root_at(k, root).next = s.free_root
     s.free_root = root
     s.free_roots += 1
 
 
 @inline
-def lose(k: Kernel, m: int) -> None:
+def lose(k: State, m: int) -> None:
     """A message that will never arrive: its receiver is gone or unknown."""
-    k.s[0].lost += 1
+    s_at(k, 0).lost += 1
     free_message(k, m)
 
 
 @inline
-def add_output(k: Kernel, thread: int, m: int) -> None:
+def add_output(k: State, thread: int, m: int) -> None:
     """Append a message to what a thread has produced and not yet handed over."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     if t.out_head < 0:
         t.out_head = m
     else:
-        k.message[t.out_tail].next = m
+        message_at(k, t.out_tail).next = m
     t.out_tail = m
 
 
 @inline
-def wake(k: Kernel, thread: int) -> None:
+def wake(k: State, thread: int) -> None:
     """Let an idle thread notice its queue: it runs after the node's wake-up latency."""
-    t = k.thread[thread]
-    s = k.s[0]
+    t = thread_at(k, thread)
+    s = s_at(k, 0)
     t.state = WAKING
-    t.wake_at = s.now + k.cost[0].wake
+    t.wake_at = s.now + cost_at(k, 0).wake
     t.next_wake = -1
     node = t.node
-    p = k.node[node]
+    p = node_at(k, node)
     if p.wake_head < 0:
         p.wake_head = thread
         schedule(k, s.nodes + node, t.wake_at)
     else:
-        k.thread[p.wake_tail].next_wake = thread
+        thread_at(k, p.wake_tail).next_wake = thread
     p.wake_tail = thread
 
 
 @jit
-def spout_poll_time(k: Kernel, thread: int, not_before: int) -> int:
+def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     """The first turn of an idle spout's loop at or after ``not_before``.
 
     An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns lie on
     a grid; only the one that finds something is played.
     """
-    e = k.executor[k.thread[thread].executor]
-    c = k.cost[0]
+    e = executor_at(k, thread_at(k, thread).executor)
+    c = cost_at(k, 0)
     period = c.inactive_sleep if e.active == 0 else c.idle_sleep
     if e.active != 0 and e.source >= 0:
-        period += k.source[e.source].fetch
+        period += source_at(k, e.source).fetch
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase
@@ -123,83 +137,83 @@ def spout_poll_time(k: Kernel, thread: int, not_before: int) -> int:
 
 
 @jit
-def notice(k: Kernel, thread: int) -> None:
+def notice(k: State, thread: int) -> None:
     """Something was put into a thread's queue: wake it if it has nothing to do."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     if t.state == IDLE:
         wake(k, thread)
     elif t.state == POLLING:
-        s = k.s[0]
+        s = s_at(k, 0)
         source = 2 * s.nodes + s.channels + 2 * thread
         at = spout_poll_time(k, thread, s.now)
-        i = k.position[source]
-        if i < 0 or k.event[i].time > at:
+        i = position_at(k, source).value
+        if i < 0 or event_at(k, i).time > at:
             schedule(k, source, at)
 
 
 @jit
-def enqueue(k: Kernel, thread: int, m: int) -> None:
+def enqueue(k: State, thread: int, m: int) -> None:
     """Put a message at the end of a thread's queue; the caller made sure that there is room."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     if t.kind == MAIN:
-        k.message[m].time = k.s[0].now
-    k.message[m].next = -1
+        message_at(k, m).time = s_at(k, 0).now
+    message_at(k, m).next = -1
     if t.head < 0:
         t.head = m
     else:
-        k.message[t.tail].next = m
+        message_at(k, t.tail).next = m
     t.tail = m
     t.length += 1
     notice(k, thread)
 
 
 @jit
-def wait_for_room(k: Kernel, thread: int, full: int) -> None:
+def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     t.waiting_for = full
     t.next_waiter = -1
-    f = k.thread[full]
+    f = thread_at(k, full)
     if f.waiters < 0:
         f.waiters = thread
     else:
-        k.thread[f.last_waiter].next_waiter = thread
+        thread_at(k, f.last_waiter).next_waiter = thread
     f.last_waiter = thread
 
 
 @jit
-def release_waiter(k: Kernel, thread: int) -> None:
+def release_waiter(k: State, thread: int) -> None:
     """Let the first thread that waits for room in this queue go on; it is put on the kernel's stack."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     while t.waiters >= 0:
         w = t.waiters
-        waiter = k.thread[w]
+        waiter = thread_at(k, w)
         t.waiters = waiter.next_waiter
         waiter.waiting_for = -1
         if waiter.state != DEAD:
-            s = k.s[0]
-            k.stack[s.stack_n] = w
+            s = s_at(k, 0)
+            stack_at(k, s.stack_n).value = w
             s.stack_n += 1
             return
 
 
 @inline
-def take(k: Kernel, thread: int) -> int:
+def take(k: State, thread: int) -> int:
     """Remove and return the first message of a thread's queue, which is not empty."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     m = t.head
-    t.head = k.message[m].next
+    t.head = message_at(k, m).next
     if t.head < 0:
         t.tail = -1
     t.length -= 1
-    k.message[m].next = -1
+    message_at(k, m).next = -1
     if t.waiters >= 0:
         release_waiter(k, thread)
     return m
 
 
 @inline
-def has_room(k: Kernel, thread: int) -> bool:
+def has_room(k: State, thread: int) -> bool:
     """Whether a thread's queue takes one more message."""
-    t = k.thread[thread]
+    t = thread_at(k, thread)
     return t.length < t.capacity

@@ -9,6 +9,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from storm_lab.emulator.arrays import (
+    channel_at,
+    channel_of_at,
+    component_at,
+    cost_at,
+    emission_at,
+    executor_at,
+    message_at,
+    node_at,
+    pair_first_at,
+    permutation_at,
+    rack_at,
+    record_at,
+    root_at,
+    route_at,
+    s_at,
+    shuffle_at,
+    stream_at,
+    subscription_at,
+    task_at,
+    traffic_at,
+    traffic_bytes_at,
+    worker_at,
+)
 from storm_lab.emulator.heap import schedule
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.layout import (
@@ -25,15 +49,15 @@ from storm_lab.emulator.layout import (
     IN_NODE,
     IN_PROCESS,
     IN_RACK,
-    Kernel,
+    State,
 )
 from storm_lab.emulator.queues import add_output, lose, new_message, next_random, random_below
 
 
 @jit
-def _walk(k: Kernel, task: int, state: int, targets: int, reshuffle: bool) -> int:
+def _walk(k: State, task: int, state: int, targets: int, reshuffle: bool) -> int:
     """Next index of a shuffled walk over the targets."""
-    w = k.shuffle[state]
+    w = shuffle_at(k, state)
     i = w.index
     if i >= targets:
         i = 0
@@ -42,50 +66,53 @@ def _walk(k: Kernel, task: int, state: int, targets: int, reshuffle: bool) -> in
                 other = random_below(k, task, last + 1)
                 a = w.first + last
                 b = w.first + other
-                k.permutation[a], k.permutation[b] = k.permutation[b], k.permutation[a]
+                permutation_at(k, a).value, permutation_at(k, b).value = (
+                    permutation_at(k, b).value,
+                    permutation_at(k, a).value,
+                )
     w.index = i + 1
-    return k.permutation[w.first + i]
+    return permutation_at(k, w.first + i).value
 
 
 @jit
-def choose_target(k: Kernel, task: int, worker: int, subscription: int, record: int) -> int:
+def choose_target(k: State, task: int, worker: int, subscription: int, record: int) -> int:
     """Global index of the target task for one emit to one subscription that takes a single copy."""
-    sub = k.subscription[subscription]
-    c = k.component[sub.component]
+    sub = subscription_at(k, subscription)
+    c = component_at(k, sub.component)
     n = c.tasks
     g = sub.grouping
     if n == 1 or g == G_GLOBAL:
         return c.first_task
     if g in (G_FIELDS, G_DIRECT):
-        return c.first_task + k.record[record].key % n
-    state = k.task[task].shuffle + sub.own
+        return c.first_task + record_at(k, record).key % n
+    state = task_at(k, task).shuffle + sub.own
     if g == G_NONE:
         return c.first_task + random_below(k, task, n)
     if g == G_PARTIAL:
         # Which of its two candidates this emitter has used less so far.
-        first = k.shuffle[state].first
-        a = k.record[record].key % n
-        b = k.record[record].key2 % n
-        chosen = a if k.permutation[first + a] <= k.permutation[first + b] else b
-        k.permutation[first + chosen] += 1
+        first = shuffle_at(k, state).first
+        a = record_at(k, record).key % n
+        b = record_at(k, record).key2 % n
+        chosen = a if permutation_at(k, first + a).value <= permutation_at(k, first + b).value else b
+        permutation_at(k, first + chosen).value += 1
         return c.first_task + chosen
     if g == G_LOCAL:
-        row = k.worker[worker].route
-        w = k.shuffle[state]
+        row = worker_at(k, worker).route
+        w = shuffle_at(k, state)
         for _ in range(n):
             w.index += 1
-            i = k.permutation[w.first + w.index % n]
-            e = k.route[row, c.first_task + i]
-            if e >= 0 and k.executor[e].worker == worker:
+            i = permutation_at(k, w.first + w.index % n).value
+            e = route_at(k, row * s_at(k, 0).tasks + c.first_task + i).value
+            if e >= 0 and executor_at(k, e).worker == worker:
                 return c.first_task + i
     return c.first_task + _walk(k, task, state, n, g != G_SHUFFLE_ONCE)
 
 
 @inline
 def _fill(
-    k: Kernel, m: int, kind: int, source_task: int, task: int, root: int, record: int, size: int
+    k: State, m: int, kind: int, source_task: int, task: int, root: int, record: int, size: int
 ) -> None:
-    message = k.message[m]
+    message = message_at(k, m)
     message.kind = kind
     message.locality = IN_PROCESS
     message.task = task
@@ -97,17 +124,17 @@ def _fill(
     message.edge = np.uint64(0)
     message.number = -1
     if root >= 0:
-        k.root[root].references += 1
+        root_at(k, root).references += 1
 
 
 @jit
 def emit_copy(
-    k: Kernel, thread: int, source_task: int, task: int, root: int, record: int, size: int, number: int
+    k: State, thread: int, source_task: int, task: int, root: int, record: int, size: int, number: int
 ) -> np.uint64:
     """Produce one copy of a tuple; returns its edge id (0 when it is not anchored)."""
     m = new_message(k)
     _fill(k, m, DATA, source_task, task, root, record, size)
-    message = k.message[m]
+    message = message_at(k, m)
     message.number = number
     if root >= 0:
         message.edge = next_random(k, source_task)
@@ -117,35 +144,35 @@ def emit_copy(
 
 @jit
 def emit_control(
-    k: Kernel, thread: int, kind: int, source_task: int, task: int, root: int, edge: np.uint64
+    k: State, thread: int, kind: int, source_task: int, task: int, root: int, edge: np.uint64
 ) -> None:
     """Produce a message to or from an acker."""
     m = new_message(k)
     # A root id, an XOR value and a task number: two longs and an int.
     _fill(k, m, kind, source_task, task, root, -1, 20)
-    k.message[m].edge = edge
+    message_at(k, m).edge = edge
     add_output(k, thread, m)
 
 
 @jit
 def emit_all(
-    k: Kernel, thread: int, executor: int, task: int, record: int, root: int, number: int
+    k: State, thread: int, executor: int, task: int, record: int, root: int, number: int
 ) -> np.uint64:
     """Make all emissions of a record; returns the XOR of the new edge ids."""
-    r = k.record[record]
-    t = k.task[task]
-    worker = k.executor[executor].worker
+    r = record_at(k, record)
+    t = task_at(k, task)
+    worker = executor_at(k, executor).worker
     xor = np.uint64(0)
     for i in range(r.first_emission, r.first_emission + r.emissions):
-        emission = k.emission[i]
-        stream = k.stream[emission.stream]
+        emission = emission_at(k, i)
+        stream = stream_at(k, emission.stream)
         t.emitted += 1
         for j in range(stream.subscriptions):
             subscription = stream.first_subscription + j
             child = emission.first_record + j
-            sub = k.subscription[subscription]
+            sub = subscription_at(k, subscription)
             if sub.grouping == G_ALL:
-                c = k.component[sub.component]
+                c = component_at(k, sub.component)
                 for target in range(c.first_task, c.first_task + c.tasks):
                     xor ^= emit_copy(k, thread, task, target, root, child, emission.bytes, number)
                 t.transferred += c.tasks
@@ -157,81 +184,81 @@ def emit_all(
 
 
 @jit
-def copies_of(k: Kernel, record: int) -> int:
+def copies_of(k: State, record: int) -> int:
     """How many copies the emissions of a record make."""
-    r = k.record[record]
+    r = record_at(k, record)
     copies = 0
     for i in range(r.first_emission, r.first_emission + r.emissions):
-        stream = k.stream[k.emission[i].stream]
+        stream = stream_at(k, emission_at(k, i).stream)
         for j in range(stream.subscriptions):
-            sub = k.subscription[stream.first_subscription + j]
-            copies += k.component[sub.component].tasks if sub.grouping == G_ALL else 1
+            sub = subscription_at(k, stream.first_subscription + j)
+            copies += component_at(k, sub.component).tasks if sub.grouping == G_ALL else 1
     return copies
 
 
 @jit
-def resolve(k: Kernel, worker: int, m: int) -> int:
+def resolve(k: State, worker: int, m: int) -> int:
     """Find the executor that a message goes to, as ``worker`` sees the topology; -1 when it knows none.
 
     Notes how far the message will travel and counts it as traffic.
     """
-    message = k.message[m]
-    w = k.worker[worker]
-    target = k.route[w.route, message.task]
+    message = message_at(k, m)
+    w = worker_at(k, worker)
+    target = route_at(k, w.route * s_at(k, 0).tasks + message.task).value
     if target < 0:
         return -1
-    other = k.executor[target].worker
+    other = executor_at(k, target).worker
     message.target = target
     if other == worker:
         locality = IN_PROCESS
     else:
         a = w.node
-        b = k.worker[other].node
+        b = worker_at(k, other).node
         if a == b:
             locality = IN_NODE
-        elif k.node[a].rack == k.node[b].rack:
+        elif node_at(k, a).rack == node_at(k, b).rack:
             locality = IN_RACK
         else:
             locality = IN_CLUSTER
     message.locality = locality
     if message.source_task >= 0:
-        source = k.task[message.source_task]
-        to = k.task[message.task]
-        first = k.pair_first[source.component, to.component]
+        source = task_at(k, message.source_task)
+        to = task_at(k, message.task)
+        first = pair_first_at(k, source.component * s_at(k, 0).components + to.component).value
         if first >= 0:
-            pair = first + source.local * k.component[to.component].tasks + to.local
-            k.traffic[pair, locality] += 1
-            k.traffic_bytes[pair, locality] += message.bytes
+            pair = first + source.local * component_at(k, to.component).tasks + to.local
+            traffic_at(k, 4 * pair + locality).value += 1
+            traffic_bytes_at(k, 4 * pair + locality).value += message.bytes
     return target
 
 
 @jit
-def transmit(k: Kernel, start: int, m: int) -> None:
+def transmit(k: State, start: int, m: int) -> None:
     """Put a message on the wire from node ``start`` to its target's node.
 
     The network card sends one after another; a rack's uplink is shared by its nodes; in between lies a
     constant latency. So arrivals from one node over one channel are in order, as TCP keeps them.
     """
-    message = k.message[m]
-    s = k.s[0]
-    to = k.worker[k.executor[message.target].worker].node
-    channel_index = k.channel_of[start, to]
-    channel = k.channel[channel_index]
+    message = message_at(k, m)
+    s = s_at(k, 0)
+    to = worker_at(k, executor_at(k, message.target).worker).node
+    channel_index = channel_of_at(k, start * s_at(k, 0).nodes + to).value
+    channel = channel_at(k, channel_index)
     if channel.cut != 0:
         lose(k, m)
         return
     at = s.now
     if start != to:
-        p = k.node[start]
-        size = message.bytes + k.cost[0].header_bytes
+        p = node_at(k, start)
+        size = message.bytes + cost_at(k, 0).header_bytes
         at = max(at, p.nic_out_free) + size * p.nic_ps_per_byte // 1000
         p.nic_out_free = at
-        if message.locality == IN_CLUSTER and k.cost[0].uplink_ps_per_byte > 0:
-            tx = size * k.cost[0].uplink_ps_per_byte // 1000
-            up = k.rack[p.rack]
+        if message.locality == IN_CLUSTER and cost_at(k, 0).uplink_ps_per_byte > 0:
+            tx = size * cost_at(k, 0).uplink_ps_per_byte // 1000
+            up = rack_at(k, p.rack)
             at = max(at, up.out_free) + tx
             up.out_free = at
-            down = k.rack[k.node[to].rack]
+            down = rack_at(k, node_at(k, to).rack)
             at = max(at, down.in_free) + tx
             down.in_free = at
     message.time = at + channel.latency
@@ -239,18 +266,18 @@ def transmit(k: Kernel, start: int, m: int) -> None:
 
 
 @jit
-def put_on_channel(k: Kernel, channel_index: int, m: int) -> None:
+def put_on_channel(k: State, channel_index: int, m: int) -> None:
     """Append a message, whose arrival time is set, to a channel."""
-    channel = k.channel[channel_index]
-    k.message[m].next = -1
+    channel = channel_at(k, channel_index)
+    message_at(k, m).next = -1
     if channel.head < 0:
         channel.head = m
-        s = k.s[0]
-        schedule(k, 2 * s.nodes + channel_index, k.message[m].time)
+        s = s_at(k, 0)
+        schedule(k, 2 * s.nodes + channel_index, message_at(k, m).time)
     else:
         # A connection delivers in order, also when its latency has just become shorter.
-        last = k.message[channel.tail]
+        last = message_at(k, channel.tail)
         last.next = m
-        if k.message[m].time < last.time:
-            k.message[m].time = last.time
+        if message_at(k, m).time < last.time:
+            message_at(k, m).time = last.time
     channel.tail = m

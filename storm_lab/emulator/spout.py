@@ -9,6 +9,19 @@ sleep (T-Storm section III). An idle spout's empty turns are not played one by o
 from __future__ import annotations
 
 from storm_lab.emulator.acking import close_root, fail_expired, open_root, rotate_pending, send_to_acker
+from storm_lab.emulator.arrays import (
+    arrival_at,
+    cost_at,
+    executor_at,
+    line_record_at,
+    message_at,
+    record_at,
+    root_at,
+    s_at,
+    source_at,
+    thread_at,
+    topology_at,
+)
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.heap import schedule, timer_source
 from storm_lab.emulator.jit import jit
@@ -30,7 +43,7 @@ from storm_lab.emulator.layout import (
     WAIT_FETCH,
     WAIT_SLEEP,
     WAITING,
-    Kernel,
+    State,
 )
 from storm_lab.emulator.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.routing import copies_of, emit_all
@@ -40,12 +53,12 @@ TURN_MOST = 1024
 
 
 @jit
-def next_line_time(k: Kernel, source_index: int) -> int:
+def next_line_time(k: State, source_index: int) -> int:
     """When the source's next line is, or was, there to be taken."""
-    source = k.source[source_index]
+    source = source_at(k, source_index)
     time = NEVER
     if source.head >= 0:
-        time = k.message[source.head].time
+        time = message_at(k, source.head).time
     if source.kind == S_SATURATED:
         return min(time, source.origin)
     if source.kind == S_RATE:
@@ -53,20 +66,20 @@ def next_line_time(k: Kernel, source_index: int) -> int:
             time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
     elif source.kind == S_TRACE:
         turn = source.taken // source.arrivals
-        at = k.arrival[source.first_arrival + source.taken % source.arrivals]
+        at = arrival_at(k, source.first_arrival + source.taken % source.arrivals).value
         time = min(time, source.origin + turn * source.arrival_period + at)
     return time
 
 
 @jit
-def _take_line(k: Kernel, executor: int) -> None:
+def _take_line(k: State, executor: int) -> None:
     """Take the next line of the executor's source, which is there."""
-    e = k.executor[executor]
-    source = k.source[e.source]
+    e = executor_at(k, executor)
+    source = source_at(k, e.source)
     e.attempt = 0
-    if source.head >= 0 and k.message[source.head].time <= k.s[0].now:
+    if source.head >= 0 and message_at(k, source.head).time <= s_at(k, 0).now:
         m = source.head
-        message = k.message[m]
+        message = message_at(k, m)
         source.head = message.next
         if source.head < 0:
             source.tail = -1
@@ -82,23 +95,23 @@ def _take_line(k: Kernel, executor: int) -> None:
 
 
 @jit
-def spout_turn(k: Kernel, thread: int) -> None:
+def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
     if t.length > 0:
-        c = k.cost[0]
+        c = cost_at(k, 0)
         work = 0
         tail = -1
         for _ in range(min(t.length, TURN_MOST)):
             m = take(k, thread)
             work += c.dispatch + c.spout_ack
-            if k.message[m].locality != IN_PROCESS:
+            if message_at(k, m).locality != IN_PROCESS:
                 work += c.deserialise
             if tail < 0:
                 e.turn_head = m
             else:
-                k.message[tail].next = m
+                message_at(k, tail).next = m
             tail = m
         e.turn = TURN_ACKS
         start_burst(k, thread, work)
@@ -110,19 +123,19 @@ def spout_turn(k: Kernel, thread: int) -> None:
 
 
 @jit
-def spout_acks_done(k: Kernel, thread: int) -> None:
+def spout_acks_done(k: State, thread: int) -> None:
     """The turn's acks, fails and ticks have been handled."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
     m = e.turn_head
     e.turn_head = -1
     while m >= 0:
-        message = k.message[m]
+        message = message_at(k, m)
         after = message.next
         root = message.root
         if message.kind == TICK:
             rotate_pending(k, t.executor)
-        elif k.root[root].executor == t.executor:
+        elif root_at(k, root).executor == t.executor:
             if message.kind == COMPLETE:
                 close_root(k, root, ACKED)
             elif message.kind == FAILED:
@@ -136,14 +149,14 @@ def spout_acks_done(k: Kernel, thread: int) -> None:
 
 
 @jit
-def next_tuple(k: Kernel, thread: int) -> None:
+def next_tuple(k: State, thread: int) -> None:
     """Call nextTuple on the turn's present task, or go to sleep when there is nothing to emit."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
-    s = k.s[0]
-    limit = k.topology[e.topology].max_pending * e.tasks
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    s = s_at(k, 0)
+    limit = topology_at(k, e.topology).max_pending * e.tasks
     if e.active != 0 and t.out_head < 0 and (limit == 0 or e.pending < limit):
-        source = k.source[e.source]
+        source = source_at(k, e.source)
         at = next_line_time(k, e.source)
         if at <= s.now:
             _take_line(k, t.executor)
@@ -162,11 +175,11 @@ def next_tuple(k: Kernel, thread: int) -> None:
 
 
 @jit
-def spout_sleep(k: Kernel, thread: int) -> None:
+def spout_sleep(k: State, thread: int) -> None:
     """Nothing was emitted: sleep; wake up at the end of the first sleep that finds something to do."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
-    s = k.s[0]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    s = s_at(k, 0)
     t.state = POLLING
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
@@ -175,50 +188,54 @@ def spout_sleep(k: Kernel, thread: int) -> None:
 
 
 @jit
-def spout_fetch(k: Kernel, thread: int) -> None:
+def spout_fetch(k: State, thread: int) -> None:
     """Ask the queue server for the line; the thread waits without CPU."""
-    t = k.thread[thread]
-    fetch = k.source[k.executor[t.executor].source].fetch
+    t = thread_at(k, thread)
+    fetch = source_at(k, executor_at(k, t.executor).source).fetch
     if fetch > 0:
         t.state = WAITING
         t.wait = WAIT_FETCH
-        schedule(k, timer_source(k, thread), k.s[0].now + fetch)
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + fetch)
     else:
         spout_emit(k, thread)
 
 
 @jit
-def line_record(k: Kernel, executor: int) -> int:
+def line_record(k: State, executor: int) -> int:
     """Trace record of the line that the spout has in hand."""
-    e = k.executor[executor]
-    source = k.source[e.source]
-    return k.line_record[source.first_line + e.line % source.lines]
+    e = executor_at(k, executor)
+    source = source_at(k, e.source)
+    return line_record_at(k, source.first_line + e.line % source.lines).value
 
 
 @jit
-def spout_emit(k: Kernel, thread: int) -> None:
+def spout_emit(k: State, thread: int) -> None:
     """The line is there: run nextTuple's user code."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
     record = line_record(k, t.executor)
     e.turn = TURN_EMIT
-    c = k.cost[0]
-    work = c.poll + k.record[record].cpu_ns + c.emit * (copies_of(k, record) + k.source[e.source].anchored)
+    c = cost_at(k, 0)
+    work = (
+        c.poll
+        + record_at(k, record).cpu_ns
+        + c.emit * (copies_of(k, record) + source_at(k, e.source).anchored)
+    )
     start_burst(k, thread, work)
 
 
 @jit
-def spout_emitted(k: Kernel, thread: int) -> None:
+def spout_emitted(k: State, thread: int) -> None:
     """nextTuple's user code is done: produce the root tuple's copies and tell the acker."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
-    s = k.s[0]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    s = s_at(k, 0)
     record = line_record(k, t.executor)
     task = e.first_task + e.turn_task
     number = s.roots_emitted
     s.roots_emitted += 1
     logged = number if number % s.sample_every == 0 else -1
-    if k.source[e.source].anchored != 0 and k.topology[e.topology].ackers > 0:
+    if source_at(k, e.source).anchored != 0 and topology_at(k, e.topology).ackers > 0:
         root = open_root(k, t.executor, task, number)
         xor = emit_all(k, thread, t.executor, task, record, root, logged)
         send_to_acker(k, thread, INIT, task, e.topology, root, xor)
@@ -227,10 +244,10 @@ def spout_emitted(k: Kernel, thread: int) -> None:
 
 
 @jit
-def after_emit(k: Kernel, thread: int) -> None:
+def after_emit(k: State, thread: int) -> None:
     """Go on with the executor's next task, or with the next turn."""
-    t = k.thread[thread]
-    e = k.executor[t.executor]
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
     if e.turn_task + 1 < e.tasks:
         e.turn_task += 1
         next_tuple(k, thread)

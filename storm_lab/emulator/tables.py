@@ -95,6 +95,12 @@ def build(
     s = kernel.s[0]
     s.nodes = len(cluster.nodes)
     s.channels = channels
+    s.tasks = tasks
+    s.components = len(names.components)
+    s.threads = len(kernel.thread)
+    s.queue_width = kernel.run_queue.shape[1]
+    s.root_rows_most = len(kernel.root_row)
+    s.execution_rows_most = len(kernel.execution_row)
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every

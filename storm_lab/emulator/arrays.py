@@ -1,0 +1,112 @@
+"""How kernel functions reach the kernel's arrays: ``thread_at(k, i)`` is row i of the array of threads.
+
+Compiled functions pass the whole state on as one pointer to a record of addresses. (Passing some thirty array
+descriptors by value from function to function costs ten times more than the work itself.) Without the JIT the
+same names index the numpy arrays, bounds checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from storm_lab.emulator.jit import ENABLED
+from storm_lab.emulator.layout import DTYPES, FLAT, Kernel
+
+POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
+_CELL = np.dtype([("value", np.int64)])
+
+
+def handle(kernel: Kernel) -> Any:
+    """What a compiled function takes as its state: the arrays' addresses, or without the JIT the arrays.
+
+    The handle is valid as long as the arrays of ``kernel`` live.
+    """
+    if not ENABLED:
+        cells = {name: getattr(kernel, name).reshape(-1).view(_CELL).view(np.recarray) for name in FLAT}
+        return kernel._replace(**cells)
+    record = np.zeros(1, POINTERS)
+    for name, array in kernel._asdict().items():
+        record[name] = array.ctypes.data
+    return record[0]
+
+
+def _plain_accessor(name: str) -> Callable[[Any, int], Any]:
+    def at(k: Any, i: int) -> Any:
+        if i < 0:
+            raise IndexError(f"{name}[{i}]")
+        return getattr(k, name)[i]
+
+    return at
+
+
+if ENABLED:
+    from numba import from_dtype, types
+    from numba.extending import intrinsic
+
+    def _accessor(name: str) -> Callable[[Any, int], Any]:
+        dtype = DTYPES.get(name, _CELL)
+        record = from_dtype(dtype)
+        size = dtype.itemsize
+        offset: int = POINTERS.fields[name][1]  # type: ignore[index]
+
+        @intrinsic
+        def at(typing_context: Any, k: Any, i: Any) -> Any:
+            """Row i of the array whose address stands in k."""
+            del typing_context
+
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                state, index = arguments
+                word = context.get_value_type(types.int64)
+                first = builder.bitcast(state, context.get_value_type(types.CPointer(types.int8)))
+                place = builder.gep(first, [word(offset)])
+                address = builder.load(builder.bitcast(place, word.as_pointer()))
+                row = builder.add(address, builder.mul(index, word(size)))
+                return builder.inttoptr(row, context.get_value_type(signature.return_type))
+
+            return record(k, types.int64), generate
+
+        accessor: Callable[[Any, int], Any] = at
+        return accessor
+else:
+    _accessor = _plain_accessor
+
+assert set(Kernel._fields) == set(DTYPES) | set(FLAT)
+
+s_at = _accessor("s")
+cost_at = _accessor("cost")
+node_at = _accessor("node")
+rack_at = _accessor("rack")
+channel_at = _accessor("channel")
+worker_at = _accessor("worker")
+executor_at = _accessor("executor")
+thread_at = _accessor("thread")
+message_at = _accessor("message")
+root_at = _accessor("root")
+task_at = _accessor("task")
+component_at = _accessor("component")
+topology_at = _accessor("topology")
+stream_at = _accessor("stream")
+subscription_at = _accessor("subscription")
+shuffle_at = _accessor("shuffle")
+source_at = _accessor("source")
+server_at = _accessor("server")
+record_at = _accessor("record")
+emission_at = _accessor("emission")
+event_at = _accessor("event")
+root_row_at = _accessor("root_row")
+execution_row_at = _accessor("execution_row")
+position_at = _accessor("position")
+run_queue_at = _accessor("run_queue")
+channel_of_at = _accessor("channel_of")
+route_at = _accessor("route")
+permutation_at = _accessor("permutation")
+stack_at = _accessor("stack")
+line_record_at = _accessor("line_record")
+arrival_at = _accessor("arrival")
+server_place_at = _accessor("server_place")
+pair_first_at = _accessor("pair_first")
+traffic_at = _accessor("traffic")
+traffic_bytes_at = _accessor("traffic_bytes")
