@@ -129,4 +129,5 @@ class MonitorPlan:
         """Begin to watch; the monitor that does."""
         database = LoadDatabase(self.database or ":memory:", self.windows_kept)
         control.nimbus.load = database.load
+        control.at_end(database.close)
         return LoadMonitor(control, sampler, database, self.alpha)

@@ -11,7 +11,7 @@ import pytest
 from storm_lab.emulator.control.clock import SECOND, ns
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.emulation import Emulation, EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Slot, executors_of
@@ -47,6 +47,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
         (replace(good, topologies=(plan, plan)), "topologies = 'tree': two topologies"),
         (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
         (replace(good, times=ControlTimes(jvm_start_s=60.0)), "jvm_start_s = 60.0.*3 to 10 s"),
+        (replace(good, timers=replace(timers_of(V0_9_7), refresh_s=0.0)), r"timers\.refresh_s = 0\.0"),
         (replace(good, placement=lonely), "placement: executor .* has no slot"),
         (
             replace(good, faults=FaultPlan.of_rows([{"fault": "kill-node", "at_s": 99, "node": "node01"}])),

@@ -68,6 +68,9 @@ class Connections:
         """The process takes over a table of who is where: drops what it needs no more and connects to the
         rest.
         """
+        if process.assignment is assignment and not process.trying_since:
+            self.settle(process)
+            return
         process.assignment = assignment
         wanted = set(assignment.slots.values())
         for slot in [s for s in process.links if s not in wanted]:

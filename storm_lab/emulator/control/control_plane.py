@@ -61,6 +61,7 @@ class ControlPlane:
         self.times = times
         self.timers = timers
         self.seed = seed
+        self._at_end: list[Callable[[], None]] = []
         self.clock = VirtualClock()
         self.plane = SteppedPlane(plane, self.clock)
         self.log = DecisionLog(self.clock, on_decision)
@@ -85,6 +86,12 @@ class ControlPlane:
         """A fresh generator that depends on the seed and on ``purpose`` only."""
         return random.Random(f"{self.seed}/{purpose}")
 
+    def at_end(self, action: Callable[[], None]) -> None:
+        """Run ``action`` when the run is over, in order of asking."""
+        self._at_end.append(action)
+
     def finish(self) -> None:
         """The run is over."""
         self.placements.finish()
+        for action in self._at_end:
+            action()

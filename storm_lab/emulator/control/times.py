@@ -7,9 +7,11 @@ versions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 
 from storm_lab.emulator.constant import constant
+from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
@@ -81,6 +83,29 @@ class Timers:
     schedules_at_submit: bool = True
     spouts_wait_for_connections: bool = True
     heartbeat_by_sender: bool = False
+
+
+def check_timers(timers: Timers) -> None:
+    """Refuse periods and timeouts that no daemon could keep.
+
+    Raises:
+        UserError: names the timer.
+    """
+    for item in fields(timers):
+        value = getattr(timers, item.name)
+        if isinstance(value, bool) or value is None:
+            continue
+        least = 0.0 if item.name in _MAY_BE_NOTHING else 1e-3
+        if not (math.isfinite(value) and value >= least):
+            raise UserError(
+                "a period or timeout is too short",
+                field=f"timers.{item.name}",
+                value=value,
+                remedy=f"give seconds, {least:g} or more",
+            )
+
+
+_MAY_BE_NOTHING = frozenset({"worker_shutdown_s", "rebalance_wait_s", "task_launch_s"})
 
 
 def timers_of(version: StormVersion) -> Timers:
