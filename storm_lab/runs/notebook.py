@@ -104,11 +104,15 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 cwd=str(template.parent),
                 progress_bar=False,
                 log_output=False,
+                # The kernel's own remarks would land between our lines.
+                extra_arguments=["--IPKernelApp.log_level=ERROR"],
             )
             return
         except PapermillExecutionError as error:
-            if error.ename == "UserError":
+            if error.ename in _names_below(UserError):
                 raise UserError(error.evalue) from None
+            if error.ename in _names_below(StormLabError):
+                raise NotebookFailed(f"{template.name}: {error.evalue}") from None
             raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {_plain(str(error))}") from None
         except (DeadKernelError, RuntimeError, OSError) as error:
             known = isinstance(error, DeadKernelError) or any(
@@ -118,6 +122,11 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 raise
             if attempt == _TRIES:
                 raise NotebookFailed(f"{template.name}: {error}") from error
+
+
+def _names_below(kind: type[BaseException]) -> set[str]:
+    """Names of an error class and of all that are derived from it; a kernel tells no more than the name."""
+    return {kind.__name__}.union(*(_names_below(each) for each in kind.__subclasses__()))
 
 
 def clean(notebook: nbformat.NotebookNode, digest: str) -> None:

@@ -1,0 +1,135 @@
+"""Executing notebooks: checked, clean of what differs between machines, whole or not at all."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.runs import notebook as module
+from storm_lab.runs.notebook import NotebookFailed, execute_notebook, is_current, machine_traces
+
+
+def template(folder: Path, *sources: str) -> Path:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    notebook.cells[0].metadata["tags"] = ["parameters"]
+    notebook.metadata = {
+        "kernelspec": {"name": "python3", "display_name": "x"},
+        "language_info": {"name": "python"},
+    }
+    path = folder / "template.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def outputs(path: Path) -> str:
+    return "".join(
+        output.get("text", "") for cell in nbformat.read(path, 4).cells for output in cell.get("outputs", [])
+    )
+
+
+@pytest.fixture
+def executed(tmp_path: Path) -> Path:
+    return tmp_path / "out" / "executed.ipynb"
+
+
+def left(executed: Path) -> list[str]:
+    return sorted(path.name for path in executed.parent.iterdir()) if executed.parent.is_dir() else []
+
+
+def test_parameters_reach_the_cells_and_pages_appear(tmp_path: Path, executed: Path) -> None:
+    execute_notebook(
+        template(tmp_path, "gamma = 1", "print(gamma, seeds)"), executed, {"gamma": 2.5, "seeds": (1, 2)}, "d"
+    )
+    assert outputs(executed) == "2.5 [1, 2]\n"
+    assert left(executed) == ["executed.html", "executed.ipynb"]
+    assert "2.5 [1, 2]" in executed.with_suffix(".html").read_text()
+
+
+def test_two_executions_give_the_same_bytes(tmp_path: Path, executed: Path) -> None:
+    path = template(tmp_path, "gamma = 1", "print(gamma)")
+    execute_notebook(path, executed, {"gamma": 2.5}, "d")
+    first = [executed.read_bytes(), executed.with_suffix(".html").read_bytes()]
+    execute_notebook(path, executed, {"gamma": 2.5}, "d")
+    assert [executed.read_bytes(), executed.with_suffix(".html").read_bytes()] == first
+    metadata = nbformat.read(executed, 4).metadata
+    assert set(metadata) == {"kernelspec", "language_info", "storm_lab"}
+
+
+def test_the_page_needs_no_network(tmp_path: Path, executed: Path) -> None:
+    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
+    page = executed.with_suffix(".html").read_text()
+    for part in ('src="http', "src='http", 'href="http', "@import"):
+        assert part not in page
+
+
+def test_an_executed_notebook_is_current_until_its_inputs_change(tmp_path: Path, executed: Path) -> None:
+    assert not is_current(executed, "d")
+    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
+    assert is_current(executed, "d")
+    assert not is_current(executed, "e")
+    executed.with_suffix(".html").unlink()
+    assert not is_current(executed, "d")
+    executed.write_text("{")
+    assert not is_current(executed, "d")
+
+
+def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, executed: Path) -> None:
+    path = template(
+        tmp_path,
+        "gama = 1",
+        "from storm_lab.runs.study import Study\nStudy.of_notebook('tstorm-word-count', globals())",
+    )
+    with pytest.raises(UserError, match=r"^parameter = 'gama': .*did you mean"):
+        execute_notebook(path, executed, {}, "d")
+    assert left(executed) == []
+
+
+def test_a_failing_cell_keeps_what_was_there_before(tmp_path: Path, executed: Path) -> None:
+    execute_notebook(template(tmp_path, "print('good')"), executed, {}, "d")
+    with pytest.raises(NotebookFailed, match=r"template\.ipynb(.|\n)*ZeroDivisionError") as caught:
+        execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "e")
+    assert "\x1b[" not in str(caught.value)
+    assert outputs(executed) == "good\n"
+    assert left(executed) == ["executed.html", "executed.ipynb"]
+
+
+def test_an_output_that_names_this_machine_is_an_error(tmp_path: Path, executed: Path) -> None:
+    path = template(tmp_path, "import pathlib; print(pathlib.Path.home() / 'secret')")
+    with pytest.raises(NotebookFailed, match="names this machine"):
+        execute_notebook(path, executed, {}, "d")
+    assert left(executed) == []
+
+
+def test_traces_are_looked_for_in_results_and_tables_too(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell("x")
+    cell.outputs = [nbformat.v4.new_output("execute_result", {"text/html": f"<p>{Path.home()}/x</p>"})]
+    assert len(machine_traces(nbformat.v4.new_notebook(cells=[cell]))) == 1
+
+
+def test_a_dead_kernel_is_tried_again_and_a_broken_notebook_is_not(
+    tmp_path: Path, executed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import papermill
+
+    real, calls = papermill.execute_notebook, []
+
+    def flaky(*arguments: object, **options: object) -> object:
+        calls.append(1)
+        if len(calls) < 3:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(papermill, "execute_notebook", flaky)
+    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
+    assert len(calls) == 3
+
+    def broken(*arguments: object, **options: object) -> object:
+        calls.append(1)
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(papermill, "execute_notebook", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
+    assert len(calls) == 4
+    assert module.KERNEL == "python3"

@@ -1,0 +1,86 @@
+"""Studies: the same checks for command line and notebooks, and a digest that follows all that matters."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.papers.registry import experiment, experiments
+from storm_lab.runs.digest import code_digest, identity_of, text_digest
+from storm_lab.runs.study import Study
+
+SLUG = "tstorm-word-count"
+
+
+def test_a_notebooks_names_are_its_parameters() -> None:
+    namespace = {
+        "gammas": [1.0, 2.0],
+        "__name__": "__main__",
+        "In": [""],
+        "_": 3,
+        "Study": Study,
+        "pytest": pytest,
+    }
+    study = Study.of_notebook(SLUG, namespace)
+    assert study.parameters.numbers("gammas") == (1.0, 2.0)
+
+
+def test_an_injected_parameter_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(UserError, match="parameter = 'gama'"):
+        Study.of_notebook(SLUG, {"gammas": [1.0], "gama": 2.0})
+
+
+def test_a_study_knows_whether_it_is_the_default_one() -> None:
+    assert Study.of(SLUG).is_default
+    assert Study.of(SLUG, {"gammas": [1.0, 1.8, 2.2]}).is_default
+    assert not Study.of(SLUG, {"gammas": [1.0]}).is_default
+
+
+def test_the_digest_follows_parameters_and_inputs(tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text("one two\n")
+    given = {"text": str(text)}
+    first = Study.of(SLUG, given).digest
+    assert Study.of(SLUG, given).digest == first
+    assert Study.of(SLUG, given | {"gammas": [1.0]}).digest != first
+    text.write_text("one two three\n")
+    assert Study.of(SLUG, given).digest != first
+
+
+def test_the_baseline_is_shared_by_all_gammas() -> None:
+    found = experiment(SLUG)
+    one, two = (
+        {spec.variant: identity_of(spec).run for spec in found.runs(found.checked(given))}
+        for given in ({"gammas": [1.0], "seeds": [1]}, {"gammas": [2.2], "seeds": [1]})
+    )
+    assert one["storm-default"] == two["storm-default"]
+    assert one.keys() - two.keys() == {"tstorm-g1"}
+
+
+def test_a_runs_identity_holds_no_path(tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text("one two\n")
+    found = experiment(SLUG)
+    for spec in found.runs(found.checked({"text": str(text)})):
+        assert str(tmp_path) not in str(identity_of(spec))
+        assert spec.inputs.keys() == {"text"}
+
+
+def test_every_experiment_names_claims_of_its_own() -> None:
+    from storm_lab.papers.ledger import load_claims
+
+    ledger = load_claims()
+    for item in experiments():
+        owned = {claim.id for claim in ledger.of_experiment(item.slug)}
+        assert set(item.claims) <= owned
+        assert len(set(item.claims)) == len(item.claims)
+
+
+def test_code_digests_follow_the_rooms() -> None:
+    assert code_digest("model") == code_digest("model")
+    assert code_digest("model") != code_digest("model", "tuplelog")
+    assert code_digest("papers/tstorm") != code_digest("papers/tstorm", but="_claims.py")
+
+
+def test_text_digests_keep_borders() -> None:
+    assert text_digest("ab", "c") != text_digest("a", "bc")
