@@ -9,6 +9,7 @@ reads from; slots are then dealt round robin to nodes.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -119,7 +120,7 @@ def _why_not(must_open: bool, limit: int) -> str:
 def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
     """Free slots, one of each node in turn; nodes with fewer workers come first."""
     used = set(placed.values())
-    workers = {node.id: sum(slot.node == node.id for slot in used) for node in view.cluster.nodes}
+    workers = Counter(slot.node for slot in used)
     groups: dict[str, list[Slot]] = {}
     for slot in view.usable_slots:
         if slot not in used:

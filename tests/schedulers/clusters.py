@@ -53,7 +53,7 @@ def cluster(nodes: int, slots: int = 4, *, cores: int = 4, mhz: float = 2000.0, 
 def even_load(
     topologies: Sequence[Topology], version: StormVersion, *, mhz: float = 10.0, rate: float = 10.0
 ) -> MeasuredLoad:
-    """Every executor burns ``mhz``; every pair of executors on a stream exchanges ``rate`` tuples per second."""
+    """Every executor burns ``mhz``; every pair on a stream exchanges ``rate`` tuples per second."""
     view = SchedulingView(tuple(topologies), Cluster(()), version)
     cpu = {e: mhz for executors in view.executors.values() for e in executors}
     traffic: dict[tuple[Executor, Executor], float] = {}

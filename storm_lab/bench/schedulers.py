@@ -1,0 +1,202 @@
+"""How long each policy takes against the size of the problem, for ``storm-lab bench schedulers``.
+
+Executors and nodes grow together (ten executors to a node), in topologies of a hundred executors each with
+sparse traffic. A policy that looks at every node for every executor, as T-Storm's ``O(Ne log Ne + Ne Ns)``
+says, may so grow with the square of the executors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from storm_lab.model import (
+    Cluster,
+    Component,
+    Executor,
+    MeasuredLoad,
+    Node,
+    Resources,
+    StormVersion,
+    Subscription,
+    Topology,
+)
+from storm_lab.schedulers import SchedulingView, make_scheduler
+
+SIZES = ((100, 10), (300, 30), (1000, 100), (3000, 300), (10_000, 1000))
+"""Executors and nodes of each step."""
+
+HEURISTICS = (
+    "even",
+    "default",
+    "isolation",
+    "ras",
+    "rstorm",
+    "tstorm",
+    "tstorm-initial",
+    "mfstorm",
+    "aniello-offline",
+    "aniello-online",
+    "partition",
+    "random",
+)
+"""Every policy but the optimum."""
+
+STATED_EXPONENT = {"tstorm": 2.0}
+"""Growth that a paper states, in executors when nodes grow alike: ``Ne * Ns`` for T-Storm."""
+
+_STAGES = 4
+_TOPOLOGY_SIZE = 100
+_RATE = 10.0
+_FIRST_MEASURABLE_S = 0.002
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Timing:
+    """One run: wall-clock seconds of one call of ``schedule``."""
+
+    scheduler: str
+    storm_version: str
+    executors: int
+    nodes: int
+    traffic_pairs: int
+    seconds: float
+    scheduled_topologies: int
+    topologies: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Growth:
+    """A policy's timings, and the exponent of the power of the executors that fits them best."""
+
+    scheduler: str
+    storm_version: str
+    exponent: float | None
+    stated_exponent: float | None
+    timings: tuple[Timing, ...]
+
+
+def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView:
+    """A view with chains of four equal components; each executor of a stage sends to all of the next."""
+    count = max(1, executors // _TOPOLOGY_SIZE)
+    topologies = tuple(_chain(f"chain-{i + 1:03d}", executors // count) for i in range(count))
+    cluster = Cluster(
+        tuple(Node(f"node{i + 1:04d}", host=f"host{i + 1:04d}", rack=f"rack{i % 10}") for i in range(nodes))
+    )
+    bare = SchedulingView(topologies, cluster, version)
+    traffic: dict[tuple[Executor, Executor], float] = {}
+    for topology in topologies:
+        stages: dict[str, list[Executor]] = {}
+        for executor in bare.executors[topology.id]:
+            stages.setdefault(executor.component, []).append(executor)
+        for first, second in zip(list(stages.values()), list(stages.values())[1:], strict=False):
+            for a, source in enumerate(first):
+                for b, target in enumerate(second):
+                    # Rates differ, so that an order by traffic has something to sort.
+                    traffic[source, target] = _RATE + (7 * a + 3 * b) % 11
+    cpu = {e: 10.0 for group in bare.executors.values() for e in group}
+    isolated = {topology.name: 5 for topology in topologies[::2]}
+    return dataclasses.replace(bare, load=MeasuredLoad(cpu_mhz=cpu, traffic=traffic), isolated=isolated)
+
+
+def _chain(topology_id: str, executors: int) -> Topology:
+    stages = [
+        Component(
+            f"stage{i}",
+            executors // _STAGES,
+            inputs=(Subscription(f"stage{i - 1}"),) if i else (),
+            resources=Resources(cpu_points=10.0, memory_mb=128.0),
+        )
+        for i in range(_STAGES)
+    ]
+    return Topology(topology_id, tuple(stages), workers=20, ackers=0, name=topology_id)
+
+
+def bench_schedulers(
+    schedulers: Iterable[str] = HEURISTICS,
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    *,
+    progress: Callable[[Timing], None] | None = None,
+) -> list[Growth]:
+    """Time every policy at every size; the resource-aware scheduler in both of its forms.
+
+    Args:
+        schedulers: names of the policies.
+        sizes: pairs of executors and nodes.
+        progress: called with each timing as it is there.
+    """
+    newest, oldest_ras = StormVersion((2, 8, 8)), StormVersion((1, 0, 6))
+    runs = [
+        (name, version)
+        for name in schedulers
+        for version in ([newest, oldest_ras] if name == "ras" else [newest])
+    ]
+    found: dict[tuple[str, StormVersion], list[Timing]] = {run: [] for run in runs}
+    for executors, nodes in sizes:
+        for name, version in runs:
+            timing = _time(name, problem(executors, nodes, version))
+            found[name, version].append(timing)
+            if progress is not None:
+                progress(timing)
+    return [
+        Growth(name, str(version), growth_exponent(timings), STATED_EXPONENT.get(name), tuple(timings))
+        for (name, version), timings in found.items()
+    ]
+
+
+def _time(name: str, view: SchedulingView) -> Timing:
+    policy = make_scheduler(name)
+    started = time.perf_counter()
+    result = policy.schedule(view)
+    seconds = time.perf_counter() - started
+    assert view.load is not None
+    return Timing(
+        scheduler=name,
+        storm_version=str(view.version),
+        executors=sum(map(len, view.executors.values())),
+        nodes=len(view.cluster.nodes),
+        traffic_pairs=len(view.load.traffic),
+        seconds=seconds,
+        scheduled_topologies=sum(status.scheduled for status in result.status.values()),
+        topologies=len(view.topologies),
+    )
+
+
+def growth_exponent(timings: Sequence[Timing]) -> float | None:
+    """Slope of log seconds over log executors by least squares, over the larger half of the sizes.
+
+    Small sizes measure fixed costs, so times under two milliseconds are left out where at least two others
+    remain. None if there are fewer than two sizes.
+    """
+    points = [(math.log(t.executors), math.log(max(t.seconds, 1e-9)), t.seconds) for t in timings]
+    slow = [p for p in points if p[2] >= _FIRST_MEASURABLE_S]
+    points = (slow if len(slow) >= 2 else points)[-3:]
+    if len(points) < 2:
+        return None
+    mean_x = sum(x for x, _, _ in points) / len(points)
+    mean_y = sum(y for _, y, _ in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _, _ in points)
+    if spread == 0:
+        return None
+    return sum((x - mean_x) * (y - mean_y) for x, y, _ in points) / spread
+
+
+def growth_json(growths: Iterable[Growth]) -> dict[str, Any]:
+    """The result of :func:`bench_schedulers` as plain JSON: units are in the names of the fields."""
+    return {"unit": "seconds", "schedulers": [dataclasses.asdict(growth) for growth in growths]}
+
+
+def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
+    """A table: one line per policy with its times and exponent."""
+    rows = list(growths)
+    if not rows:
+        return
+    sizes = [f"{t.executors}x{t.nodes}" for t in rows[0].timings]
+    yield f"{'scheduler':<18}{'storm':<8}" + "".join(f"{size:>14}" for size in sizes) + f"{'exponent':>10}"
+    for growth in rows:
+        times = "".join(f"{t.seconds:>12.3f} s" for t in growth.timings)
+        exponent = "-" if growth.exponent is None else f"{growth.exponent:.2f}"
+        yield f"{growth.scheduler:<18}{growth.storm_version:<8}{times}{exponent:>10}"

@@ -1,0 +1,62 @@
+"""Comparing answers with recorded ones of Storm's own schedulers, case by case."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from storm_lab.model import StormVersion
+from storm_lab.schedulers import make_scheduler
+from storm_lab.schedulers.case_format import read_case
+
+Workers = dict[str, list[list[Any]]]
+
+
+def cases(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Storm version, name and case, for every version that a case has an answer of."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        for version in case["expected"]:
+            yield version, case["name"], case
+
+
+def answer(case: dict[str, Any], version: str) -> dict[str, dict[str, Any]]:
+    """Topology id to ``slots`` and ``status``, in the shape of the recorded answers."""
+    read = read_case(case, case["name"], StormVersion.parse(version))
+    assert read.scheduler is not None
+    result = make_scheduler(read.scheduler).schedule(read.view)
+    found: dict[str, dict[str, Any]] = {
+        t.id: {"slots": {}, "status": result.status[t.id].message} for t in read.view.topologies
+    }
+    for executor, slot in result.assignment.slots.items():
+        rows = found[executor.topology]["slots"].setdefault(str(slot), [])
+        rows.append([executor.start, executor.end, executor.component])
+    return found
+
+
+def every_executor(workers: Workers) -> object:
+    """Exact: each slot with its executors."""
+    return {slot: sorted(rows) for slot, rows in workers.items()}
+
+
+def components_per_slot(workers: Workers) -> object:
+    """Which executor of a component lands where is hash noise in Storm 2.x; how many is not."""
+    return {slot: Counter(row[2] for row in rows) for slot, rows in workers.items()}
+
+
+def worker_contents_per_node(workers: Workers) -> object:
+    """Which port a worker gets is noise in the 1.0 recordings; what is in the workers of a node is not."""
+    nodes: dict[str, list[tuple[tuple[str, int], ...]]] = {}
+    for slot, rows in workers.items():
+        contents = tuple(sorted(Counter(row[2] for row in rows).items()))
+        nodes.setdefault(slot.rsplit(":", 1)[0], []).append(contents)
+    return {node: sorted(workers) for node, workers in nodes.items()}
+
+
+def without_numbers(status: str) -> str:
+    """Status text up to the numbers."""
+    return re.sub(r"\d+(\.\d+)?", "#", status)

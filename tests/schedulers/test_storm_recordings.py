@@ -1,0 +1,70 @@
+"""Storm's own schedulers, case by case: recorded answers of the real classes, and cases of the project's own.
+
+The project's cases were generated, and their answers computed with the policies here after these had been
+compared with Storm's classes on many more random clusters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.schedulers.golden import (
+    Workers,
+    answer,
+    cases,
+    components_per_slot,
+    every_executor,
+    without_numbers,
+    worker_contents_per_node,
+)
+
+FILES: dict[str, Callable[[Workers], object]] = {
+    "even-default.jsonl": every_executor,
+    "resource-aware-1.0.6.jsonl": worker_contents_per_node,
+    "resource-aware-2.8.8.jsonl": components_per_slot,
+}
+OWN_CASES = Path(__file__).parent / "cases"
+
+
+def differences(path: Path, view_of: Callable[[Workers], object], *, exact_status: bool) -> list[str]:
+    wrong = []
+    for version, name, case in cases(path):
+        found = answer(case, version)
+        for topology, expected in case["expected"][version].items():
+            got = found[topology]
+            same = view_of(got["slots"]) == view_of(expected["slots"])
+            if "status" in expected:
+                text = str if exact_status else without_numbers
+                same = same and text(got["status"]) == text(expected["status"])
+            if not same:
+                wrong.append(f"{name}, Storm {version}, {topology}")
+    return wrong
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_own_cases_are_answered_as_recorded(file: str) -> None:
+    path = OWN_CASES / file
+    assert sum(1 for _ in cases(path)) >= 40
+    assert differences(path, every_executor, exact_status=True) == []
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("file", FILES)
+def test_real_storm_is_answered_as_recorded(file: str, shared_dir: Path) -> None:
+    assert differences(shared_dir / "golden" / file, FILES[file], exact_status=False) == []
+
+
+def test_a_wrong_answer_would_be_noticed(tmp_path: Path) -> None:
+    case = json.loads((OWN_CASES / "even-default.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    topology, expected = next(iter(case["expected"]["0.9.7"].items()))
+    slot, rows = next(iter(expected["slots"].items()))
+    rows.pop()
+    path = tmp_path / "spoilt.jsonl"
+    path.write_text(json.dumps(case), encoding="utf-8")
+    assert differences(path, every_executor, exact_status=True) == [
+        f"{case['name']}, Storm 0.9.7, {topology}"
+    ], slot
