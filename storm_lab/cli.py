@@ -68,7 +68,7 @@ def _elsewhere() -> list[str]:
 
 
 class _Benches(click.Group):
-    """A group with one command for every module of `storm_lab.bench` that has one."""
+    """A group with the command of every module of `storm_lab.bench`, under the module's name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         spec = find_spec("storm_lab.bench")
@@ -80,8 +80,8 @@ class _Benches(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             raise unknown_name("bench", cmd_name, self.list_commands(ctx), "storm-lab")
-        command = getattr(import_module(f"storm_lab.bench.{cmd_name.replace('-', '_')}"), "command", None)
-        return command if isinstance(command, click.Command) else None
+        module = import_module(f"storm_lab.bench.{cmd_name.replace('-', '_')}")
+        return next((item for item in vars(module).values() if isinstance(item, click.Command)), None)
 
 
 def _examples(*lines: str) -> str:

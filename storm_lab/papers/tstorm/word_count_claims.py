@@ -110,8 +110,6 @@ def _spike_at(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[floa
     times: list[float | None] = []
     for seed in seeds:
         rows = of_run(tables.spikes, variant, seed)
-        rows = rows[(rows["time_s"] > GENERATED_S) & rows["is_spike"].fillna(False).astype(bool)].sort_values(
-            "time_s"
-        )
+        rows = rows[(rows["time_s"] > GENERATED_S) & rows["is_spike"].eq(True)].sort_values("time_s")
         times.append(float(rows["peak_s"].iloc[0]) + 5.0 if len(rows) else None)
     return times
