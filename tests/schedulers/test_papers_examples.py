@@ -1,0 +1,360 @@
+"""The papers' policies on examples small enough to solve by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    MeasuredLoad,
+    Node,
+    Resources,
+    Slot,
+    StormVersion,
+    Subscription,
+    Topology,
+)
+from storm_lab.schedulers import SchedulingView, make_scheduler
+from storm_lab.schedulers.cuts import cut_weight, parts_of_equal_size
+from storm_lab.schedulers.measures import measure
+from storm_lab.schedulers.mfstorm import minimum_cut, recursive_bisection
+from storm_lab.schedulers.placement_problem import PlacementProblem
+from storm_lab.schedulers.rstorm import breadth_first, task_selection
+from storm_lab.schedulers.tstorm import TStormParameters
+from tests.schedulers.clusters import chain, cluster, even_load
+
+STORM_082 = StormVersion.parse("0.8.2")
+
+
+def pairs(view: SchedulingView, *rates: tuple[int, int, float]) -> MeasuredLoad:
+    """Traffic between executors of the first topology, numbered from 1 in order of their tasks."""
+    executors = view.executors[view.topologies[0].id]
+    return MeasuredLoad(
+        cpu_mhz=dict.fromkeys(executors, 100.0),
+        traffic={(executors[a - 1], executors[b - 1]): rate for a, b, rate in rates},
+    )
+
+
+def nodes_of(view: SchedulingView, assignment: Assignment, topology: str) -> list[str]:
+    return [assignment.slots[e].node for e in view.executors[topology]]
+
+
+# --- T-Storm ---
+
+
+def loaded(view: SchedulingView, load: MeasuredLoad, **changes: object) -> SchedulingView:
+    return SchedulingView(view.topologies, view.cluster, view.version, view.present, load, **changes)  # type: ignore[arg-type]
+
+
+def test_tstorm_puts_the_busiest_pair_together() -> None:
+    #  1 --9-- 4,  2 --5-- 3,  cap 2 per node
+    bare = SchedulingView((chain("t", [2, 2]),), cluster(2), STORM_082)
+    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    result = make_scheduler("tstorm", ["gamma=1"]).schedule(view)
+    assert nodes_of(view, result.assignment, "t") == ["n1", "n2", "n2", "n1"]
+
+
+def test_tstorm_takes_the_executor_elsewhere_when_cpu_is_short() -> None:
+    bare = SchedulingView((chain("t", [1, 1]),), cluster(2, cores=1, mhz=150.0), STORM_082)
+    result = make_scheduler("tstorm", ["gamma=2", "capacity_fraction=1"]).schedule(
+        loaded(bare, pairs(bare, (1, 2, 9.0)))
+    )
+    assert nodes_of(bare, result.assignment, "t") == ["n1", "n2"]
+
+
+def test_tstorm_keeps_the_present_assignment_when_one_executor_fits_nowhere() -> None:
+    bare = SchedulingView((chain("t", [1, 1]),), cluster(2, cores=1, mhz=50.0), STORM_082)
+    present = Assignment.of((e, Slot("n2", 6700)) for e in bare.executors["t"])
+    view = SchedulingView(bare.topologies, bare.cluster, bare.version, present, pairs(bare, (1, 2, 9.0)))
+    result = make_scheduler("tstorm").schedule(view)
+    assert result.assignment == present
+    assert "2 lack CPU" in result.status["t"].message
+
+
+def test_tstorm_gives_two_topologies_different_slots_of_a_node() -> None:
+    topologies = (chain("a", [1, 1]), chain("b", [1, 1]))
+    view = SchedulingView(topologies, cluster(1, slots=2), STORM_082, load=even_load(topologies, STORM_082))
+    workers = make_scheduler("tstorm", ["gamma=4"]).schedule(view).assignment.workers()
+    assert sorted(len(w) for w in workers.values()) == [2, 2]
+
+
+def test_tstorm_stays_in_the_slot_that_a_topology_has_on_the_chosen_node() -> None:
+    bare = SchedulingView((chain("t", [1, 1]),), cluster(2), STORM_082)
+    present = Assignment.of((e, Slot("n1", 6702)) for e in bare.executors["t"])
+    view = SchedulingView(bare.topologies, bare.cluster, bare.version, present, pairs(bare, (1, 2, 9.0)))
+    assert make_scheduler("tstorm", ["gamma=4"]).schedule(view).assignment == present
+
+
+@pytest.mark.parametrize(("reading", "cap"), [("floor", 7), ("ceil", 8), ("round", 8), ("at-least-even", 7)])
+def test_readings_of_the_cap(reading: str, cap: int) -> None:
+    assert TStormParameters(gamma=1.7, cap=reading).executors_per_node(45, 10) == cap
+
+
+def test_at_least_even_never_leaves_an_executor_over() -> None:
+    assert TStormParameters(gamma=1.0, cap="floor").executors_per_node(45, 10) == 4
+    assert TStormParameters(gamma=1.0, cap="at-least-even").executors_per_node(45, 10) == 5
+
+
+def test_without_load_tstorm_is_its_initial_assignment() -> None:
+    view = SchedulingView((chain("t", [4, 4], workers=6),), cluster(3), STORM_082)
+    cold = make_scheduler("tstorm").schedule(view)
+    assert cold.assignment == make_scheduler("tstorm-initial").schedule(view).assignment
+    assert measure(view, cold.assignment).workers == 3
+
+
+def test_the_initial_assignment_keeps_the_number_of_ackers_that_was_asked_for() -> None:
+    view = SchedulingView((chain("t", [2], workers=6, ackers=None),), cluster(2), StormVersion.parse("0.9.7"))
+    result = make_scheduler("tstorm-initial").schedule(view)
+    assert sum(e.component == "__acker" for e in result.assignment.slots) == 6
+
+
+# --- R-Storm ---
+
+
+def diamond() -> Topology:
+    return Topology(
+        "d",
+        (
+            Component("spout", 2),
+            Component("left", 1, inputs=(Subscription("spout"),)),
+            Component("right", 2, inputs=(Subscription("spout"),)),
+            Component("sink", 1, inputs=(Subscription("left"), Subscription("right"))),
+        ),
+        workers=4,
+        ackers=0,
+    )
+
+
+def test_rstorm_walks_breadth_first_and_deals_tasks_in_turns() -> None:
+    assert breadth_first(diamond()) == ["spout", "left", "right", "sink"]
+    executors = SchedulingView((diamond(),), cluster(1)).executors["d"]
+    order = [e.component for e in task_selection(diamond(), executors)]
+    assert order == ["spout", "left", "right", "sink", "spout", "right"]
+
+
+def demanding(executors: int, cpu: float, memory: float) -> Topology:
+    resources = Resources(cpu_points=cpu, memory_mb=memory)
+    return Topology("t", (Component("s", executors, resources=resources),), workers=4, ackers=0)
+
+
+def offering(*offers: tuple[float, float, str]) -> Cluster:
+    return Cluster(
+        tuple(
+            Node(f"n{i + 1}", rack=rack, offer=Resources(cpu_points=cpu, memory_mb=memory))
+            for i, (cpu, memory, rack) in enumerate(offers)
+        )
+    )
+
+
+def test_rstorm_starts_on_the_richest_node_of_the_richest_rack() -> None:
+    cluster_ = offering((100, 4096, "a"), (400, 4096, "b"), (300, 4096, "b"))
+    view = SchedulingView((demanding(1, 10, 100),), cluster_)
+    assert make_scheduler("rstorm").schedule(view).assignment.nodes_used() == ("n2",)
+
+
+def test_rstorm_goes_to_the_same_rack_before_the_other_when_cpu_is_full() -> None:
+    cluster_ = offering((100, 4096, "a"), (100, 4096, "b"), (100, 4096, "a"))
+    view = SchedulingView((demanding(4, 50, 100),), cluster_)
+    assert make_scheduler("rstorm").schedule(view).assignment.nodes_used() == ("n1", "n3")
+
+
+def test_rstorm_overcommits_cpu_only_when_no_node_has_it() -> None:
+    view = SchedulingView((demanding(5, 50, 100),), offering((100, 4096, "a"), (100, 4096, "a")))
+    result = make_scheduler("rstorm").schedule(view)
+    assert result.status["t"].scheduled
+    hard = make_scheduler("rstorm", ["cpu=hard"]).schedule(view)
+    assert not hard.status["t"].scheduled
+    assert not hard.assignment.slots
+
+
+def test_rstorm_places_a_topology_wholly_or_not_at_all() -> None:
+    view = SchedulingView((demanding(5, 1, 1000),), offering((100, 2000, "a"), (100, 2000, "a")))
+    result = make_scheduler("rstorm").schedule(view)
+    assert not result.assignment.slots
+    assert "1000 MB" in result.status["t"].message
+
+
+def test_rstorm_uses_one_worker_per_node() -> None:
+    view = SchedulingView((demanding(8, 50, 100),), offering((100, 4096, "a"), (300, 4096, "a")))
+    figures = measure(view, make_scheduler("rstorm").schedule(view).assignment)
+    assert (figures.nodes, figures.workers) == (2, 2)
+
+
+# --- cuts, MF-Storm, partitioning ---
+
+
+def test_the_minimum_cut_goes_through_the_thin_edge() -> None:
+    # 0 -9-> 1 -1-> 2 -9-> 3
+    out = [{1: 9.0}, {2: 1.0}, {3: 9.0}, {}]
+    assert minimum_cut(out, [0, 1, 2, 3]) == ([0, 1], [2, 3])
+
+
+def test_the_bare_cut_of_a_shuffle_isolates_an_executor_and_the_even_one_does_not() -> None:
+    edges = {(a, b): 1.0 for a in range(4) for b in range(4, 8)}
+    bare = recursive_bisection(8, edges, 2, even=False)
+    even = recursive_bisection(8, edges, 2, even=True)
+    assert sorted(map(len, even)) == [4, 4]
+    assert sorted(map(len, bare))[0] <= 4
+    assert sorted(v for group in bare for v in group) == list(range(8))
+
+
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("parts", [1, 2, 3, 5, 8])
+def test_bisection_gives_just_the_required_number_of_parts(parts: int, even: bool) -> None:
+    edges = {(a, b): 1.0 + (a * b) % 3 for a in range(4) for b in range(4, 8)}
+    groups = recursive_bisection(8, edges, parts, even)
+    assert len(groups) == parts
+    assert all(groups)
+    assert not even or max(map(len, groups)) - min(map(len, groups)) <= 1
+
+
+def test_mfstorm_puts_the_busiest_part_on_the_strongest_node() -> None:
+    bare = SchedulingView(
+        (chain("t", [2, 2], workers=2),), Cluster((Node("weak", cores=2), Node("strong", cores=8)))
+    )
+    result = make_scheduler("mfstorm").schedule(loaded(bare, pairs(bare, (1, 3, 1.0), (2, 4, 50.0))))
+    by_node = {e.start: s.node for e, s in result.assignment.slots.items()}
+    assert by_node == {2: "strong", 4: "strong", 1: "strong", 3: "strong"}
+    one_slot = Cluster((Node("weak", cores=2, ports=(6700,)), Node("strong", cores=8, ports=(6700,))))
+    narrow = SchedulingView(
+        bare.topologies, one_slot, load=loaded(bare, pairs(bare, (1, 3, 1.0), (2, 4, 50.0))).load
+    )
+    by_node = {
+        e.start: s.node for e, s in make_scheduler("mfstorm").schedule(narrow).assignment.slots.items()
+    }
+    assert by_node == {2: "strong", 4: "strong", 1: "weak", 3: "weak"}
+
+
+def test_parts_follow_the_clusters_of_a_graph() -> None:
+    # Four cliques of five, one weak edge between neighbouring ones.
+    near: list[dict[int, float]] = [{} for _ in range(20)]
+    for a, b in itertools.combinations(range(20), 2):
+        weight = 10.0 if a // 5 == b // 5 else (1.0 if b == a + 5 and a % 5 == 0 else 0.0)
+        if weight:
+            near[a][b] = near[b][a] = weight
+    part = parts_of_equal_size(near, 4)
+    assert cut_weight(near, part) == 3.0
+    assert all(len({part[v] for v in range(c * 5, c * 5 + 5)}) == 1 for c in range(4))
+
+
+def test_large_graphs_are_cut_along_their_seams() -> None:
+    near: list[dict[int, float]] = [{} for _ in range(400)]
+    for a in range(400):
+        for step in (1, 2, 3):
+            b = a // 100 * 100 + (a % 100 + step) % 100
+            near[a][b] = near[b][a] = 5.0
+        if a % 100 == 0:
+            b = (a + 100) % 400
+            near[a][b] = near[b][a] = 1.0
+    part = parts_of_equal_size(near, 4)
+    assert [part.count(p) for p in range(4)] == [100] * 4
+    assert cut_weight(near, part) <= 4.0
+
+
+def test_partitioning_uses_one_part_per_node_and_cuts_little() -> None:
+    bare = SchedulingView((chain("t", [2, 2], workers=4),), cluster(2))
+    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    figures = measure(view, make_scheduler("partition").schedule(view).assignment)
+    assert (figures.nodes, figures.workers, figures.inter_node_traffic) == (2, 2, 0.0)
+
+
+# --- Aniello et al. ---
+
+
+def test_aniello_offline_keeps_consecutive_components_together() -> None:
+    view = SchedulingView((chain("t", [2, 2, 2], workers=2),), cluster(2, slots=1))
+    slots = make_scheduler("aniello-offline", ["beta=0"]).schedule(view).assignment.workers()
+    assert [sorted(e.component for e in worker) for worker in slots.values()] == [["c0", "c1", "c2"]] * 2
+
+
+def test_aniello_offline_uses_every_slot_it_asked_for() -> None:
+    view = SchedulingView((chain("t", [3, 3], workers=4),), cluster(4, slots=1))
+    for alpha in ("0", "0.5", "1"):
+        result = make_scheduler("aniello-offline", [f"alpha={alpha}", "beta=1"]).schedule(view)
+        assert measure(view, result.assignment).workers == 4
+
+
+def test_aniello_online_unites_the_pairs_that_talk_most() -> None:
+    bare = SchedulingView((chain("t", [2, 2], workers=2),), cluster(2))
+    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    result = make_scheduler("aniello-online", ["spread=0"]).schedule(view)
+    assert measure(view, result.assignment).inter_node_traffic == 0.0
+
+
+# --- the optimum ---
+
+
+def brute_force(problem: PlacementProblem) -> float:
+    best = float("inf")
+    for place in itertools.product(range(problem.nodes), repeat=problem.executors):
+        fits = all(
+            place.count(n) <= problem.cap
+            and sum(problem.load[i] for i, p in enumerate(place) if p == n) <= problem.capacity[n]
+            for n in range(problem.nodes)
+        )
+        if fits:
+            best = min(best, problem.cost(place))
+    return best
+
+
+def exact(*parameters: str) -> list[str]:
+    return ["exact_executors=20", "restarts=0", *parameters]
+
+
+@pytest.mark.parametrize("parallelism", [[2, 4], [2, 2, 2], [3, 3]])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_the_optimum_is_that_of_trying_everything(parallelism: list[int], uneven: bool) -> None:
+    bare = SchedulingView((chain("t", parallelism),), cluster(3), STORM_082)
+    load = even_load(bare.topologies, STORM_082)
+    if uneven:
+        traffic = {pair: rate + 7 * i % 5 for i, (pair, rate) in enumerate(load.traffic.items())}
+        load = MeasuredLoad(cpu_mhz=load.cpu_mhz, traffic=traffic)
+    view = loaded(bare, load)
+    result = make_scheduler("optimal", exact("gamma=1")).schedule(view)
+    problem = PlacementProblem.of(view, TStormParameters(gamma=1.0))
+    assert result.notes["proven"] == "yes"
+    assert result.notes["inter-node traffic"] == pytest.approx(brute_force(problem))
+    assert measure(view, result.assignment).inter_node_traffic == pytest.approx(brute_force(problem))
+
+
+def test_the_optimum_proves_that_nothing_fits() -> None:
+    bare = SchedulingView((chain("t", [3]),), cluster(2, cores=1, mhz=150.0), STORM_082)
+    result = make_scheduler("optimal", exact()).schedule(loaded(bare, pairs(bare)))
+    assert "no placement keeps all constraints" in result.status["t"].message
+
+
+def test_no_heuristic_beats_the_optimum_or_its_bound() -> None:
+    bare = SchedulingView((chain("t", [3, 4, 4], workers=4),), cluster(4), STORM_082)
+    view = loaded(bare, even_load(bare.topologies, STORM_082))
+    best = make_scheduler("optimal", exact("gamma=1.3")).schedule(view)
+    greedy = make_scheduler("tstorm", ["gamma=1.3"]).schedule(view)
+    assert float(best.notes["lower bound"]) <= float(best.notes["inter-node traffic"]) + 1e-6
+    assert (
+        float(best.notes["inter-node traffic"]) <= measure(view, greedy.assignment).inter_node_traffic + 1e-6
+    )
+
+
+def test_large_instances_are_marked_as_best_found() -> None:
+    bare = SchedulingView((chain("t", [20, 20, 20], workers=4),), cluster(6), STORM_082)
+    view = loaded(bare, even_load(bare.topologies, STORM_082))
+    result = make_scheduler("optimal", ["restarts=1"]).schedule(view)
+    assert result.status["t"].message.startswith("Best found")
+    assert result.notes["proven"] == "no"
+    assert 0 < float(result.notes["lower bound"]) <= float(result.notes["inter-node traffic"])
+
+
+# --- random placement ---
+
+
+def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
+    def draw(seed: int) -> dict[Executor, Slot]:
+        view = SchedulingView((chain("t", [8, 8], workers=4),), cluster(4), seed=seed)
+        return dict(make_scheduler("random").schedule(view).assignment.slots)
+
+    assert draw(1) == draw(1)
+    assert len({str(draw(seed)) for seed in range(10)}) > 5
