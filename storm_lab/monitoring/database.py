@@ -160,10 +160,7 @@ class LoadDatabase:
                 raise UserError(
                     f"it is no load database of schema {SCHEMA_VERSION}", field="database", value=str(path)
                 )
-            rows = opened._db.execute(
-                "SELECT id, topology, start_task, end_task, component FROM executor ORDER BY id"
-            )
-            opened._ids = {Executor(*row[1:]): row[0] for row in rows}
+            opened._ids = {}
             (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
         except sqlite3.DatabaseError as error:
             raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error
@@ -219,7 +216,12 @@ class LoadDatabase:
         db = self._db
         if db.execute("SELECT 1 FROM window LIMIT 1").fetchone() is None:
             return None
-        by_id = {number: executor for executor, number in self._ids.items()}
+        by_id = {
+            number: Executor(topology, start, end, component)
+            for number, topology, start, end, component in db.execute(
+                "SELECT id, topology, start_task, end_task, component FROM executor"
+            )
+        }
         last = "(SELECT max(id) FROM window)"
         cpu = db.execute(
             f"SELECT executor, mhz_average FROM executor_load WHERE window = {last} ORDER BY executor"
@@ -289,13 +291,18 @@ class LoadDatabase:
     def _id(self, executor: Executor) -> int:
         number = self._ids.get(executor)
         if number is None:
-            number = len(self._ids) + 1
+            # Another process may have added it meanwhile.
             self._db.execute(
-                "INSERT INTO executor VALUES (?, ?, ?, ?, ?)",
-                (number, executor.topology, executor.component, executor.start, executor.end),
+                "INSERT OR IGNORE INTO executor (topology, component, start_task, end_task)"
+                " VALUES (?, ?, ?, ?)",
+                (executor.topology, executor.component, executor.start, executor.end),
             )
+            (number,) = self._db.execute(
+                "SELECT id FROM executor WHERE topology = ? AND start_task = ?",
+                (executor.topology, executor.start),
+            ).fetchone()
             self._ids[executor] = number
-        return number
+        return int(number)
 
 
 def _remove_older(path: Path) -> None:

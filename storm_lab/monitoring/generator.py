@@ -8,6 +8,7 @@ topologies run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
@@ -92,38 +93,77 @@ class ScheduleGenerator:
     def generate(self, cause: str, *, overloaded: bool = False) -> None:
         """Run the policy on the newest load and write what comes of it."""
         control = self._control
-        load = self._database.load()
-        if load is None:
+        made = generate(
+            self._database,
+            self.policy,
+            SchedulingView(
+                topologies=tuple(control.nimbus.topologies.values()),
+                cluster=control.nimbus.live_cluster,
+                version=control.version,
+                present=control.nimbus.present,
+                seed=control.seed,
+            ),
+            now_ns=control.clock.now_ns,
+            cause=cause,
+            overloaded=overloaded,
+            least_gain=self._least_gain,
+        )
+        if made is None:
             control.log.note(ACTOR, "skip-schedule", "cluster", "nothing has been measured yet")
             return
-        view = SchedulingView(
-            topologies=tuple(control.nimbus.topologies.values()),
-            cluster=control.nimbus.live_cluster,
-            version=control.version,
-            present=control.nimbus.present,
-            load=load,
-            seed=control.seed,
-        )
-        result = self.policy.schedule(view)
-        verdict = judge(view, result, overloaded=overloaded, least_gain=self._least_gain)
-        number = self._database.write_schedule(
-            GeneratedSchedule(
-                generated_ns=control.clock.now_ns,
-                scheduler=self.policy.name,
-                version=self.policy.version,
-                parameters=parameters_json(self.policy.parameters),
-                cause=cause,
-                adopted=verdict.adopted,
-                verdict=verdict.reason,
-                assignment=result.assignment,
-            )
-        )
+        number, schedule = made
         control.log.note(
             ACTOR,
-            "generate-schedule" if verdict.adopted else "reject-schedule",
+            "generate-schedule" if schedule.adopted else "reject-schedule",
             f"schedule {number}",
-            verdict.reason,
+            schedule.verdict,
             cause=cause,
-            nodes=len(result.assignment.nodes_used()),
-            workers=len(set(result.assignment.slots.values())),
+            nodes=len(schedule.assignment.nodes_used()),
+            workers=len(set(schedule.assignment.slots.values())),
         )
+
+
+def generate(
+    database: LoadDatabase,
+    policy: Scheduler[Any],
+    view: SchedulingView,
+    *,
+    now_ns: int,
+    cause: str,
+    overloaded: bool = False,
+    least_gain: float = 0.0,
+) -> tuple[int, GeneratedSchedule] | None:
+    """One generation: read the averages, run the policy, judge, write the schedule.
+
+    This is all that a generator in another process needs, with :meth:`LoadDatabase.open`; the custom
+    scheduler in the running emulation fetches what it writes.
+
+    Args:
+        database: holds the load and takes the schedule.
+        policy: the scheduling policy.
+        view: the cluster and topologies as they are; its load is replaced by the database's.
+        now_ns: virtual time of the generation.
+        cause: why it is done.
+        overloaded: the cluster is overloaded.
+        least_gain: part of the inter-node traffic that must be saved.
+
+    Returns:
+        The schedule and its number, or None while nothing has been measured.
+    """
+    load = database.load()
+    if load is None:
+        return None
+    view = replace(view, load=load)
+    result = policy.schedule(view)
+    verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
+    schedule = GeneratedSchedule(
+        generated_ns=now_ns,
+        scheduler=policy.name,
+        version=policy.version,
+        parameters=parameters_json(policy.parameters),
+        cause=cause,
+        adopted=verdict.adopted,
+        verdict=verdict.reason,
+        assignment=result.assignment,
+    )
+    return database.write_schedule(schedule), schedule

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -226,13 +229,48 @@ def test_another_process_reads_the_database_with_plain_sql(database: Callable[[]
         assert other.execute("SELECT min(start_ns), max(end_ns) FROM window").fetchone() == (0, ns(140))
 
 
-def test_a_generator_in_another_process_can_open_it_and_add_a_schedule(database: Callable[[], Path]) -> None:
-    with LoadDatabase.open(database()) as other:
-        load = other.load()
-        newest = other.newest_adopted()
-    assert load is not None and len(load.cpu_mhz) == 7
-    assert newest is not None and newest[0] == 1
-    assert newest[1].nodes_used() == ("node01",)
+OTHER_PROCESS = """
+import pickle, sys
+from storm_lab.model import Assignment
+from storm_lab.monitoring.database import LoadDatabase
+from storm_lab.monitoring.generator import generate
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.tstorm import TStormParameters, TStormScheduler
+
+topologies, cluster, version, slots = pickle.load(sys.stdin.buffer)
+view = SchedulingView(topologies, cluster, version, Assignment(slots))
+with LoadDatabase.open(sys.argv[1]) as database:
+    number, schedule = generate(
+        database, TStormScheduler(TStormParameters(gamma=3.0)), view, now_ns=0, cause="asked from outside"
+    )
+print(number, schedule.adopted, len(schedule.assignment.nodes_used()))
+"""
+
+
+def test_a_generator_in_another_process_writes_a_schedule_that_is_fetched(tmp_path: Path) -> None:
+    path = tmp_path / "load.sqlite"
+    plan = OnlineScheduling(_To("node01"), monitor=MonitorPlan(database=path), period_s=10_000)
+    control, _ = _start(plan)
+    run_to(control, 150)
+    nimbus = control.nimbus
+    told = (
+        tuple(nimbus.topologies.values()),
+        nimbus.live_cluster,
+        control.version,
+        dict(nimbus.present.slots),
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS, str(path)],
+        input=pickle.dumps(told),
+        capture_output=True,
+        check=True,
+    )
+    assert answer.stdout.decode().split() == ["1", "True", "1"]
+    run_to(control, 165)
+    (entry,) = control.log.of("fetch-schedule")
+    assert entry.reason == "asked from outside"
+    assert len(control.nimbus.present.nodes_used()) == 1
+    run_to(control, 200)
 
 
 def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(

@@ -15,7 +15,7 @@ from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
 from storm_lab.emulator.control.migration.method import HandOver
 from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.times import ControlTimes, Timers
-from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.emulator.control.worker import NOT_READY, WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor, Slot
 
@@ -29,6 +29,7 @@ class Connections:
         self._retry_ns = ns(times.connect_retry_s)
         self._spouts_wait = timers.spouts_wait_for_connections
         self._running: dict[str, list[WorkerProcess]] = {}
+        self._changed: dict[int, WorkerProcess] = {}
         self.hand_over: HandOver
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
@@ -72,12 +73,12 @@ class Connections:
             self.settle(process)
             return
         process.assignment = assignment
-        wanted = set(assignment.slots.values())
+        wanted = assignment.workers
         for slot in [s for s in process.links if s not in wanted]:
             del process.links[slot]
         for slot in [s for s in process.trying_since if s not in wanted]:
             del process.trying_since[slot]
-        for slot in sorted(wanted):
+        for slot in wanted:
             self._open(process, slot)
         self._tell(process)
 
@@ -93,7 +94,7 @@ class Connections:
             self._tell(process)
 
     def _wants(self, process: WorkerProcess, slot: Slot) -> bool:
-        return process.assignment is not None and slot in process.assignment.slots.values()
+        return process.assignment is not None and slot in process.assignment.workers
 
     def _open(self, process: WorkerProcess, slot: Slot) -> None:
         if slot == process.slot:
@@ -109,20 +110,47 @@ class Connections:
             process.trying_since.setdefault(slot, self._clock.now_ns)
 
     def _tell(self, process: WorkerProcess) -> None:
-        """Hand the data plane the executors that the process reaches, if that has changed."""
-        if process.assignment is None:
-            return
-        view: dict[Executor, int] = {}
-        for executor, slot in process.assignment.slots.items():
+        """Bring the data plane up to date on what the process reaches, at the end of this instant."""
+        if not self._changed:
+            # Tuples do not move within an instant, so one update after all changes is as good as many.
+            self._clock.at(self._clock.now_ns, Rank.WORKER, "~connections", self._update)
+        self._changed[process.number] = process
+
+    def _update(self) -> None:
+        changed, self._changed = self._changed, {}
+        views: dict[tuple[int, tuple[int, ...]], dict[Executor, int]] = {}
+        for _, process in sorted(changed.items()):
+            if not process.running or process.assignment is None:
+                continue
+            reached = tuple(
+                NOT_READY if (listener := process.links.get(slot)) is None else listener.id
+                for slot in process.assignment.workers
+            )
+            key = (process.assignment.id, reached)
+            if key not in views:
+                views[key] = self._view(process, process.assignment, reached)
+            view = views[key]
+            if view != process.view:
+                process.view = view
+                self._plane.now().connect(process.id, view)
+            if not process.opened and not process.trying_since:
+                process.opened = True
+            self.settle(process)
+
+    def _view(
+        self, process: WorkerProcess, assignment: StoredAssignment, reached: tuple[int, ...]
+    ) -> dict[Executor, int]:
+        """Executor to worker, for executors that the worker reached at their slot really runs."""
+        absent: set[Executor] = set()
+        for slot, executors in assignment.workers.items():
             listener = process.links.get(slot)
-            if listener is not None and executor in listener.executors:
-                view[executor] = listener.id
-        if view != process.view:
-            process.view = view
-            self._plane.now().connect(process.id, view)
-        if not process.opened and not process.trying_since:
-            process.opened = True
-        self.settle(process)
+            if listener is not None and listener.executors != executors:
+                absent.update(set(executors) - set(listener.executors))
+        view: dict[Executor, int] = {}
+        for executor, place in zip(assignment.slots, assignment.place, strict=True):
+            if reached[place] != NOT_READY and executor not in absent:
+                view[executor] = reached[place]
+        return view
 
     def settle(self, process: WorkerProcess) -> None:
         """Switch the process's spouts on or off as its topology, its connections and its age demand."""

@@ -211,8 +211,7 @@ class Nimbus:
             for e, slot in slots.items()
         }
         self._assignments += 1
-        ordered = {executor: slots[executor] for executor in sorted(slots)}
-        stored = StoredAssignment(self._assignments, topology_id, ordered, starts, origin)
+        stored = StoredAssignment.of(self._assignments, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
         control.log.note(
             ACTOR,
@@ -222,7 +221,7 @@ class Nimbus:
             id=stored.id,
             origin=origin.value,
             moved=sum(1 for e in slots if old is None or old.slots.get(e) != slots[e]),
-            workers={str(slot): len(members) for slot, members in stored.workers().items()},
+            workers={str(slot): len(members) for slot, members in stored.workers.items()},
         )
 
         def record() -> None:
@@ -270,6 +269,8 @@ class Nimbus:
             seed=self._seed,
         )
         result = self.scheduler.schedule(view)
+        if not dead and scratch is None and dict(result.assignment.slots) == present:
+            return
         self._refuse_invalid(result.assignment, view)
         if dead:
             reason = f"{dead} executors give no heartbeat"

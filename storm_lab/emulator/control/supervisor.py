@@ -108,7 +108,7 @@ class Supervisor:
             return
         wanted: dict[Slot, LocalAssignment] = {}
         for stored in control.zookeeper.assignments.values():
-            for slot, executors in stored.workers().items():
+            for slot, executors in stored.workers.items():
                 if slot in self._slots:
                     wanted[slot] = LocalAssignment(stored.topology, executors, stored.id, stored.origin)
         missing = sorted({local.topology for local in wanted.values()} - self._code)

@@ -29,12 +29,14 @@ class Origin(Enum):
     """Handed to Nimbus while the topology runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredAssignment:
-    """A topology's assignment as it stands in ZooKeeper.
+    """A topology's assignment as it stands in ZooKeeper; made by :meth:`of`.
 
     ``id`` numbers all assignments of the run, from 1; ``start_ns`` says since when each executor has been
-    assigned to its slot.
+    assigned to its slot. ``slots`` is in order of executors. ``workers`` is slot to its executors, both
+    ascending, and ``place`` gives for each executor, in the order of ``slots``, the index of its slot in
+    ``workers``.
     """
 
     id: int
@@ -42,13 +44,28 @@ class StoredAssignment:
     slots: Mapping[Executor, Slot]
     start_ns: Mapping[Executor, int]
     origin: Origin
+    workers: Mapping[Slot, tuple[Executor, ...]]
+    place: tuple[int, ...]
 
-    def workers(self) -> dict[Slot, tuple[Executor, ...]]:
-        """Slot to its executors, ascending; slots in ascending order."""
-        grouped: dict[Slot, list[Executor]] = {}
-        for executor, slot in self.slots.items():
-            grouped.setdefault(slot, []).append(executor)
-        return {slot: tuple(sorted(grouped[slot])) for slot in sorted(grouped)}
+    @classmethod
+    def of(
+        cls,
+        number: int,
+        topology_id: str,
+        slots: Mapping[Executor, Slot],
+        start_ns: Mapping[Executor, int],
+        origin: Origin,
+    ) -> StoredAssignment:
+        """Build from the executors' slots, in any order."""
+        ordered = {executor: slots[executor] for executor in sorted(slots)}
+        index = {slot: place for place, slot in enumerate(sorted(set(ordered.values())))}
+        grouped: list[list[Executor]] = [[] for _ in index]
+        for executor, slot in ordered.items():
+            grouped[index[slot]].append(executor)
+        workers = {slot: tuple(grouped[place]) for slot, place in index.items()}
+        return cls(
+            number, topology_id, ordered, start_ns, origin, workers, tuple(index[s] for s in ordered.values())
+        )
 
 
 class Record(Enum):
