@@ -133,9 +133,13 @@ class Connections:
             if view != process.view:
                 process.view = view
                 self._plane.now().connect(process.id, view)
-            if not process.opened and not process.trying_since:
-                process.opened = True
-            self.settle(process)
+        for topology_id in sorted({process.topology for process in changed.values()}):
+            for process in self._running.get(topology_id, ()):
+                # Bolts of a worker that is not connected yet would hold what they get: as long as that is so
+                # for a peer, the spouts of this worker have nobody to emit to.
+                if not process.opened and all(map(_is_connected, (process, *process.links.values()))):
+                    process.opened = True
+                self.settle(process)
 
     def _view(
         self, process: WorkerProcess, assignment: StoredAssignment, reached: tuple[int, ...]
@@ -161,3 +165,7 @@ class Connections:
         if spouting != process.spouting:
             process.spouting = spouting
             self._plane.now().activate(process.id, spouting)
+
+
+def _is_connected(process: WorkerProcess) -> bool:
+    return process.assignment is not None and not process.trying_since
