@@ -1,0 +1,235 @@
+"""Nothing appears, nothing disappears: roots, tuples, bytes of the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.model import Executor, Grouping, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+
+GROUPINGS = [
+    Grouping.SHUFFLE,
+    Grouping.FIELDS,
+    Grouping.LOCAL_OR_SHUFFLE,
+    Grouping.NONE,
+    Grouping.GLOBAL,
+    Grouping.ALL,
+    Grouping.PARTIAL_KEY,
+]
+
+
+def round_robin(executor: Executor) -> Slot:
+    return Slot(f"node{executor.start % 3}", 6700 + executor.start % 2)
+
+
+def storm(
+    version: StormVersion,
+    grouping: Grouping,
+    seed: int = 1,
+    replay: bool = False,
+    kill: bool = True,
+    rate_per_s: float = 300.0,
+    scale: float = 1.0,
+) -> Scene:
+    """A busy little topology on three nodes for 20 s times ``scale``.
+
+    A worker dies after a quarter of that and its executors come back elsewhere a little later.
+    """
+    scene = start(
+        chain((2, 3, 3), grouping, ackers=2, message_timeout_s=3.0 * scale),
+        chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)], keys=range(50)),
+        SourcePlan(
+            SourceKind.RATE,
+            rate_per_s=rate_per_s,
+            on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET,
+        ),
+        nodes(3, cores=2),
+        round_robin,
+        version=version,
+        seed=seed,
+    )
+    plane = scene.plane
+    plane.run_until(round(5 * scale * SECOND))
+    if kill:
+        slot = round_robin(next(e for e in scene.view if e.component == "bolt0"))
+        dead = scene.workers[slot]
+        moved = [e for e, w in scene.view.items() if w == dead]
+        plane.stop_worker(dead)
+        plane.run_until(round(8 * scale * SECOND))
+        fresh = plane.start_worker(Slot("node2", 6703), "t", moved)
+        view = {e: fresh if w == dead else w for e, w in scene.view.items()}
+        for worker in set(view.values()):
+            plane.connect(worker, view)
+            plane.activate(worker, True)
+    plane.run_until(round(20 * scale * SECOND))
+    plane.finish()
+    return scene
+
+
+def digest(scene: Scene) -> str:
+    total = hashlib.sha256()
+    for table in sorted(scene.tape.rows):
+        for chunk in scene.tape.rows[table]:
+            for name in sorted(chunk):
+                values = chunk[name]
+                total.update(json.dumps(values.tolist()).encode())
+    return total.hexdigest()
+
+
+@pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8], ids=str)
+@pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda g: g.value)
+def test_every_root_is_acked_failed_lost_or_pending_and_counted_once(
+    version: StormVersion, grouping: Grouping
+) -> None:
+    scene = storm(version, grouping)
+    tape = scene.tape
+    numbers = tape.column("roots", "root_id")
+    assert len(np.unique(numbers)) == len(numbers)
+    emitted = tape.column("counts", "emitted")[tape.column("counts", "component") == "spout"].sum()
+    assert emitted == len(numbers)
+    outcomes = tape.column("roots", "outcome")
+    assert set(outcomes) <= {"acked", "failed", "lost", "pending"}
+    assert (outcomes == "acked").sum() > 0.5 * len(numbers)
+    # All messages are back in the pool but those that are still queued or on a wire.
+    k = scene.plane.kernel
+    used = len(k.message) - int(k.s[0].free_messages)
+    assert 0 <= used < 3000
+
+
+def test_tuples_that_die_with_a_worker_time_out_and_a_holding_source_replays_them() -> None:
+    scene = storm(V0_8_2, Grouping.SHUFFLE, replay=True)
+    outcome, attempt = scene.tape.column("roots", "outcome"), scene.tape.column("roots", "attempt")
+    assert (outcome == "failed").sum() > 0
+    assert (attempt > 0).sum() > 0
+    emit, done = scene.tape.column("roots", "emit_ns"), scene.tape.column("roots", "complete_ns")
+    failed = (done - emit)[outcome == "failed"] / SECOND
+    # The pending map is rotated every timeout: a tuple fails between one and two timeouts after its emit.
+    assert failed.min() >= 3.0
+    assert failed.max() <= 6.1
+
+
+def test_same_seed_same_bytes_and_another_seed_other_bytes() -> None:
+    assert digest(storm(V0_8_2, Grouping.SHUFFLE)) == digest(storm(V0_8_2, Grouping.SHUFFLE))
+    assert digest(storm(V0_8_2, Grouping.SHUFFLE)) != digest(storm(V0_8_2, Grouping.SHUFFLE, seed=2))
+
+
+_PLAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_conservation import storm, digest
+from storm_lab.emulator.jit import ENABLED
+from storm_lab.model import Grouping
+from storm_lab.model.version import V0_8_2, V2_8_8
+assert not ENABLED
+print(digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.1)))
+print(digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.1)))
+"""
+
+
+def test_without_the_compiler_the_same_code_gives_the_same_bytes() -> None:
+    here = str(Path(__file__).parent)
+    plain = subprocess.run(
+        [sys.executable, "-c", _PLAIN, here],
+        env={**os.environ, "STORM_LAB_JIT": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert plain.returncode == 0, plain.stderr
+    assert plain.stdout.split() == [
+        digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.1)),
+        digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.1)),
+    ]
+
+
+def test_relabelling_nodes_changes_nothing_but_names() -> None:
+    def mirrored(executor: Executor) -> Slot:
+        slot = round_robin(executor)
+        return Slot(f"node{2 - int(slot.node[-1])}", slot.port)
+
+    latencies = []
+    for place in (round_robin, mirrored):
+        scene = start(
+            chain((2, 3, 3), ackers=2),
+            chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=300.0),
+            nodes(3, cores=2),
+            place,
+        )
+        scene.plane.run_until(10 * SECOND)
+        latencies.append(scene.tape.rows.get("roots") and None)
+        scene.plane.finish()
+        latencies[-1] = scene.tape.column("roots", "latency_ns").tolist()
+    assert latencies[0] == latencies[1]
+
+
+def test_twice_the_rate_on_twice_the_clock_gives_the_same_utilisation() -> None:
+    used = []
+    for factor in (1, 2):
+        scene = start(
+            chain((1, 2), ackers=1),
+            chain_trace([constant_work(2 * MS, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=200.0 * factor),
+            nodes(2, cores=2, core_mhz=2000.0 * factor),
+            lambda e: Slot(f"node{e.start % 2}", 6700),
+            ideal=True,
+        )
+        scene.plane.run_until(30 * SECOND)
+        scene.plane.finish()
+        used.append(scene.tape.column("cpu", "cpu_ms").sum())
+    assert used[1] == pytest.approx(used[0], rel=0.005)
+
+
+def test_executors_of_an_overloaded_worker_get_the_same_share_of_what_arrives_from_outside() -> None:
+    """The identity of the recordings: executed = local + r x remote with one r per worker, whose queue is FIFO."""
+    scene = start(
+        chain((2, 4), ackers=0),
+        chain_trace([constant_work(800 * US, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=9000.0, anchored=False),
+        nodes(3, cores=1),
+        lambda e: Slot("node0" if e.component == "spout" else f"node{1 + e.start % 2}", 6700),
+    )
+    scene.plane.run_until(60 * SECOND)
+    scene.plane.finish()
+    tape = scene.tape
+    late = tape.column("counts", "start_ns") >= 30 * SECOND
+    bolts = tape.column("counts", "component") == "bolt0"
+    tasks, executed = tape.column("counts", "task"), tape.column("counts", "executed")
+    per_task = {t: executed[late & bolts & (tasks == t)].sum() for t in set(tasks[bolts])}
+    sent = tape.column("traffic", "tuples")
+    target, begin = tape.column("traffic", "target_task"), tape.column("traffic", "start_ns")
+    worker_of = {e.start: w for e, w in scene.view.items()}
+    shares: dict[int, list[float]] = {}
+    for task, count in per_task.items():
+        arrived = sent[(target == task)].sum() / 2
+        shares.setdefault(worker_of[task], []).append(count / arrived)
+    del begin
+    for share in shares.values():
+        assert max(share) < 0.9
+        assert max(share) - min(share) < 0.02
+
+
+def test_at_light_load_placement_does_not_change_throughput() -> None:
+    done = []
+    for place in (lambda e: Slot("node0", 6700), lambda e: Slot(f"node{e.start % 3}", 6700)):
+        scene = start(
+            chain((1, 2, 2), ackers=1),
+            chain_trace([constant_work(1 * MS, 10), constant_work(1 * MS, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=50.0),
+            nodes(3),
+            place,
+        )
+        scene.plane.run_until(60 * SECOND)
+        scene.plane.finish()
+        done.append((scene.tape.column("roots", "outcome") == "acked").sum())
+    assert done[0] == pytest.approx(done[1], abs=1)

@@ -1,0 +1,150 @@
+"""Small topologies played by hand, tuple by tuple, per Storm version.
+
+All costs are round numbers in microseconds, so that every instant can be added up on paper.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V2_8_8
+
+# One line at 10 ms; the next one an hour later.
+ONE_LINE = SourcePlan(
+    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=True
+)
+
+
+def with_round_costs(scene: Scene) -> Scene:
+    k = scene.plane.kernel
+    for name in k.cost.dtype.names:
+        if not name.endswith("_batch") and name not in ("housekeeping_period", "warm_keep", "inactive_sleep"):
+            k.cost[name] = 0
+    for name, us in (
+        ("poll", 100), ("emit", 10), ("dispatch", 20), ("send", 5), ("serialise", 40), ("deserialise", 50),
+        ("transfer", 7), ("receive", 8), ("acker", 30), ("spout_ack", 60), ("wake", 3), ("idle_sleep", 1000),
+    ):  # fmt: skip
+        k.cost[name] = us * US
+    k.node["nic_ps_per_byte"] = 0
+    lan = k.channel["latency"] == 100 * US
+    k.channel["latency"][:] = 0
+    k.channel["latency"][lan] = 200 * US
+    return scene
+
+
+def play(version: StormVersion, place) -> Scene:
+    scene = start(
+        chain((1, 1), ackers=1),
+        chain_trace([constant_work(300 * US, 1)]),
+        ONE_LINE,
+        nodes(2, cores=8),
+        place,
+        version=version,
+    )
+    scene = with_round_costs(scene)
+    scene.plane.run_until(1 * SECOND)
+    scene.plane.finish()
+    return scene
+
+
+def together(_executor: Executor) -> Slot:
+    return Slot("node0", 6700)
+
+
+def bolt_apart(executor: Executor) -> Slot:
+    return Slot("node1" if executor.component == "bolt0" else "node0", 6700)
+
+
+def only(scene: Scene, table: str, column: str) -> int:
+    values = scene.tape.column(table, column)
+    assert len(values) == 1
+    return int(values[0])
+
+
+def test_one_line_through_one_worker_of_storm_0_8() -> None:
+    scene = play(V0_8_2, together)
+    # The spout's empty turns lie 1 ms apart from 0: it finds the line at 10 ms.
+    emit = 10 * MS + (100 + 2 * 10) * US  # poll, one copy and one init
+    assert only(scene, "roots", "emit_ns") == emit
+    # Send thread: woken, takes the tuple alone (the init comes in the same hand-over but after it was woken: both).
+    sent = emit + (3 + 2 * 5) * US
+    assert only(scene, "executions", "enqueue_ns") == sent
+    begin = sent + 3 * US
+    assert only(scene, "executions", "start_ns") == begin
+    end = begin + (20 + 300 + 10) * US  # dispatch, user code, the ack's emit
+    assert only(scene, "executions", "end_ns") == end
+    acked = end + (3 + 5 + 3 + 20 + 30) * US  # send thread, acker woken, dispatch, ledger
+    told = acked + (3 + 5) * US  # the acker's send thread reaches the spout's queue
+    # The spout sleeps on its grid of 1 ms from the end of its emitting turn.
+    turn = emit + 1 * MS
+    assert told < turn
+    done = turn + (20 + 60) * US
+    assert only(scene, "roots", "complete_ns") == done
+    assert only(scene, "roots", "latency_ns") == done - emit
+
+
+def test_a_remote_hop_of_storm_0_8_adds_both_shared_threads_the_wire_and_serialisation() -> None:
+    scene = play(V0_8_2, bolt_apart)
+    emit = 10 * MS + 120 * US
+    batch = (
+        emit + (3 + 5 + 40 + 5) * US
+    )  # send thread: the tuple is serialised, the init stays in the process
+    wire = batch + (3 + 7) * US  # transfer thread
+    received = wire + 200 * US + (3 + 8) * US  # receive thread
+    assert only(scene, "executions", "enqueue_ns") == received
+    begin = received + 3 * US
+    end = begin + (20 + 50 + 300 + 10) * US  # it is deserialised by the executor's own thread
+    assert only(scene, "executions", "start_ns") == begin
+    assert only(scene, "executions", "end_ns") == end
+
+
+def test_storm_2_has_no_send_thread_and_measures_latency_in_the_acker() -> None:
+    scene = play(V2_8_8, together)
+    emit = 10 * MS + 120 * US
+    # Straight into the bolt's queue.
+    assert only(scene, "executions", "enqueue_ns") == emit
+    begin = emit + 3 * US
+    end = begin + (20 + 300 + 10) * US
+    assert only(scene, "executions", "end_ns") == end
+    init_done = emit + (3 + 20 + 30) * US
+    ack_done = end + (3 + 20 + 30) * US
+    assert only(scene, "roots", "latency_ns") == ack_done - init_done
+
+
+def test_a_sleep_inside_next_tuple_makes_latency_move_in_its_steps() -> None:
+    """T-Storm section III: a spout that sleeps 5 ms per emit sees acks only when it wakes up."""
+    latencies = []
+    for work in (1 * MS, 6 * MS):
+        scene = start(
+            chain((1, 1), ackers=1),
+            chain_trace([constant_work(work, 1)]),
+            SourcePlan(SourceKind.SATURATED, sleep_ns=5 * MS),
+            nodes(1, cores=8),
+            together,
+            ideal=True,
+        )
+        scene.plane.kernel.topology[0].max_pending = 1
+        scene.plane.run_until(1 * SECOND)
+        latencies.append(
+            set(scene.tape.column("roots", "latency_ns").tolist()) if scene.tape.rows.get("roots") else set()
+        )
+        scene.plane.finish()
+        latencies[-1] = scene.tape.column("roots", "latency_ns")
+    # With one tuple pending the spout polls every 1 ns of its idle sleep, so nothing is rounded up ...
+    assert set(latencies[0][latencies[0] >= 0]) == {1 * MS}
+    scene = start(
+        chain((1, 1), ackers=1),
+        chain_trace([constant_work(6 * MS, 1)]),
+        SourcePlan(SourceKind.SATURATED, sleep_ns=7 * MS),
+        nodes(1, cores=8),
+        together,
+        ideal=True,
+    )
+    scene.plane.run_until(1 * SECOND)
+    scene.plane.finish()
+    latency = scene.tape.column("roots", "latency_ns")
+    # ... without a limit it is asleep when the ack comes after 6 ms, and sees it after 7.
+    assert set(latency[latency >= 0]) == {7 * MS}
