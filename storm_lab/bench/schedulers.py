@@ -8,10 +8,13 @@ says, may so grow with the square of the executors.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import click
 
 from storm_lab.model import (
     Cluster,
@@ -200,3 +203,20 @@ def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
         times = "".join(f"{t.seconds:>12.3f} s" for t in growth.timings)
         exponent = "-" if growth.exponent is None else f"{growth.exponent:.2f}"
         yield f"{growth.scheduler:<18}{growth.storm_version:<8}{times}{exponent:>10}"
+
+
+@click.command("schedulers")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option(
+    "--scheduler", "names", multiple=True, metavar="NAME", help="Only this policy; may be repeated."
+)
+@click.option("--most-executors", default=SIZES[-1][0], show_default=True, help="Leave larger sizes out.")
+def bench_schedulers_command(as_json: bool, names: tuple[str, ...], most_executors: int) -> None:
+    """Time every scheduling policy against the number of executors and nodes."""
+    sizes = [size for size in SIZES if size[0] <= most_executors]
+    growths = bench_schedulers(names or HEURISTICS, sizes)
+    if as_json:
+        click.echo(json.dumps(growth_json(growths), indent=2))
+    else:
+        for line in growth_text(growths):
+            click.echo(line)

@@ -118,7 +118,7 @@ class Search:
                 continue
             nodes = None
             if k == 0:
-                # Storm takes the end of the walk for success: a lone executor without a place counts as placed.
+                # Storm takes the end of the walk for success: a lone executor without a place counts too.
                 return 0, len(order) == 1
             tried[k] = -1
             k -= 1

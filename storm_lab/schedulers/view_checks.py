@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.errors import UserError
-from storm_lab.model import InvalidAssignmentError, Resources, Topology, check_assignment
+from storm_lab.model import ACKER, InvalidAssignmentError, Resources, Topology, check_assignment
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 
 
@@ -24,13 +24,19 @@ def check_view(view: SchedulingView) -> None:
         _not_negative(node.offer, f"node {node.id!r}")
     for topology in view.topologies:
         _check_topology(topology)
-    known = view.topology
+    components = {t.id: {ACKER, *(c.id for c in t.components)} for t in view.topologies}
     for executor in view.present.slots:
-        if executor.topology not in known:
+        if executor.topology not in components:
             raise UserError(
                 f"the present assignment holds executor {executor} of a topology that is not there",
                 field="topology",
                 value=executor.topology,
+            )
+        if executor.component not in components[executor.topology]:
+            raise UserError(
+                f"executor {executor} of topology {executor.topology!r} has a component that is not there",
+                field="component",
+                value=executor.component,
             )
 
 

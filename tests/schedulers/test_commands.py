@@ -1,0 +1,224 @@
+"""``storm-lab schedule`` and ``storm-lab explain``, and what notebooks use of them."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.model import Assignment, Slot, StormVersion
+from storm_lab.schedulers import (
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+    make_scheduler,
+    registry,
+    scheduler_names,
+)
+from storm_lab.schedulers.commands import explain, schedule
+from storm_lab.schedulers.explain import COLUMNS, explained, explanation
+from storm_lab.schedulers.graphs import (
+    PLACEMENT_COLUMNS,
+    executor_graph,
+    placement_graph,
+    placement_table,
+    topology_graph,
+    traffic_matrix,
+)
+from tests.schedulers.clusters import chain, cluster, even_load
+
+CASES = Path(__file__).parent / "cases" / "even-default.jsonl"
+SMALL = {
+    "name": "small",
+    "input": {
+        "supervisors": [{"id": f"n{i}", "host": f"h{i}", "ports": [6700, 6701]} for i in (1, 2)],
+        "topologies": [
+            {
+                "id": "t-1-1",
+                "workers": 2,
+                "ackers": 0,
+                "components": [{"id": "a", "par": 2}, {"id": "b", "par": 2, "inputs": [{"from": "a"}]}],
+            }
+        ],
+        "traffic": {"t-1-1": [[1, 4, 9.0], [2, 3, 5.0]]},
+        "cpu": {"t-1-1": [[task, 100.0] for task in (1, 2, 3, 4)]},
+    },
+}
+
+
+def invoke(*arguments: str, given: dict[str, Any] | None = SMALL, command: Any = schedule) -> str:
+    text = None if given is None else json.dumps(given)
+    result = CliRunner().invoke(command, list(arguments), input=text, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_schedule_prints_one_object_a_line() -> None:
+    line = invoke("-", "--scheduler", "tstorm", "--storm-version", "0.8.2", "--param", "gamma=1")
+    assert json.loads(line) == {
+        "name": "small",
+        "assignments": {
+            "t-1-1": {"n1:6700": [[1, 1, "a"], [4, 4, "b"]], "n2:6700": [[2, 2, "a"], [3, 3, "b"]]}
+        },
+        "status": {"t-1-1": "Scheduled by T-Storm, gamma 1"},
+    }
+
+
+def test_schedule_answers_every_case_of_a_file_and_twice_the_same() -> None:
+    first = invoke(str(CASES), "--scheduler", "default", "--storm-version", "0.9.7", given=None)
+    again = invoke(str(CASES), "--scheduler", "default", "--storm-version", "0.9.7", given=None)
+    assert first == again
+    assert len(first.splitlines()) == len(CASES.read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_every_policy_answers_and_explains_itself(name: str) -> None:
+    answer = json.loads(invoke("-", "--scheduler", name))
+    assert answer["status"]["t-1-1"]
+    text = invoke("-", "--scheduler", name, command=explain)
+    assert "t-1-1 a[1,1] -> n" in text
+
+
+def test_explain_shows_candidates_scores_and_constraints() -> None:
+    text = invoke("-", "--scheduler", "tstorm", "--param", "gamma=1", command=explain)
+    assert "cap of 2 executors per node" in text
+    assert "added inter-node traffic" in text
+    rows = invoke("-", "--scheduler", "tstorm", "--csv", command=explain).splitlines()
+    assert rows[0] == ",".join(["case", *COLUMNS])
+
+
+def test_an_unknown_case_is_refused() -> None:
+    result = CliRunner().invoke(
+        explain, ["-", "--scheduler", "even", "--case", "nix"], input=json.dumps(SMALL)
+    )
+    assert result.exit_code == 2
+    assert "nix" in result.output
+
+
+def test_the_explanation_is_a_table_with_one_choice_per_executor() -> None:
+    topology = chain("t", [2, 3], workers=2)
+    view = SchedulingView((topology,), cluster(3))
+    table = explanation(explained(make_scheduler("rstorm"), view))
+    assert tuple(table.columns) == COLUMNS
+    assert table.loc[table["chosen"]].groupby("executor").size().tolist() == [1] * 5
+    assert table.loc[table["chosen"], "ruled_out_by"].isna().all()
+
+
+# --- finding policies ---
+
+
+class Crowded(Scheduler[NoParameters]):
+    """Puts everything into the first slot, whoever is there."""
+
+    name = "crowded"
+    version = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        slot = view.usable_slots[0]
+        executors = [e for group in view.executors.values() for e in group]
+        status = {t.id: TopologyStatus(True, "there") for t in view.topologies}
+        return SchedulingResult(Assignment.of((e, slot) for e in executors), status)
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
+    monkeypatch.setattr(registry, "entry_points", lambda group: list(points))
+
+
+def test_an_outside_package_adds_a_policy_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered(monkeypatch, EntryPoint("crowded", f"{__name__}:Crowded", registry.GROUP))
+    assert scheduler_names() == ["crowded"]
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Crowded)
+    assert json.loads(invoke("-", "--scheduler", "crowded"))["status"] == {"t-1-1": "there"}
+
+
+def test_two_packages_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = EntryPoint("even", "one.package:Even", registry.GROUP)
+    second = EntryPoint("even", "other.package:Even", registry.GROUP)
+    offered(monkeypatch, first, second)
+    with pytest.raises(UserError, match=r"one\.package:Even and other\.package:Even"):
+        make_scheduler("even")
+
+
+def test_the_same_policy_seen_twice_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("even", "storm_lab.schedulers.even:EvenScheduler", registry.GROUP)
+    offered(monkeypatch, point, EntryPoint(point.name, point.value, point.group))
+    assert make_scheduler("even").name == "even"
+
+
+def test_an_entry_point_that_is_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered(
+        monkeypatch,
+        EntryPoint("odd", "json:dumps", registry.GROUP),
+        EntryPoint("gone", "nowhere:X", registry.GROUP),
+    )
+    with pytest.raises(UserError, match="not a subclass"):
+        make_scheduler("odd")
+    with pytest.raises(UserError, match="cannot be imported"):
+        make_scheduler("gone")
+
+
+def test_an_invalid_assignment_is_refused_with_executor_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered(monkeypatch, EntryPoint("crowded", f"{__name__}:Crowded", registry.GROUP))
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Crowded)
+    two = json.loads(json.dumps(SMALL))
+    two["input"]["topologies"].append({**two["input"]["topologies"][0], "id": "u-2-2"})
+    result = CliRunner().invoke(schedule, ["-", "--scheduler", "crowded"], input=json.dumps(two))
+    assert isinstance(result.exception, StormLabError)
+    assert "n1:6700" in str(result.exception)
+    assert "a[1,1]" in str(result.exception)
+
+
+# --- graphs and tables ---
+
+
+def test_graphs_of_topology_executors_and_placement_are_one_call_away() -> None:
+    version = StormVersion.parse("0.9.7")
+    topology = chain("t", [2, 3], workers=2)
+    view = SchedulingView((topology,), cluster(2), version, load=even_load([topology], version))
+    assignment = make_scheduler("tstorm").schedule(view).assignment
+    components = topology_graph(topology)
+    assert components.nodes["c0"]["kind"] == "spout"
+    assert list(components.edges(keys=True)) == [("c0", "c1", "default")]
+    executors = executor_graph(topology, version, view.load)
+    assert executors.number_of_edges() == 6
+    assert {rate for _, _, rate in executors.edges(data="rate")} == {10.0}
+    placed = placement_graph(view.cluster, assignment)
+    assert nx.is_forest(placed)
+    assert sum(kind == "executor" for _, kind in placed.nodes(data="kind")) == 5
+
+
+def test_cold_executor_graphs_carry_guessed_rates() -> None:
+    graph = executor_graph(chain("t", [2, 4]), StormVersion.parse("0.9.7"))
+    assert {rate for _, _, rate in graph.edges(data="rate")} == {0.25}
+
+
+def test_the_placement_table_and_the_traffic_matrix_are_ordered_by_machine() -> None:
+    version = StormVersion.parse("0.9.7")
+    topology = chain("t", [2, 2])
+    view = SchedulingView((topology,), cluster(2), version, load=even_load([topology], version))
+    first, second, third, fourth = view.executors["t"]
+    assignment = Assignment.of(
+        [
+            (first, Slot("n2", 6700)),
+            (second, Slot("n1", 6701)),
+            (third, Slot("n1", 6700)),
+            (fourth, Slot("n2", 6700)),
+        ]
+    )
+    table = placement_table(view.cluster, assignment)
+    assert tuple(table.columns) == PLACEMENT_COLUMNS
+    assert table["node"].tolist() == ["n1", "n1", "n2", "n2"]
+    assert table["start_task"].tolist() == [3, 2, 1, 4]
+    assert view.load is not None
+    matrix = traffic_matrix(view.cluster, assignment, view.load)
+    assert matrix.index.get_level_values("node").tolist() == ["n1", "n1", "n2", "n2"]
+    assert matrix.to_numpy().sum() == 40.0
+    assert matrix.to_numpy()[1, 0] == 10.0
