@@ -69,7 +69,8 @@ def reproduce(
     given = {
         name: value for name, value in study.parameters.items() if value != study.experiment.checked()[name]
     }
-    shutil.rmtree(study.workspace / "figures", ignore_errors=True)
+    for made in ("figures", "verdicts"):
+        shutil.rmtree(study.workspace / made, ignore_errors=True)
     execute_notebook(template, executed, given, stamp)
     if home != study.workspace:
         _publish(study, home)

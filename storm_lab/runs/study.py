@@ -67,14 +67,17 @@ class Study:
         Raises:
             UserError: an input cannot be read.
         """
-        values = [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
         runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
-        return text_digest(self.experiment.slug, *values, "runs", *runs)
+        return text_digest(self.experiment.slug, *self._values(), "runs", *runs)
+
+    def _values(self) -> list[str]:
+        return [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
 
     @property
     def workspace(self) -> Path:
-        """Folder for what this study makes of its runs."""
-        return project_root() / "data" / "cache" / "studies" / f"{self.experiment.slug}-{self.digest[:16]}"
+        """Folder for what this study makes of its runs; named by the parameters alone."""
+        name = text_digest(*self._values())[:16]
+        return project_root() / "data" / "cache" / "studies" / f"{self.experiment.slug}-{name}"
 
     def play(
         self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False
