@@ -38,7 +38,8 @@ class OnlineScheduling:
         period_s: the generator's period, counted from the end of the initial period.
         fetch_s: the custom scheduler's period.
         overload: rule of overload detection; None switches it off.
-        least_gain: part of the inter-node traffic that a schedule must save to be adopted for that.
+        least_gain: part of the inter-node traffic (under overload: of the busiest node's load) that a
+            schedule must save to be adopted for that.
         swaps: changes of policy in operation.
     """
 
@@ -47,7 +48,7 @@ class OnlineScheduling:
     period_s: float = 300.0
     fetch_s: float = 10.0
     overload: OverloadRule | None = field(default_factory=OverloadRule)
-    least_gain: float = 0.0
+    least_gain: float = 0.05
     swaps: tuple[Swap, ...] = ()
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:

@@ -19,6 +19,8 @@ class OverloadRule:
         node_windows: ... in so many windows.
         executor_fraction: an executor's CPU in the window above this part of one core ...
         executor_windows: ... in so many windows; a thread cannot use more than a core.
+        queued: an executor's receive queue as long as this at the end of a window, in tuples ...
+        queue_windows: ... in so many windows: a bottleneck that waits for a server fills queues, not cores.
         failure_windows: root tuples that failed in so many windows; 0 ignores failures, which also follow
             every
             worker that is killed.
@@ -29,6 +31,8 @@ class OverloadRule:
     node_windows: int = 1
     executor_fraction: float = 0.95
     executor_windows: int = 3
+    queued: int = 500
+    queue_windows: int = 3
     failure_windows: int = 0
     rest_s: float = 60.0
 
@@ -41,6 +45,7 @@ class OverloadDetector:
         self._cluster = cluster
         self._nodes: dict[str, int] = {}
         self._executors: dict[Executor, int] = {}
+        self._queues: dict[Executor, int] = {}
         self._failing = 0
 
     def look(self, load: WindowLoad) -> str | None:
@@ -61,6 +66,12 @@ class OverloadDetector:
             self._executors[executor] = self._executors.get(executor, 0) + 1 if over else 0
         busy = sorted(e for e, windows in self._executors.items() if windows >= rule.executor_windows)
         causes.extend(f"executor {executor} fills a core" for executor in busy)
+        for executor in list(self._queues.keys() | load.executors.keys()):
+            entry = load.executors.get(executor)
+            full = entry is not None and entry.queued >= rule.queued
+            self._queues[executor] = self._queues.get(executor, 0) + 1 if full else 0
+        blocked = sorted(e for e, windows in self._queues.items() if 0 < rule.queue_windows <= windows)
+        causes.extend(f"executor {executor} has a full queue" for executor in blocked)
         failed = sum(load.failed.values())
         self._failing = self._failing + 1 if failed else 0
         if rule.failure_windows and self._failing >= rule.failure_windows:

@@ -39,6 +39,7 @@ class FakePlane:
         """Component to the part of a core that each of its executors uses."""
         self.rates: dict[tuple[str, int, int], float] = {}
         self.failed: dict[str, int] = {}
+        self.queue_length: dict[str, int] = {}
         self.acked = 0
         self._last_sample = 0
 
@@ -90,6 +91,11 @@ class FakePlane:
             },
             traffic={pair: round(rate * window / 1e9) for pair, rate in self.rates.items()},
             failed=dict(self.failed),
+            queued={
+                (worker, executor): self.queue_length.get(executor.component, 0)
+                for worker, executors in self.alive.items()
+                for executor in executors
+            },
         )
 
     def set_node_speed(self, node: str, factor: float) -> None:

@@ -156,6 +156,14 @@ def test_overload_triggers_a_schedule_at_once_and_not_again_before_it_can_have_t
     assert "uses" in control.log.of("detect-overload")[0].reason
 
 
+def test_a_queue_that_stays_full_is_an_overload_though_no_core_is_busy() -> None:
+    for length, expected in ((499, 0), (500, 1)):
+        control, plane = _start(OnlineScheduling(_To("node01"), period_s=1000))
+        plane.queue_length = {"bolt": length}
+        run_to(control, 100)
+        assert len(control.log.of("detect-overload")) == expected
+
+
 def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
     for windows, expected in ((0, 0), (3, 1)):
         rule = OverloadRule(failure_windows=windows, rest_s=1000)
