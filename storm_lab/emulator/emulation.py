@@ -183,6 +183,7 @@ class Emulation:
             control.plane.now()
         except EmulationStoppedError as limit:
             stopped = str(limit)
+            control.log.note("emulator", "stop", "run", stopped)
         plane.finish()
         control.finish()
         if recorder is not None:

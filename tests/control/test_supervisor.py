@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerState
-from storm_lab.model import Slot
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.model import Assignment, Cluster, Slot, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
-from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+from storm_lab.schedulers.default import DefaultScheduler
+from tests.control.fake_plane import FakePlane
+from tests.control.world import build, chain, cluster, executor_of, phases_at, run_to, seconds_of, swapped
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
@@ -162,3 +167,33 @@ def test_a_peer_that_is_not_there_is_tried_again_at_the_retry_period() -> None:
     assert set(plane.views[0].values()) == {0, 1}
     run_to(control, 15.5)
     assert set(plane.views[0].values()) == {0, 1, 2}
+
+
+def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_once() -> None:
+    logs = []
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        nodes = cluster(3).nodes
+        shuffled = ControlPlane(
+            Cluster(tuple(nodes[i] for i in order)),
+            V0_8_2,
+            FakePlane(),
+            DefaultScheduler(),
+            Smooth(),
+            times=ControlTimes(),
+            timers=timers_of(V0_8_2),
+            zookeeper=ZooKeeperPlan(),
+            seed=1,
+            phases=dict.fromkeys((n.id for n in nodes), phases_at(1.0, 1.0, 1.0)),
+        )
+        executors = executors_of(chain(), V0_8_2)
+        hands = [
+            Assignment.of((e, Slot(f"node0{(i + shift) % 3 + 1}", 6700)) for i, e in enumerate(executors))
+            for shift in (0, 1)
+        ]
+        shuffled.nimbus.submit(chain(), hands[0])
+        run_to(shuffled, 60)
+        shuffled.nimbus.install(hands[1], "moved by the test")
+        run_to(shuffled, 120)
+        logs.append(shuffled.log.lines())
+    assert logs[0] == logs[1] == logs[2]
+    assert len(logs[0]) > 20

@@ -309,3 +309,16 @@ def test_only_so_many_windows_are_kept_when_asked() -> None:
     control.nimbus.submit(chain(workers=3))
     run_to(control, 200)
     assert monitor.database.query("SELECT min(id), max(id) FROM window") == [(8, 10)]
+
+
+def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> None:
+    # Two supervisor syncs (up to 10 s each), two JVM starts (5 s), one download (1 s), the rebalance's 30 s.
+    periods = []
+    for seed in range(8):
+        control, _ = build(10, seed=seed)
+        InitialConsolidation().start(control, Sampler(control.clock, control.plane, ns(20)))
+        control.nimbus.submit(chain(workers=40, executors=20))
+        run_to(control, 90)
+        periods.append(seconds_of(control, "running")[1])
+    assert min(periods) > 41 + 2 * 5 and max(periods) < 41 + 2 * 10.1
+    assert 55 <= sum(periods) / len(periods) <= 62
