@@ -29,23 +29,25 @@ def acked(roots: DataFrame) -> DataFrame:
     return measured.withColumn("processing_ns", F.col("latency_ns") - F.col("sleep_ns"))
 
 
-def latency(roots: DataFrame, bin_s: float) -> DataFrame:
+def latency(roots: DataFrame, bin_s: float, *, two_passes: bool = False) -> DataFrame:
     """Latency by bin of completion; bins without an acked tuple are absent.
 
     Columns: run, topology, t_s (start of the bin), tuples, and for complete and processing each
-    ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``, ``_p99_ms``.
+    ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``, ``_p99_ms``. ``two_passes`` bounds the memory (see
+    `statistics`).
     """
     rows = acked(roots).withColumn("bin_ns", bin_ns("complete_ns", bin_s))
-    result = summarised(rows, ["run", "topology", "bin_ns"], _MEASURES)
+    result = summarised(rows, ["run", "topology", "bin_ns"], _MEASURES, two_passes=two_passes)
     return result.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
 
 
-def steady_latency(roots: DataFrame, runs: DataFrame) -> DataFrame:
+def steady_latency(roots: DataFrame, runs: DataFrame, *, two_passes: bool = False) -> DataFrame:
     """Latency over all tuples that complete after the run's warm-up: one row a run and topology.
 
     Columns as `latency`, without t_s.
     """
-    return summarised(after_warm_up(acked(roots), runs, "complete_ns"), ["run", "topology"], _MEASURES)
+    rows = after_warm_up(acked(roots), runs, "complete_ns")
+    return summarised(rows, ["run", "topology"], _MEASURES, two_passes=two_passes)
 
 
 def latency_distribution(roots: DataFrame, runs: DataFrame, per_decade: int = 20) -> DataFrame:

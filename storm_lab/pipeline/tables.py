@@ -91,6 +91,10 @@ class Logs:
         paths = [str(run.path(name).resolve()) for run in self.sources]
         return self.spark.read.schema(schema_of(name)).parquet(*paths)
 
+    def rows(self, name: str) -> int:
+        """Rows of a table over all runs, as the manifests say."""
+        return sum(run.manifest.tables[name].rows for run in self.sources)
+
     def labelled(self, metric: DataFrame) -> DataFrame:
         """A metric with experiment, variant, seed and the run's name in front, instead of the numeric
         ``run``.

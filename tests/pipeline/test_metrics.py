@@ -50,6 +50,16 @@ def test_latency_distribution_has_cells_of_equal_width_on_a_logarithmic_axis(of:
     assert cells["high_ms"].tolist() == pytest.approx([22.387211, 50.118723], abs=1e-6)
 
 
+@pytest.mark.parametrize("bin_s", [0.05, 60.0])
+def test_percentiles_in_two_passes_are_those_of_one(logs: Logs, bin_s: float) -> None:
+    one, two = (
+        latency(logs.table("roots"), bin_s, two_passes=ways).orderBy("run", "topology", "t_s").toPandas()
+        for ways in (False, True)
+    )
+    assert len(one) > 10
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
 def test_any_width_of_bin_is_possible(logs: Logs) -> None:
     narrow = logs.labelled(latency(logs.table("roots"), 0.05)).where("variant = 'latency'").orderBy("t_s")
     assert [(row.t_s, row.tuples) for row in narrow.collect()] == [

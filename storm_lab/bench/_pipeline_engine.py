@@ -1,0 +1,201 @@
+"""One engine of ``storm-lab bench pipeline``, in a process of its own: prints times, peak memory and results
+as JSON.
+
+All engines give the three metrics in the same form: rows sorted by their keys, numbers unrounded.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Rows = list[list[Any]]
+Query = Callable[[], Rows]
+
+_MINUTE = 60_000_000_000
+_SECOND = 1_000_000_000
+
+
+def main(engine: str, folder: Path) -> None:
+    """Start the engine, run every query twice and print the figures."""
+    peak = _PeakMemory()
+    began = time.perf_counter()
+    queries = {"spark": _spark, "duckdb": _duckdb, "pandas": _pandas}[engine](folder)
+    started = time.perf_counter()
+    first_end = started
+    cold: list[Rows] = []
+    for query in queries:
+        cold.append(query())
+        if len(cold) == 1:
+            first_end = time.perf_counter()
+    cold_end = time.perf_counter()
+    warm = [query() for query in queries]
+    warm_end = time.perf_counter()
+    if warm != cold:
+        raise SystemExit("the second results differ from the first")
+    figures = {
+        "start_s": round(started - began, 3),
+        "start_and_first_s": round(first_end - began, 3),
+        "cold_s": round(cold_end - started, 3),
+        "warm_s": round(warm_end - cold_end, 3),
+        "peak_mb": peak.stop(),
+        "results": cold,
+    }
+    print(json.dumps(figures))
+
+
+def _spark(folder: Path) -> list[Query]:
+    from pyspark.sql import DataFrame
+
+    from storm_lab.pipeline.execution import execution_times
+    from storm_lab.pipeline.house import TWO_PASSES_ABOVE
+    from storm_lab.pipeline.latency import latency
+    from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.tables import read_logs
+    from storm_lab.pipeline.throughput import throughput
+    from storm_lab.tuplelog import open_run
+
+    logs = read_logs(spark_session(), [open_run(folder)])
+    roots, executions = logs.table("roots"), logs.table("executions")
+    large = logs.rows("roots") > TWO_PASSES_ABOVE
+
+    def rows(frame: DataFrame, *columns: str) -> Rows:
+        return sorted([list(row) for row in frame.select(*columns).toArrow().to_pandas().to_numpy().tolist()])
+
+    shares = [
+        f"{kind}_{part}_ms" for kind in ("complete", "processing") for part in ("mean", "p50", "p95", "p99")
+    ]
+    times = ["executions", "wait_mean_ms", "execute_mean_ms", "wait_max_ms"]
+    return [
+        lambda: rows(latency(roots, 60, two_passes=large), "topology", "t_s", "tuples", *shares),
+        lambda: rows(throughput(roots, logs.scopes, 1).where("acked > 0"), "topology", "t_s", "acked"),
+        lambda: rows(execution_times(executions, 60), "topology", "component", "t_s", *times),
+    ]
+
+
+def _duckdb(folder: Path) -> list[Query]:
+    import duckdb
+
+    connection = duckdb.connect()
+    roots = f"read_parquet('{folder / 'roots.parquet'}')"
+    executions = f"read_parquet('{folder / 'executions.parquet'}')"
+    acked = f"(select *, latency_ns - sleep_ns as processing_ns from {roots} where outcome = 'acked')"
+
+    def statistics(column: str) -> str:
+        exact = ", ".join(f"quantile_cont({column}, {share}) / 1e6" for share in (0.5, 0.95, 0.99))
+        return f"sum({column}) / count(*) / 1e6, {exact}"
+
+    texts = [
+        f"select topology, (complete_ns // {_MINUTE}) * 60.0, count(*), {statistics('latency_ns')}, "
+        f"{statistics('processing_ns')} from {acked} group by all",
+        f"select topology, (complete_ns // {_SECOND}) * 1.0, count(*) from {acked} group by all",
+        f"select topology, component, (end_ns // {_MINUTE}) * 60.0, count(*), "
+        "sum(start_ns - enqueue_ns) / count(*) / 1e6, sum(end_ns - start_ns) / count(*) / 1e6, "
+        f"max(start_ns - enqueue_ns) / 1e6 from {executions} group by all",
+    ]
+
+    def query(text: str) -> Query:
+        return lambda: sorted([_plain(row) for row in connection.execute(text).fetchall()])
+
+    return [query(text) for text in texts]
+
+
+def _pandas(folder: Path) -> list[Query]:
+    import numpy as np
+    import pandas as pd
+
+    def acked() -> pd.DataFrame:
+        columns = ["topology", "outcome", "complete_ns", "latency_ns", "sleep_ns"]
+        roots = pd.read_parquet(folder / "roots.parquet", columns=columns)
+        return roots[roots["outcome"] == "acked"].astype({"complete_ns": "int64", "latency_ns": "int64"})
+
+    def latency() -> Rows:
+        roots = acked()
+        roots["t_s"] = roots["complete_ns"] // _MINUTE * 60.0
+        roots["processing_ns"] = roots["latency_ns"] - roots["sleep_ns"]
+        groups = roots.groupby(["topology", "t_s"], observed=True)
+        result = groups.size().to_frame("tuples")
+        for column in ("latency_ns", "processing_ns"):
+            result[f"{column}_mean"] = groups[column].sum() / result["tuples"] / 1e6
+            exact = groups[column].quantile(np.array([0.5, 0.95, 0.99])).unstack() / 1e6
+            result[[f"{column}_{share}" for share in exact.columns]] = exact
+        return _table(result.reset_index())
+
+    def throughput() -> Rows:
+        roots = acked()
+        second = (roots["complete_ns"] // _SECOND).astype("float64").rename("t_s")
+        return _table(roots.groupby(["topology", second], observed=True).size().reset_index())
+
+    def execution_times() -> Rows:
+        columns = ["topology", "component", "enqueue_ns", "start_ns", "end_ns"]
+        rows = pd.read_parquet(folder / "executions.parquet", columns=columns)
+        rows["t_s"] = rows["end_ns"] // _MINUTE * 60.0
+        rows["wait"] = rows["start_ns"] - rows["enqueue_ns"]
+        rows["execute"] = rows["end_ns"] - rows["start_ns"]
+        groups = rows.groupby(["topology", "component", "t_s"], observed=True)
+        result = groups.size().to_frame("executions")
+        result["wait_mean"] = groups["wait"].sum() / result["executions"] / 1e6
+        result["execute_mean"] = groups["execute"].sum() / result["executions"] / 1e6
+        result["wait_max"] = groups["wait"].max() / 1e6
+        return _table(result.reset_index())
+
+    return [latency, throughput, execution_times]
+
+
+def _table(frame: Any) -> Rows:
+    return sorted([_plain(row) for row in frame.itertuples(index=False)])
+
+
+def _plain(row: Any) -> list[Any]:
+    return [value if isinstance(value, str) else float(value) for value in row]
+
+
+class _PeakMemory:
+    """Largest resident memory of this process and its children together, looked at ten times a second."""
+
+    def __init__(self) -> None:
+        self._peak_kb = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> float:
+        """End the watch; the peak in MB."""
+        self._done.set()
+        self._thread.join()
+        return round(self._peak_kb / 1024, 1)
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.1):
+            self._peak_kb = max(self._peak_kb, sum(map(_resident_kb, _family())))
+
+
+def _family() -> list[str]:
+    """Process ids of this process and all that it started, straight or by others."""
+    parents: dict[str, str] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[status.parent.name] = status.read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+    family = [Path("/proc/self").resolve().name]
+    for process in family:
+        family.extend(child for child, parent in parents.items() if parent == process)
+    return family
+
+
+def _resident_kb(process: str) -> int:
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,158 @@
+"""``storm-lab bench pipeline``: PySpark against DuckDB and pandas, on the same files and the same metrics.
+
+The rows are those of a real run's ``roots`` and ``executions``, written again and again with times a little
+apart, by the writer that every run goes through. Three metrics are computed from them: latency by minute with
+exact percentiles, throughput by second, and waiting and execution times by component and minute. Each engine
+runs in a process of its own and does everything twice; the first time is called cold and the second warm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import numpy as np
+import pyarrow as pa
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.platform.places import runs_folder
+from storm_lab.tuplelog import Run, RunWriter, find_runs, open_run
+from storm_lab.tuplelog.buffer import Column
+
+ENGINES = ("spark", "duckdb", "pandas")
+
+MILLION = 1_000_000
+
+_TOLERANCE = 1e-9
+"""Largest relative difference that counts as rounding."""
+
+_SHORT_TABLES = ("nodes", "placements")
+
+_SHIFTS_NS = {
+    "emit_ns": 997,
+    "enqueue_ns": 997,
+    "start_ns": 997,
+    "complete_ns": 998,
+    "end_ns": 998,
+    "latency_ns": 1,
+}
+
+
+@click.command("pipeline")
+@click.option("--rows", default=20.0, show_default=True, help="Rows of roots and executions, in millions.")
+@click.option(
+    "--large",
+    default=0.0,
+    show_default=True,
+    help="Also time Spark alone on so many million rows, for its memory.",
+)
+@click.option("--run", "folder", type=click.Path(path_type=Path), help="Run to take the rows from.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(rows: float, large: float, folder: Path | None, as_json: bool) -> None:
+    """Time the metrics pipeline against DuckDB and pandas."""
+    source = open_run(folder) if folder is not None else _largest_run()
+    with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
+        log = replicate(source, Path(home) / "runs" / "bench" / "log", round(rows * MILLION))
+        figures = compare({engine: measure(engine, log.folder) for engine in ENGINES})
+        figures["rows"] = log.manifest.tables["roots"].rows + log.manifest.tables["executions"].rows
+        if large:
+            big = replicate(source, Path(home) / "runs" / "bench" / "large", round(large * MILLION))
+            spark = measure("spark", big.folder)
+            figures["large_rows"] = sum(big.manifest.tables[name].rows for name in ("roots", "executions"))
+            figures["large_driver_peak_mb"] = spark["peak_mb"]
+            figures["large_spark_warm_s"] = spark["warm_s"]
+    if as_json:
+        click.echo(json.dumps(figures, sort_keys=True))
+    else:
+        for name in sorted(figures):
+            click.echo(f"{name:28} {figures[name]}")
+
+
+def replicate(source: Run, folder: Path, rows: int) -> Run:
+    """Write the roots and executions of ``source`` so often that about ``rows`` come together.
+
+    Copy k starts k * 997 ns later and its latencies are k ns longer, so that values do not simply repeat.
+    """
+    roots, executions = source.table("roots"), source.table("executions")
+    copies = max(1, round(rows / (roots.num_rows + executions.num_rows)))
+    identity = dataclasses.replace(source.manifest.identity, experiment="bench", variant=f"{copies} copies")
+    with RunWriter(folder, identity) as log:
+        for name in _SHORT_TABLES:
+            log.append(name, _columns(source.table(name), 0))
+        for copy in range(copies):
+            log.append("roots", _columns(roots, copy))
+            log.append("executions", _columns(executions, copy))
+        log.finish(duration_ns=source.manifest.duration_ns)
+    return open_run(folder)
+
+
+def measure(engine: str, folder: Path) -> dict[str, object]:
+    """Run one engine in a process of its own; its times, peak memory and results. Raises `StormLabError`."""
+    command = [sys.executable, "-m", "storm_lab.bench._pipeline_engine", engine, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise StormLabError(f"{engine} failed: {last}")
+    result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The figures of the report.
+
+    ``ratio_duckdb_warm``: Spark's warm time over DuckDB's. ``ratio_pandas_wall``: Spark's cold time, from
+    reading to results with the session up, over pandas's. ``driver_peak_mb``: resident memory of Spark's
+    processes together.
+    """
+    spark, duckdb, pandas = (engines[name] for name in ENGINES)
+    figures: dict[str, object] = {
+        "ratio_duckdb_warm": _ratio(spark["warm_s"], duckdb["warm_s"]),
+        "ratio_pandas_wall": _ratio(spark["cold_s"], pandas["cold_s"]),
+        "driver_peak_mb": spark["peak_mb"],
+        "session_and_first_query_s": spark["start_and_first_s"],
+        "results_equal": all(_equal(spark["results"], other["results"]) for other in (duckdb, pandas)),
+    }
+    for name, engine in engines.items():
+        for key in ("start_s", "cold_s", "warm_s", "peak_mb"):
+            figures[f"{name}_{key}"] = engine[key]
+    return figures
+
+
+def _largest_run() -> Run:
+    runs, _ = find_runs(runs_folder())
+    if not runs:
+        raise UserError(
+            "there is no run to take rows from", remedy="storm-lab run tstorm-word-count, or give --run"
+        )
+    return max(runs, key=lambda run: (run.manifest.tables["executions"].rows, run.run))
+
+
+def _columns(table: pa.Table, copy: int) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
+    for name in table.column_names:
+        if name == "run":
+            continue
+        column = table[name].combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            shift = copy * _SHIFTS_NS.get(name, 0)
+        columns[name] = np.where(values >= 0, values + shift, values) if shift else values
+    return columns
+
+
+def _ratio(one: object, other: object) -> float:
+    return round(float(str(one)) / float(str(other)), 3)
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two nested results agree, numbers to within rounding."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= _TOLERANCE * max(1.0, abs(one), abs(other))
+    return one == other
