@@ -6,7 +6,7 @@ Storm's schedulers change a cluster object step by step; this is that object. So
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
 from storm_lab.model.version import V0_9_3, V2_0_0
@@ -35,6 +35,7 @@ class ClusterState:
         self.topologies: list[Topology] = [
             view.topology[i] for i in handed_over_order(ids, string_hash, view.version)
         ]
+        self._reported = {node.id: _reported_slots(node, view.dead_slots) for node in self.nodes}
         self.blacklist: set[str] = set(view.blacklisted_hosts)
         self._held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self._used: set[Slot] = set(view.present.slots.values())
@@ -54,11 +55,7 @@ class ClusterState:
 
     def assignable_slots(self, node: Node) -> list[Slot]:
         """All slots the node reports, in order of its port set; none if its host is blacklisted."""
-        if self.host(node) in self.blacklist:
-            return []
-        ports = hash_map_order(list(dict.fromkeys(node.ports)), integer_hash)
-        slots = (Slot(node.id, port) for port in ports)
-        return [slot for slot in slots if slot not in self.view.dead_slots]
+        return [] if self.host(node) in self.blacklist else self._reported[node.id]
 
     def available_slots(self) -> list[Slot]:
         """Assignable slots that nobody uses, node by node."""
@@ -132,6 +129,11 @@ class ClusterState:
             for executor in self.view.executors[topology.id]
             if executor in self._held[topology.id]
         )
+
+
+def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
+    ports = hash_map_order(list(dict.fromkeys(node.ports)), integer_hash)
+    return [slot for port in ports if (slot := Slot(node.id, port)) not in hidden]
 
 
 def interleaved(groups: list[list[Slot]]) -> list[Slot]:

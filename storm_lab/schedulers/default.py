@@ -56,7 +56,8 @@ def make_way(state: ClusterState, topology: Topology) -> None:
 
 def _slots_to_free(state: ClusterState, topology: Topology) -> list[Slot]:
     workers = state.workers(topology.id)
-    reassignable = {slot for node in state.nodes for slot in state.assignable_slots(node)} & set(workers)
+    nodes = state.view.nodes
+    reassignable = [s for s in workers if s.node in nodes and s in state.assignable_slots(nodes[s.node])]
     total = min(topology.workers, len(reassignable) + len(state.available_slots()))
     incomplete = state.version >= V0_9_0 and bool(state.unassigned(topology))
     if total > len(workers) or incomplete:

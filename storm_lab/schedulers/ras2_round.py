@@ -107,6 +107,7 @@ class _Turn:
                 if not result.lacks_resources:
                     return TopologyStatus(False, f"Scheduling Attempted but Failed: {result.message}")
                 message = result.message
+                self.decisions = result.decisions
             # Storm counts what a search that ran out of states had placed as scheduled already.
             self._scheduled = trial.request(trial.held[self._topology.id])
             self._missing = (self._required[0] - self._scheduled[0], self._required[1] - self._scheduled[1])

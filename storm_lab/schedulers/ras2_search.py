@@ -27,6 +27,7 @@ _STRATEGY = "topology.scheduler.strategy"
 _PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
+_SCORE = "rank of the node (lowest wins)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Search:
         self._bound: dict[Slot, list[Executor]] = {}
         self._bound_ackers: set[Executor] = set()
         self._owners_of_bound: set[Executor] = set()
+        self._deepest = -1
+        self._dead_end: Decision | None = None
 
     def run(self) -> SearchResult:
         """Place all unassigned executors, or say why not."""
@@ -80,14 +83,13 @@ class Search:
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
         reached, success = self._place_all(order)
         effort = f"{self._states} states traversed in N ms, backtracked {self._steps_back} times"
+        dead_end = () if self._dead_end is None else (self._dead_end,)
         if success:
-            decisions = self._explanations(order) if self._state.view.explain else ()
+            placed = [executor for executor in order if executor in self._state.held[executor.topology]]
+            decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
             return SearchResult(True, f"Fully Scheduled by {STRATEGY} ({effort})", decisions=decisions)
-        return SearchResult(
-            False,
-            f"Cannot schedule by {STRATEGY} ({effort}, {reached} of {len(order)} executors scheduled)",
-            lacks_resources=True,
-        )
+        outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
+        return SearchResult(False, f"Cannot schedule by {STRATEGY} ({outcome})", True, dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         """Walk the executors; returns the index that was reached and whether the last one got its place."""
@@ -117,6 +119,7 @@ class Search:
                 k += 1
                 continue
             nodes = None
+            self._note_dead_end(executor, k)
             if k == 0:
                 # Storm takes the end of the walk for success: a lone executor without a place counts too.
                 return 0, len(order) == 1
@@ -206,6 +209,22 @@ class Search:
 
     # --- reasons ---
 
+    def _note_dead_end(self, executor: Executor, k: int) -> None:
+        """Keep what the executor saw that got furthest and then fitted nowhere."""
+        if self._state.view.explain and k > self._deepest:
+            self._deepest = k
+            self._dead_end = Decision(
+                executor, None, self._candidates(executor), _SCORE, "the furthest the search got"
+            )
+
+    def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
+        found = []
+        for rank, node_id in enumerate(NodeOrder(self._state, self._topology.id, self._places)):
+            for slot in self._free[node_id]:
+                reason = self._ruled_out_by(executor, slot)
+                found.append(Candidate(slot, None if reason else float(rank), reason))
+        return tuple(found)
+
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
         """Replay the found plan and note what each executor saw: final choices, without dead ends."""
         plan = {executor: self._state.held[executor.topology][executor] for executor in order}
@@ -216,15 +235,7 @@ class Search:
         for executor in order:
             chosen = plan[executor]
             note = "acker bound to its worker" if executor in owner else ""
-            candidates = []
-            walk = NodeOrder(self._state, self._topology.id, self._places)
-            for rank, node_id in enumerate(walk):
-                for slot in self._free[node_id]:
-                    reason = self._ruled_out_by(executor, slot)
-                    candidates.append(Candidate(slot, None if reason else float(rank), reason))
-            decisions.append(
-                Decision(executor, chosen, tuple(candidates), "rank of the node (lowest wins)", note)
-            )
+            decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
 

@@ -216,13 +216,14 @@ class _Nodes:
         eligible = self._has_slot & has_memory
         if self._p.cpu == "hard" or (self._p.cpu == "two-tier" and (eligible & has_cpu).any()):
             eligible &= has_cpu
-        if not eligible.any():
-            journal.record(executor, None, note="no node has the memory")
-            return None
         first = self._reference is None
         if first:
             self._reference = self._richest_node()
         distance = self._distance(demand.cpu_points, demand.total_memory_mb)
+        if not eligible.any():
+            if journal.wanted:
+                self._explain(executor, None, has_memory, has_cpu, eligible, distance, journal, False)
+            return None
         if first and eligible[self._reference]:
             node = int(self._reference or 0)
         else:
@@ -271,7 +272,7 @@ class _Nodes:
     def _explain(
         self,
         executor: Executor,
-        choice: Slot,
+        choice: Slot | None,
         has_memory: NDArray[np.bool_],
         has_cpu: NDArray[np.bool_],
         eligible: NDArray[np.bool_],

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from storm_lab.errors import UserError
-from storm_lab.model import ACKER, InvalidAssignmentError, Resources, Topology, check_assignment
+from storm_lab.model import (
+    ACKER,
+    Assignment,
+    Executor,
+    InvalidAssignmentError,
+    Resources,
+    Slot,
+    Topology,
+    check_assignment,
+)
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 
 
@@ -94,27 +103,34 @@ def _not_negative(resources: Resources, owner: str) -> None:
 def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer that no cluster could run.
 
-    Checks that every topology has a status, that a scheduled topology is complete, that slots exist and
-    serve one topology each, and that no node's memory is exceeded by what newly came to it.
+    Checks that every topology has a status, that a scheduled topology is complete, that executors exist, that
+    slots serve one topology each, and that they exist; an executor may stay on a slot that is hidden now.
 
     Raises:
         InvalidAssignmentError: naming the executor and the slot.
     """
+    slots = result.assignment.slots
     for topology in view.topologies:
         if topology.id not in result.status:
             raise InvalidAssignmentError(f"topology {topology.id!r} got no status")
-    wanted = []
-    for topology in view.topologies:
-        placed = result.assignment.of_topology(topology.id).slots
-        complete = result.status[topology.id].scheduled
-        for executor in view.executors[topology.id]:
-            if complete and executor not in placed:
-                raise InvalidAssignmentError(
-                    f"executor {executor} has no slot, yet its topology counts as scheduled"
-                )
-            if executor in placed:
-                wanted.append(executor)
-    check_assignment(result.assignment, view.cluster, wanted)
+        if result.status[topology.id].scheduled:
+            for executor in view.executors[topology.id]:
+                if executor not in slots:
+                    raise InvalidAssignmentError(
+                        f"executor {executor} of {topology.id!r} has no slot, yet that counts as scheduled"
+                    )
+    tenants: dict[Slot, Executor] = {}
+    for executor, slot in slots.items():
+        first = tenants.setdefault(slot, executor)
+        if first.topology != executor.topology:
+            raise InvalidAssignmentError(
+                f"slot {slot} holds {first} of {first.topology!r} and {executor} of {executor.topology!r}: "
+                "a worker serves one topology"
+            )
+    known = {executor for executors in view.executors.values() for executor in executors}
+    stays = view.present.slots
+    moved = Assignment({e: s for e, s in slots.items() if stays.get(e) != s or e not in known})
+    check_assignment(moved, view.cluster, known & set(moved.slots))
 
 
 def check_memory(view: SchedulingView, result: SchedulingResult) -> None:

@@ -222,3 +222,10 @@ def test_the_placement_table_and_the_traffic_matrix_are_ordered_by_machine() -> 
     assert matrix.index.get_level_values("node").tolist() == ["n1", "n1", "n2", "n2"]
     assert matrix.to_numpy().sum() == 40.0
     assert matrix.to_numpy()[1, 0] == 10.0
+
+
+def test_an_executor_may_stay_on_a_port_that_is_hidden_for_the_round() -> None:
+    case = json.loads(json.dumps(SMALL))
+    case["input"]["existing"] = {"t-1-1": [["n1", 6709, 1, 1]]}
+    answer = json.loads(invoke("-", "--scheduler", "even", given=case))
+    assert answer["assignments"]["t-1-1"]["n1:6709"] == [[1, 1, "a"]]

@@ -260,3 +260,27 @@ def test_isolation_without_isolated_topologies_is_the_default_scheduler() -> Non
     view = SchedulingView((chain("t", [4, 4], workers=3),), cluster(4))
     isolated, default = (make_scheduler(name).schedule(view) for name in ("isolation", "default"))
     assert isolated.assignment == default.assignment
+
+
+@pytest.mark.parametrize("version", ["1.0.6", "2.8.8"])
+def test_an_executor_that_fits_nowhere_is_explained(version: str) -> None:
+    heap = {"topology.worker.max.heap.size.mb": 500.0}
+    topology = Topology("big-1-1", (asking("s", 2, 10, 600),), ackers=0, settings=heap)
+    view = SchedulingView((topology,), packing_cluster(2), StormVersion.parse(version), explain=True)
+    first = make_scheduler("ras").schedule(view).decisions[0]
+    assert first.choice is None
+    assert len(first.candidates) == 8
+    assert all("heap" in str(candidate.ruled_out_by) for candidate in first.candidates)
+
+
+def test_a_lone_executor_without_a_place_counts_as_running_in_storm_2() -> None:
+    one = Topology("one-1-1", (asking("s", 1, 10, 128),), ackers=0)
+    filler = chain("fill-2-2", [1], workers=1)
+    cluster_ = Cluster((Node("n", ports=(6700,)),))
+    held = SchedulingView((filler,), cluster_).executors["fill-2-2"]
+    view = SchedulingView(
+        (filler, one), cluster_, present=Assignment.of((e, Slot("n", 6700)) for e in held), explain=True
+    )
+    status = make_scheduler("ras").schedule(view).status["one-1-1"]
+    assert status.message.startswith("Running - Fully Scheduled")
+    assert not status.scheduled
