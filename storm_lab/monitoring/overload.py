@@ -22,8 +22,7 @@ class OverloadRule:
         queued: an executor's receive queue as long as this at the end of a window, in tuples ...
         queue_windows: ... in so many windows: a bottleneck that waits for a server fills queues, not cores.
         failure_windows: root tuples that failed in so many windows; 0 ignores failures, which also follow
-            every
-            worker that is killed.
+            every worker that is killed.
         rest_s: seconds in which a detection is not repeated: a new schedule needs time to come into effect.
     """
 

@@ -16,9 +16,9 @@ decrease        more                      increase
 decrease        similar or less           none
 ==============  ========================  =====================================================
 
-Not printed, and therefore parameters: what "similar" is, the first value, the least value. Values are
-rounded up when they rise and down when they fall. The count of quiet calls starts anew whenever the action
-is not "none", and after a probe.
+Not printed, and therefore parameters: what "similar" is, the first value, the least value. Values are rounded
+up when they rise and down when they fall. The count of quiet calls starts anew whenever the action is not
+"none", and after a probe.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Nothing appears or vanishes: properties of whole runs under random faults and re-assignments.
 
 Every run ends long after its last fault, with Storm's timers made brisk. What a source promises is checked
-against the
-log: at-least-once sources get every line through, at-most-once sources never emit a line twice, and a root
-    is acked
-exactly when its whole tree was executed.
+against the log: at-least-once sources get every line through, at-most-once sources never emit a line twice,
+and a root is acked exactly when its whole tree was executed.
 """
 
 from __future__ import annotations

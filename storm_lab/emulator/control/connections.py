@@ -2,9 +2,8 @@
 
 A worker keeps a table of who is where (slot per executor) as of its last refresh, and a connection to each
 slot in it. A slot where nobody listens is tried again every ``connect_retry_s``. What the data plane gets to
-know is the
-result: for each worker, which executors it can reach at which process. A process that ends is noticed by its
-    peers at once, as a broken connection.
+know is the result: for each worker, which executors it can reach at which process. A process that ends is
+noticed by its peers at once, as a broken connection.
 """
 
 from __future__ import annotations

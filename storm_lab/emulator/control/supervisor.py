@@ -2,9 +2,8 @@
 
 Two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper, downloads
 the code of topologies new to the node, and writes down what should run here. The *process sync* compares that
-with the worker
-processes: those not valid are killed, slots without a worker get one. While a launched worker has not given
-    its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``.
+with the worker processes: those not valid are killed, slots without a worker get one. While a launched worker
+has not given its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Reads are free and immediate. A write waits for its turn behind the writes ahead of it and for one
 transaction-log sync; it takes effect, and its watches fire, when it is committed. Storm@Twitter (section 3.1)
 found the transaction log to be what limits the number of workers; writes by others (Kafka consumers' offsets)
-share it. Two ways out of the
-paper are settings here: heartbeats to daemons of their own, and offsets to a key-value store.
+share it. Two ways out of the paper are settings here: heartbeats to daemons of their own, and offsets to a
+key-value store.
 """
 
 from __future__ import annotations

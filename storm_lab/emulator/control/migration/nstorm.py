@@ -11,8 +11,7 @@ An executor that is stopped at once loses its queue; the tuples time out at thei
 live for ``kill_delay_s`` more, during which two copies may run; senders switch over at their own next poll.
 
 Simplification: the paper updates only when executors have both come and gone; like any working version, this
-    one
-updates when either has happened.
+one updates when either has happened.
 """
 
 from __future__ import annotations

@@ -29,8 +29,7 @@ class Rebalance(MigrationMethod):
         wait_s: seconds between switching the spouts off and writing the assignment; None = the message
             timeout.
         restart_all: restart every worker of the topology, as the N-Storm paper describes it. Storm's code
-            keeps a
-            worker whose slot ends up with the same executors.
+            keeps a worker whose slot ends up with the same executors.
     """
 
     name: ClassVar[str] = "rebalance"

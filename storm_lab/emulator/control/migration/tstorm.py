@@ -36,8 +36,7 @@ class Smooth(MigrationMethod):
         kill_delay_s: seconds from the supervisor's tick to the end of an old worker (two check periods).
         spout_delay_s: seconds for which the spouts of a new worker keep still after its start.
         dispatch_by_id: keep old tuples among old workers; without it every worker follows the newest
-            assignment,
-            and messages to a slot reach its newest process.
+            assignment, and messages to a slot reach its newest process.
     """
 
     name: ClassVar[str] = "tstorm"
