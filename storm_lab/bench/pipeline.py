@@ -140,7 +140,10 @@ def _columns(table: pa.Table, copy: int) -> dict[str, Column]:
             continue
         column = table[name].combine_chunks()
         if pa.types.is_dictionary(column.type):
-            shift = copy * _SHIFTS_NS.get(name, 0)
+            columns[name] = Coded(column.indices.to_numpy(), column.dictionary.to_pylist())
+            continue
+        values = column.fill_null(-1).to_numpy() if column.null_count else column.to_numpy()
+        shift = copy * _SHIFTS_NS.get(name, 0)
         columns[name] = np.where(values >= 0, values + shift, values) if shift else values
     return columns
 
