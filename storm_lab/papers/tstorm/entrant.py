@@ -1,0 +1,101 @@
+"""Other schedulers on T-Storm's Word Count: the reader's own, or any that is installed.
+
+An entrant is Nimbus's own scheduler from the start. One that reads measured load is also run by a schedule
+generator every 300 s, with T-Storm's smooth hand-over, as T-Storm itself is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any
+
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.papers.experiment import Advance, RunSpec
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.tstorm.section_v import generator, play_on_blades
+from storm_lab.papers.tstorm.testbed import VERSION
+from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
+from storm_lab.schedulers.contract import Scheduler
+from storm_lab.tuplelog import RunWriter
+from storm_lab.workloads.text import load_text
+
+EXPERIMENT = "scheduler-league"
+"""Folder of these runs; no paper's experiment, so no claims."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A scheduler with its name in the table; ``online`` ones are run again on measured load."""
+
+    name: str
+    scheduler: Scheduler[Any]
+    online: bool = False
+
+    def play(self, spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+        """Play one run."""
+        migration: MigrationMethod = Smooth() if self.online else Restart()
+        services = (generator(self.scheduler, spec.parameters),) if self.online else ()
+        play_on_blades(spec, (plan(spec),), self.scheduler, services, migration, writer, advance)
+
+    @property
+    def source_digest(self) -> str:
+        """Digest of the scheduler's class and parameters, so that a changed scheduler is played anew."""
+        kind = type(self.scheduler)
+        parts = [kind.__qualname__]
+        for name, value in sorted(vars(kind).items()):
+            if inspect.isfunction(value):
+                parts.append(inspect.getsource(value))
+            elif isinstance(value, bool | int | float | str | tuple) and not name.startswith("__"):
+                parts.append(f"{name} = {value!r}")
+        given = self.scheduler.parameters
+        settings = asdict(given) if is_dataclass(given) and not isinstance(given, type) else {}
+        parts.append(json.dumps(settings, sort_keys=True, default=str))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @property
+    def in_notebook(self) -> bool:
+        """Whether the class stands in a notebook or script, where other processes cannot find it."""
+        return type(self.scheduler).__module__ == "__main__"
+
+
+def league_parameters(given: Mapping[str, object]) -> Parameters:
+    """Parameters of Word Count for a league; the gammas do not matter.
+
+    Raises:
+        UserError: unknown name, wrong type or out of range.
+    """
+    from storm_lab.papers.parameter import check_parameters
+
+    declared = tuple(parameter for parameter in PARAMETERS if parameter.name != "gammas")
+    return check_parameters(declared, given, EXPERIMENT)
+
+
+def league_runs(entrants: Sequence[Entrant], parameters: Parameters) -> tuple[RunSpec, ...]:
+    """One run for every entrant and seed.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    text = load_text(parameters.text("text"))
+    values = parameters.only(name for name in parameters if name not in ("seeds", "text"))
+    return tuple(
+        RunSpec(
+            experiment=EXPERIMENT,
+            variant=entrant.name,
+            seed=seed,
+            parameters=values,
+            emulate=entrant.play,
+            storm_version=VERSION,
+            inputs={"text": text.digest, "scheduler": entrant.source_digest},
+            files={"text": parameters.text("text")},
+            sample_every=20,
+        )
+        for entrant in entrants
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )

@@ -1,0 +1,110 @@
+"""A league of schedulers: one workload and cluster under each, and one table with intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from storm_lab.errors import UserError
+from storm_lab.papers.measurement import over_seeds
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+
+if TYPE_CHECKING:
+    from storm_lab.pipeline.summary import MetricTables
+
+COLUMNS = {
+    "processing_ms": "processing time, ms",
+    "p99_ms": "99th percentile, ms",
+    "lines_per_s": "lines completed per second",
+    "nodes": "nodes in use",
+    "inter_node_percent": "tuples between nodes, %",
+}
+"""Columns of the results and what they mean; all over the second half of the run at most, after its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class League:
+    """Entrants and the parameters that they all run with."""
+
+    entrants: tuple[Entrant, ...]
+    parameters: Parameters
+
+    @classmethod
+    def of(cls, entrants: Sequence[Entrant], given: Mapping[str, object] | None = None) -> League:
+        """A league with some parameters of Word Count set.
+
+        Raises:
+            UserError: two entrants of one name, or a parameter that does not fit.
+        """
+        names = [entrant.name for entrant in entrants]
+        for name in names:
+            if names.count(name) > 1:
+                raise UserError("two entrants have this name", field="name", value=name, remedy="rename one")
+        return cls(tuple(entrants), league_parameters(given or {}))
+
+    def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
+        """Have all runs on disk. Schedulers written in a notebook play in this process.
+
+        Raises:
+            StormLabError: a run is refused or fails.
+        """
+        played: list[PlayedRun] = []
+        for entrants, jobs in (
+            ([e for e in self.entrants if not e.in_notebook], JOBS),
+            ([e for e in self.entrants if e.in_notebook], 0),
+        ):
+            played += play_all(league_runs(entrants, self.parameters), jobs=jobs, show_progress=show_progress)
+        return tuple(played)
+
+    def metrics(self) -> MetricTables:
+        """The metric tables of all runs, through PySpark.
+
+        Raises:
+            StormLabError: as `play`, or there is no Java for Spark.
+        """
+        from storm_lab.pipeline.summary import metrics_of
+
+        return metrics_of([run.folder for run in self.play()])
+
+
+def results(tables: MetricTables) -> pd.DataFrame:
+    """One row a run: variant, seed and the columns of `COLUMNS`."""
+    keys = ["variant", "seed"]
+    latency = tables.steady_latency[[*keys, "processing_mean_ms", "processing_p99_ms"]]
+    rates = tables.steady[[*keys, "acked_per_s", "nodes_last"]]
+    share = tables.steady_traffic_share[[*keys, "inter_node_share"]]
+    joined = rates.merge(latency, on=keys, how="left").merge(share, on=keys, how="left")
+    joined["inter_node_percent"] = 100 * joined["inter_node_share"]
+    renamed = joined.rename(
+        columns={
+            "processing_mean_ms": "processing_ms",
+            "processing_p99_ms": "p99_ms",
+            "acked_per_s": "lines_per_s",
+            "nodes_last": "nodes",
+        }
+    )
+    return renamed[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)
+
+
+def league_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean and 95 % interval over seeds for every variant, quickest first; columns as texts."""
+    table = {
+        variant: {label: _interval(group[column].dropna().tolist()) for column, label in COLUMNS.items()}
+        for variant, group in rows.groupby("variant")
+    }
+    means = rows.groupby("variant")["processing_ms"].mean().sort_values()
+    return pd.DataFrame.from_dict(table, orient="index").loc[list(means.index)]
+
+
+def _interval(samples: list[float]) -> str:
+    if not samples:
+        return "none"
+    value = over_seeds(samples)
+    if value.low is None or value.high is None:
+        return f"{value.value:.2f}"
+    return f"{value.value:.2f} ± {(value.high - value.low) / 2:.2f}"
