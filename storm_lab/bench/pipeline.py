@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.platform.places import runs_folder
-from storm_lab.tuplelog import Run, RunWriter, find_runs, open_run
+from storm_lab.tuplelog import Coded, Run, RunWriter, find_runs, open_run
 from storm_lab.tuplelog.buffer import Column
 
 ENGINES = ("spark", "duckdb", "pandas")
