@@ -188,11 +188,6 @@ class Journal:
         if self.wanted:
             self._decisions.append(Decision(executor, choice, tuple(candidates), score_name, note))
 
-    def extend(self, decisions: Iterable[Decision]) -> None:
-        """Take over decisions that another policy recorded."""
-        if self.wanted:
-            self._decisions.extend(decisions)
-
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """What was recorded, in order."""

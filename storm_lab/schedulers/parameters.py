@@ -22,7 +22,7 @@ def bounded(default: float, *, low: float | None = None, high: float | None = No
 
 
 def one_of(default: str, choices: tuple[str, ...], *, doc: str = "") -> Any:
-    """A text field with a closed set of values; the first use of a reading's name is in ``choices``."""
+    """A text field with a closed set of values."""
     return dataclasses.field(default=default, metadata={"choices": choices, "doc": doc})
 
 

@@ -8,9 +8,11 @@ Source: ``DefaultResourceAwareStrategy`` of Storm 1.0.6.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
@@ -88,13 +90,14 @@ class Strategy:
         self.decisions = []
         self._state = state
         self._racks = racks_of(state)
-        self._rack_of = {node: rack for rack, nodes in self._racks.items() for node in nodes}
+        self._nodes = [node for nodes in self._racks.values() for node in nodes]
+        self._position = {node: i for i, node in enumerate(self._nodes)}
+        self._rack = np.repeat(np.arange(len(self._racks)), [len(nodes) for nodes in self._racks.values()])
+        self._cpu = np.array([state.available_cpu(node) for node in self._nodes])
+        self._memory = np.array([state.available_memory(node) for node in self._nodes])
         # A slot counts as free, and a worker's heap as empty, until the finished plan is applied.
-        self._free = {
-            node: named_slot_order(state.free_slots(state.nodes[node]))
-            for nodes in self._racks.values()
-            for node in nodes
-        }
+        self._free = {node: named_slot_order(state.free_slots(state.nodes[node])) for node in self._nodes}
+        self._has_slot = np.array([bool(self._free[node]) for node in self._nodes], dtype=bool)
         executors = handed_over_order(
             state.view.executors[self._topology.id], executor_hash, state.view.version
         )
@@ -110,58 +113,60 @@ class Strategy:
         return executor in self._state.held[self._topology.id]
 
     def _place(self, executor: Executor) -> None:
-        distances = self._distances(executor)
-        # Of two nodes at the same distance only the later one survives in Storm's sorted map.
-        by_distance = {distance: node for node, distance in distances.items()}
-        choice = None
-        for distance in sorted(by_distance):
-            choice = next(
-                (
-                    slot
-                    for slot in self._free[by_distance[distance]]
-                    if self._heap_left(slot, executor) >= 0.0
-                ),
-                None,
-            )
-            if choice is not None:
-                break
+        eligible, distance = self._distances(executor)
+        choice = self._nearest_slot(executor, eligible, distance)
         if self._state.view.explain:
-            self._explain(executor, distances, choice)
+            self._explain(executor, eligible, distance, choice)
         if choice is not None:
             self._state.place(executor, choice)
+            position = self._position[choice.node]
+            self._cpu[position] = self._state.available_cpu(choice.node)
+            self._memory[position] = self._state.available_memory(choice.node)
             self._reference = choice.node
 
-    def _distances(self, executor: Executor) -> dict[str, float]:
-        """Distance of each node that has a free slot, the memory and the CPU."""
-        demand = self._state.view.demand(executor)
-        found: dict[str, float] = {}
-        for node in self._candidate_nodes():
-            cpu, memory = self._state.available_cpu(node), self._state.available_memory(node)
-            if not self._free[node] or memory < demand.total_memory_mb or cpu < demand.cpu_points:
+    def _nearest_slot(
+        self, executor: Executor, eligible: NDArray[np.bool_], distance: NDArray[np.float64]
+    ) -> Slot | None:
+        """The first slot with heap left on the nearest node that has one."""
+        near_first = np.flatnonzero(eligible)
+        near_first = near_first[np.argsort(distance[near_first], kind="stable")]
+        for rank, position in enumerate(near_first):
+            # Of nodes at the same distance only the last one survives in Storm's sorted map.
+            if rank + 1 < len(near_first) and distance[near_first[rank + 1]] == distance[position]:
                 continue
-            by_cpu = (demand.cpu_points - cpu) / (cpu + 1.0)
-            by_memory = (demand.total_memory_mb - memory) / (memory + 1.0)
-            by_network = self._network_distance(node)
-            found[node] = math.sqrt(by_cpu * by_cpu + by_memory * by_memory + by_network * by_network)
-        return found
+            for slot in self._free[self._nodes[position]]:
+                if self._heap_left(slot, executor) >= 0.0:
+                    return slot
+        return None
 
-    def _candidate_nodes(self) -> list[str]:
+    def _distances(self, executor: Executor) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which nodes have a free slot, the memory and the CPU; and the distance of every node."""
+        demand = self._state.view.demand(executor)
+        cpu, memory = self._cpu, self._memory
+        eligible = self._has_slot & (memory >= demand.total_memory_mb) & (cpu >= demand.cpu_points)
+        by_cpu = (demand.cpu_points - cpu) / (cpu + 1.0)
+        by_memory = (demand.total_memory_mb - memory) / (memory + 1.0)
+        by_network = np.zeros(len(cpu))
         if self._reference is None:
-            best, most = None, 0.0
-            for rack, nodes in self._racks.items():
-                available = 0.0
-                for node in nodes:
-                    available += self._state.available_memory(node) + self._state.available_cpu(node)
-                if available > most:
-                    best, most = rack, available
-            if best is not None:
-                return self._racks[best]
-        return [node for nodes in self._racks.values() for node in nodes]
+            eligible &= self._in_best_rack()
+        elif self._reference in self._position:
+            reference = self._position[self._reference]
+            by_network = np.where(self._rack == self._rack[reference], _SAME_RACK, _OTHER_RACK)
+            by_network[reference] = 0.0
+        else:
+            by_network += _OTHER_RACK
+        return eligible, np.sqrt(by_cpu * by_cpu + by_memory * by_memory + by_network * by_network)
 
-    def _network_distance(self, node: str) -> float:
-        if self._reference is None or node == self._reference:
-            return 0.0
-        return _SAME_RACK if self._rack_of[node] == self._rack_of.get(self._reference) else _OTHER_RACK
+    def _in_best_rack(self) -> NDArray[np.bool_]:
+        """Nodes of the first rack with most memory and CPU available; all if nothing is left."""
+        best, most = None, 0.0
+        for number, nodes in enumerate(self._racks.values()):
+            available = 0.0
+            for node in nodes:
+                available += self._state.available_memory(node) + self._state.available_cpu(node)
+            if available > most:
+                best, most = number, available
+        return np.ones(len(self._rack), dtype=bool) if best is None else self._rack == best
 
     def _heap_left(self, slot: Slot, executor: Executor) -> float:
         """Heap of the slot's worker in MB after the executor has come; negative if it does not fit."""
@@ -170,17 +175,23 @@ class Strategy:
         used = sum(demand(e).total_memory_mb for e in inside)
         return self._max_heap - used - demand(executor).total_memory_mb
 
-    def _explain(self, executor: Executor, distances: dict[str, float], choice: Slot | None) -> None:
+    def _explain(
+        self,
+        executor: Executor,
+        eligible: NDArray[np.bool_],
+        distance: NDArray[np.float64],
+        choice: Slot | None,
+    ) -> None:
         candidates = []
-        for node, slots in self._free.items():
-            for slot in slots:
-                if node not in distances:
+        for position, node in enumerate(self._nodes):
+            for slot in self._free[node]:
+                if not eligible[position]:
                     reason: str | None = "node lacks memory or CPU, or is outside the first rack"
                 elif self._heap_left(slot, executor) < 0:
                     reason = f"worker heap would exceed {self._max_heap:g} MB"
                 else:
                     reason = None
-                candidates.append(Candidate(slot, distances.get(node), reason))
+                candidates.append(Candidate(slot, float(distance[position]), reason))
         self.decisions.append(
             Decision(executor, choice, tuple(candidates), "distance to demand and last node (lowest wins)")
         )
