@@ -1,7 +1,8 @@
 """Other schedulers on T-Storm's Word Count: the reader's own, or any that is installed.
 
-An entrant is Nimbus's own scheduler from the start. One that reads measured load is also run by a schedule
-generator every 300 s, with T-Storm's smooth hand-over, as T-Storm itself is.
+An entrant is Nimbus's own scheduler. One that needs measured load takes T-Storm's place instead: Storm's
+default scheduler and the initial consolidation start it, then the schedule generator runs it every 300 s,
+with the smooth hand-over.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
-from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.tstorm.section_v import generator, play_on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
 from storm_lab.schedulers.contract import Scheduler
+from storm_lab.schedulers.default import DefaultScheduler
 from storm_lab.tuplelog import RunWriter
 from storm_lab.workloads.text import load_text
 
@@ -31,7 +33,7 @@ EXPERIMENT = "scheduler-league"
 
 @dataclass(frozen=True)
 class Entrant:
-    """A scheduler with its name in the table; ``online`` ones are run again on measured load."""
+    """A scheduler with its name in the table; an ``online`` one runs on measured load, in T-Storm's place."""
 
     name: str
     scheduler: Scheduler[Any]
@@ -39,9 +41,12 @@ class Entrant:
 
     def play(self, spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         """Play one run."""
-        migration: MigrationMethod = Smooth() if self.online else Restart()
-        services = (generator(self.scheduler, spec.parameters),) if self.online else ()
-        play_on_blades(spec, (plan(spec),), self.scheduler, services, migration, writer, advance)
+        plans = (plan(spec),)
+        if self.online:
+            services = (InitialConsolidation(), generator(self.scheduler, spec.parameters))
+            play_on_blades(spec, plans, DefaultScheduler(), services, Smooth(), writer, advance)
+        else:
+            play_on_blades(spec, plans, self.scheduler, (), Restart(), writer, advance)
 
     @property
     def source_digest(self) -> str:
@@ -89,7 +94,7 @@ def league_runs(entrants: Sequence[Entrant], parameters: Parameters) -> tuple[Ru
             experiment=EXPERIMENT,
             variant=entrant.name,
             seed=seed,
-            parameters=values,
+            parameters=values.changed(online=entrant.online),
             emulate=entrant.play,
             storm_version=VERSION,
             inputs={"text": text.digest, "scheduler": entrant.source_digest},

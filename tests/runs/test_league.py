@@ -1,0 +1,94 @@
+"""Leagues: entrants are told apart by what they do, and tables carry intervals over seeds."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.league import League, league_table, results
+from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
+
+
+class Mine(Scheduler):  # type: ignore[type-arg]
+    name = "mine"
+    version = "1"
+    nodes = 4
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        raise NotImplementedError
+
+
+class MineOnFive(Mine):
+    nodes = 5
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        raise NotImplementedError
+
+
+def run_of(entrant: Entrant) -> str:
+    parameters = league_parameters({"seeds": [1]})
+    (spec,) = league_runs([entrant], parameters)
+    return identity_of(spec).run
+
+
+def test_a_changed_scheduler_is_another_run() -> None:
+    base = Entrant("mine", Mine())
+    assert run_of(base) == run_of(dataclasses.replace(base))
+    assert run_of(base) != run_of(Entrant("mine", MineOnFive()))
+    gammas = {run_of(Entrant("t", make_scheduler("tstorm", [f"gamma={g}"]), online=True)) for g in (1, 2)}
+    assert len(gammas) == 2
+
+
+def test_an_entrant_on_measured_load_is_another_run() -> None:
+    policy = make_scheduler("tstorm")
+    assert run_of(Entrant("t", policy)) != run_of(Entrant("t", policy, online=True))
+
+
+def test_two_entrants_of_one_name_are_refused() -> None:
+    with pytest.raises(UserError, match="'mine': two entrants"):
+        League.of([Entrant("mine", Mine()), Entrant("mine", MineOnFive())])
+
+
+def test_parameters_of_a_league_are_checked() -> None:
+    with pytest.raises(UserError, match="lines_per_s"):
+        League.of([Entrant("mine", Mine())], {"lines": 3})
+
+
+def test_only_schedulers_of_a_notebook_stay_in_its_process() -> None:
+    assert not Entrant("mine", Mine()).in_notebook
+    elsewhere = type("Here", (Mine,), {"__module__": "__main__"})
+    assert Entrant("here", elsewhere()).in_notebook
+
+
+def tables() -> SimpleNamespace:
+    keys = {"variant": ["slow", "slow", "quick"], "seed": [1, 2, 1]}
+    return SimpleNamespace(
+        steady=pd.DataFrame(keys | {"acked_per_s": [10.0, 12.0, 20.0], "nodes_last": [3, 3, 2]}),
+        steady_latency=pd.DataFrame(
+            keys | {"processing_mean_ms": [5.0, 7.0, 2.0], "processing_p99_ms": [9.0, 9.0, 4.0]}
+        ),
+        steady_traffic_share=pd.DataFrame(keys | {"inter_node_share": [0.5, 0.7, None]}),
+    )
+
+
+def test_results_have_a_row_for_each_run() -> None:
+    rows = results(tables())  # type: ignore[arg-type]
+    assert rows[["variant", "seed", "processing_ms", "nodes"]].to_numpy().tolist() == [
+        ["quick", 1, 2.0, 2],
+        ["slow", 1, 5.0, 3],
+        ["slow", 2, 7.0, 3],
+    ]
+    assert rows["inter_node_percent"].tolist()[1:] == [50.0, 70.0]
+
+
+def test_the_table_is_sorted_by_latency_and_shows_intervals() -> None:
+    table = league_table(results(tables()))  # type: ignore[arg-type]
+    assert list(table.index) == ["quick", "slow"]
+    # Student's t for two values: half-width 12.706 * sqrt(2) / sqrt(2).
+    assert table.loc["slow", "processing time, ms"] == "6.00 ± 12.71"
+    assert table.loc["quick", "processing time, ms"] == "2.00"
+    assert table.loc["quick", "tuples between nodes, %"] == "none"
