@@ -46,6 +46,8 @@ if ENABLED:
     from numba import from_dtype, types
     from numba.extending import intrinsic
 
+    _BYTES: Any = types.voidptr
+
     def _accessor(name: str) -> Callable[[Any, int], Any]:
         dtype = DTYPES.get(name, _CELL)
         record = from_dtype(dtype)
@@ -60,7 +62,7 @@ if ENABLED:
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
                 state, index = arguments
                 word = context.get_value_type(types.int64)
-                first = builder.bitcast(state, context.get_value_type(types.CPointer(types.int8)))
+                first = builder.bitcast(state, context.get_value_type(_BYTES))
                 place = builder.gep(first, [word(offset)])
                 address = builder.load(builder.bitcast(place, word.as_pointer()))
                 row = builder.add(address, builder.mul(index, word(size)))
@@ -68,8 +70,8 @@ if ENABLED:
 
             return record(k, types.int64), generate
 
-        accessor: Callable[[Any, int], Any] = at
-        return accessor
+        accessor: Any = at
+        return accessor  # type: ignore[no-any-return]
 else:
     _accessor = _plain_accessor
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from storm_lab.emulator import lifecycle
 from storm_lab.emulator.arrays import handle
 from storm_lab.emulator.cost import CostModel
@@ -142,7 +140,7 @@ class DataPlane:
         if size > 2 * self._most_messages:
             raise EmulationStoppedError(
                 f"more than {self._most_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
-                "the topology cannot keep up with its source; lower the rate, set max spout pending, or raise the limit"
+                "the topology cannot keep up with its source; lower the rate, or set max spout pending"
             )
         self._kernel = grow_messages(self._kernel, size)
 
@@ -253,9 +251,7 @@ class DataPlane:
         return Loss(*lifecycle.close_executor(handle(self._kernel), index))
 
     def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
-        """Set which worker runs which executor, as ``worker`` sees it; executors left out are unknown to
-        it.
-        """
+        """Set where executors run, as ``worker`` sees it; those left out are unknown to it."""
         known = [
             self._executors[key]
             for key in ((w, e) for e, w in sorted(view.items()))
@@ -264,6 +260,13 @@ class DataPlane:
         row = self._routes.setdefault(tuple(known), len(self._routes))
         self._kernel = lifecycle.add_route(self._kernel, row, known)
         self._kernel.worker[worker].route = row
+        lifecycle.deliver_parked(handle(self._kernel), worker)
+        refresh(handle(self._kernel))
+
+    def charge(self, worker: int, cpu_ns: int) -> None:
+        """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
+        lifecycle.charge(handle(self._kernel), worker, cpu_ns)
+        refresh(handle(self._kernel))
 
     def activate(self, worker: int, active: bool) -> None:
         """Let the worker's spouts call nextTuple, or not."""
@@ -300,12 +303,8 @@ class DataPlane:
         self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
 
     def processed(self, topology_id: str) -> int:
-        """Root tuples acked so far in the present counting window: what a progress tuner reads between
-        windows.
-        """
-        t = self._names.topology_index[topology_id]
-        spouts = [i for i, c in enumerate(self._kernel.component) if c["topology"] == t and c["is_spout"]]
-        return int(self._kernel.task["acked"][np.isin(self._kernel.task["component"], spouts)].sum())
+        """Root tuples of a topology acked since the start of the run."""
+        return self._log.acked(self._kernel, topology_id)
 
     @property
     def lost(self) -> int:

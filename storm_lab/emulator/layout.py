@@ -19,8 +19,8 @@ SHARE_BITS = 16
 NEVER = 1 << 62
 
 # What a thread is.
-MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING = range(5)
-THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping")
+MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK = range(6)
+THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network")
 
 # What a thread does.
 IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
@@ -74,7 +74,9 @@ SCALARS = _record(
     ("nodes", _I8),
     ("channels", _I8),
     ("sample_every", _I8),
+    ("version_09", _I8),  # 1 from Storm 0.9 on: messages to an unknown place wait for it
     ("version_1", _I8),  # 1 from Storm 1.0 on: latency is measured in the acker
+    ("netty", _I8),  # 1 from Storm 0.9 to 1.x: workers have network threads before their receive thread
     ("version_2", _I8),  # 1 from Storm 2.0 on: executors have no send thread
     ("bolt_margin", _I8),  # most messages one event can create
     ("lost", _I8),
@@ -96,6 +98,7 @@ COSTS = _record(
     ("send", _I8),
     ("transfer", _I8),
     ("receive", _I8),
+    ("deliver", _I8),
     ("acker", _I8),
     ("spout_ack", _I8),
     ("poll", _I8),
@@ -131,7 +134,9 @@ NODE = _record(
 
 RACK = _record(("out_free", _I8), ("in_free", _I8))
 
-CHANNEL = _record(("latency", _I8), ("base", _I8), ("head", _I8), ("tail", _I8), ("node", _I8), ("cut", _I8))
+CHANNEL = _record(
+    ("latency", _I8), ("undisturbed", _I8), ("head", _I8), ("tail", _I8), ("node", _I8), ("cut", _I8)
+)
 
 WORKER = _record(
     ("node", _I8),
@@ -140,8 +145,12 @@ WORKER = _record(
     ("receive_thread", _I8),
     ("transfer_thread", _I8),
     ("housekeeping_thread", _I8),
+    ("network_thread", _I8),
     ("alive", _I8),
     ("warm_excess", _I8),  # extra cost of cold code, of 65536
+    ("owed", _I8),  # CPU that housekeeping has still to spend, ns
+    ("parked_head", _I8),  # messages to executors whose place is not known yet
+    ("parked_tail", _I8),
 )
 
 EXECUTOR = _record(
@@ -193,6 +202,8 @@ THREAD = _record(
     ("serialising", _I8),
     ("length", _I8),
     ("capacity", _I8),
+    ("batch", _I8),  # messages of the present batch that are still in the queue
+    ("held", _I8),  # places of the present batch's messages that were taken; free when the batch is done
     ("v_finish", _I8),
     ("v_seq", _I8),
     ("work", _I8),

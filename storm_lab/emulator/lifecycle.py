@@ -11,21 +11,24 @@ from storm_lab.emulator.arrays import (
     component_at,
     executor_at,
     handle,
+    message_at,
     s_at,
     source_at,
     thread_at,
     worker_at,
 )
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
+from storm_lab.emulator.cpu import advance, leave_cpu, reschedule, start_burst
 from storm_lab.emulator.heap import period_source, schedule, timer_source, unschedule
 from storm_lab.emulator.jit import entry, jit
 from storm_lab.emulator.layout import (
     DEAD,
     HOUSEKEEPING,
     IDLE,
+    IN_PROCESS,
     LOST,
     MAIN,
+    NETWORK,
     NEVER,
     POLLING,
     RECEIVE,
@@ -35,12 +38,21 @@ from storm_lab.emulator.layout import (
     Kernel,
     State,
 )
-from storm_lab.emulator.queues import free_message, release_waiter, spout_poll_time
+from storm_lab.emulator.queues import (
+    enqueue,
+    free_message,
+    has_room,
+    lose,
+    park,
+    release_waiter,
+    spout_poll_time,
+)
+from storm_lab.emulator.routing import resolve
 from storm_lab.emulator.spout import next_line_time
 from storm_lab.emulator.tables import SPARE_CHANNELS
 from storm_lab.emulator.threads import release_all
 
-THREADS_PER_WORKER = 3
+THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
 # Most roots that one call of lose_pending gives up: bounds the log rows it writes.
 LOSE_MOST = 4096
@@ -68,15 +80,14 @@ def open_worker(
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
     w = k.worker[worker]
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
+    w.parked_head = w.parked_tail = -1
     w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
-    w.receive_thread, w.transfer_thread, w.housekeeping_thread = (
-        first_thread,
-        first_thread + 1,
-        first_thread + 2,
-    )
+    w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
+    w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
+    _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
     _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
 
 
@@ -202,7 +213,7 @@ def _stop_thread(k: State, thread: int) -> int:
     t.state = DEAD
     queued = release_all(k, t.head)
     t.head = t.tail = -1
-    t.length = 0
+    t.length = t.batch = t.held = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
     return queued
@@ -223,8 +234,8 @@ def _drop_output(k: State, thread: int) -> int:
 
 @entry
 def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
-    """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue
-    (and 0).
+    """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue (and
+    0).
     """
     e = executor_at(k, executor)
     e.alive = 0
@@ -246,10 +257,12 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     """
     w = worker_at(k, worker)
     w.alive = 0
-    receiving = _stop_thread(k, w.receive_thread)
+    receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)
-    receiving += _drop_output(k, w.receive_thread)
+    transferring += release_all(k, w.parked_head)
+    w.parked_head = w.parked_tail = -1
+    receiving += _drop_output(k, w.receive_thread) + _drop_output(k, w.network_thread)
     transferring += _drop_output(k, w.transfer_thread)
     return receiving, 0, 0, transferring
 
@@ -266,6 +279,42 @@ def add_route(k: Kernel, row: int, executors: Sequence[int]) -> Kernel:
         e = k.executor[index]
         k.route[row, e.first_task : e.first_task + e.tasks] = index
     return k
+
+
+@entry
+def deliver_parked(k: State, worker: int) -> None:
+    """A worker's view has changed: hand over what waited for executors that it now knows, in order."""
+    w = worker_at(k, worker)
+    m = w.parked_head
+    w.parked_head = w.parked_tail = -1
+    while m >= 0:
+        message = message_at(k, m)
+        after = message.next
+        message.next = -1
+        if resolve(k, worker, m) < 0:
+            park(k, worker, m)
+        else:
+            target = executor_at(k, message.target)
+            receiver = target.main_thread if message.locality == IN_PROCESS else w.transfer_thread
+            if target.alive == 0:
+                lose(k, m)
+            elif has_room(k, receiver):
+                enqueue(k, receiver, m)
+            else:
+                message.target = -1
+                park(k, worker, m)
+        m = after
+
+
+@entry
+def charge(k: State, worker: int, work: int) -> None:
+    """Let a worker's housekeeping spend ``work`` ns of CPU, now or as soon as its present round is done."""
+    w = worker_at(k, worker)
+    w.owed += work
+    thread = w.housekeeping_thread
+    if thread_at(k, thread).state == IDLE:
+        start_burst(k, thread, w.owed)
+        w.owed = 0
 
 
 def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
@@ -285,9 +334,9 @@ def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
         k.channel[free[0]].head = k.channel[free[0]].tail = -1
         k.channel[free[0]].node = -1
         # The undisturbed latency is needed when the fault ends.
-        k.channel[free[0]].base = k.channel[index].latency
+        k.channel[free[0]].undisturbed = k.channel[index].latency
         index = free[0]
         k.channel_of[a, b] = index
     channel = k.channel[index]
-    channel.latency = channel.base + extra_delay_ns
+    channel.latency = channel.undisturbed + extra_delay_ns
     channel.cut = cut

@@ -63,6 +63,7 @@ class Logbook:
         self._slots: list[Slot] = []
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
+        self._acked = dict.fromkeys(names.topologies, 0)
         self._components = [component for _, component in names.components]
         if recorder is not None:
             recorder.append(
@@ -148,6 +149,16 @@ class Logbook:
         rows["topology"] = k.executor["topology"][waiting["executor"]]
         self._write_roots(k, rows)
 
+    def acked(self, k: Kernel, topology_id: str) -> int:
+        """Root tuples of a topology acked since the start of the run."""
+        return self._acked[topology_id] + int(k.task["acked"][self._spout_tasks(k, topology_id)].sum())
+
+    def _spout_tasks(self, k: Kernel, topology_id: str) -> NDArray[Any]:
+        spouts = (k.component["topology"] == self._names.topology_index[topology_id]) & (
+            k.component["is_spout"] != 0
+        )
+        return np.flatnonzero(spouts[k.task["component"]])
+
     def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
         """Write and clear the tasks' counters of one window; quiet tasks leave no row."""
         t = k.task
@@ -159,6 +170,8 @@ class Logbook:
             if k.component[t[index]["component"]].is_spout:
                 name = self._names.topologies[k.component[t[index]["component"]].topology]
                 self._failed[name] += int(t[index]["failed"])
+        for name in self._names.topologies:
+            self._acked[name] += int(t["acked"][self._spout_tasks(k, name)].sum())
         if self._recorder is not None and len(busy):
             self._recorder.append(
                 "counts",
@@ -204,8 +217,8 @@ class Logbook:
         return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
-        """Root tuples failed per topology since the previous sample: finished count windows, and the
-        present one.
+        """Root tuples failed per topology since the previous sample: finished count windows, and the present
+        one.
         """
         failed = self._failed
         self._failed = dict.fromkeys(self._names.topologies, 0)

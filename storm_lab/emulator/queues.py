@@ -2,8 +2,8 @@
 
 Messages live in a pool and are chained through ``next``. Every queue inside a worker is bounded: a thread
 that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of waiters; each message
-taken from the queue lets one waiter go on. Wires and workers' receive queues are unbounded, as ZeroMQ's and
-Netty's were.
+taken from the queue lets one waiter go on (an executor's receive queue, up to 1.x, lets all go on at the end
+of a batch). Wires and workers' receive queues are unbounded, as ZeroMQ's and Netty's were.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from storm_lab.emulator.arrays import (
     stack_at,
     task_at,
     thread_at,
+    worker_at,
 )
 from storm_lab.emulator.heap import schedule
 from storm_lab.emulator.jit import inline, jit
@@ -89,6 +90,17 @@ def lose(k: State, m: int) -> None:
     free_message(k, m)
 
 
+@jit
+def park(k: State, worker: int, m: int) -> None:
+    """From Storm 0.9 on a message to an executor whose place is not known waits in its sender's worker."""
+    w = worker_at(k, worker)
+    if w.parked_head < 0:
+        w.parked_head = m
+    else:
+        message_at(k, w.parked_tail).next = m
+    w.parked_tail = m
+
+
 @inline
 def add_output(k: State, thread: int, m: int) -> None:
     """Append a message to what a thread has produced and not yet handed over."""
@@ -122,8 +134,8 @@ def wake(k: State, thread: int) -> None:
 def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     """The first turn of an idle spout's loop at or after ``not_before``.
 
-    An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns lie on
-    a grid; only the one that finds something is played.
+    An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns lie on a
+    grid; only the one that finds something is played.
     """
     e = executor_at(k, thread_at(k, thread).executor)
     c = cost_at(k, 0)
@@ -213,7 +225,37 @@ def take(k: State, thread: int) -> int:
 
 
 @inline
+def take_from_batch(k: State, thread: int) -> int:
+    """Remove and return the first message of a queue that is consumed in batches.
+
+    The consumer of a disruptor queue (Storm 0.8 to 1.x) handles all that is there before it moves its mark,
+    so the places of a batch become free together, when its last message has been handled.
+    """
+    t = thread_at(k, thread)
+    if t.batch == 0:
+        t.batch = t.length
+    m = t.head
+    t.head = message_at(k, m).next
+    if t.head < 0:
+        t.tail = -1
+    t.length -= 1
+    t.batch -= 1
+    t.held += 1
+    message_at(k, m).next = -1
+    return m
+
+
+@inline
+def end_batch(k: State, thread: int) -> None:
+    """The last message of a batch has been handled: free its places and let all go on that wait for room."""
+    t = thread_at(k, thread)
+    t.held = 0
+    while t.waiters >= 0:
+        release_waiter(k, thread)
+
+
+@inline
 def has_room(k: State, thread: int) -> bool:
     """Whether a thread's queue takes one more message."""
     t = thread_at(k, thread)
-    return t.length < t.capacity
+    return t.length + t.held < t.capacity

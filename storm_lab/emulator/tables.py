@@ -27,7 +27,7 @@ from storm_lab.model import (
     acker_count,
     executors_of,
 )
-from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 from storm_lab.workloads.trace import WorkloadTrace
 
 SPARE_CHANNELS = 64
@@ -104,6 +104,8 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
+    s.version_09 = int(version >= V0_9_0)
+    s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
     s.bolt_margin = flow.most_copies(kernel) + 4
@@ -192,6 +194,7 @@ def _costs(cost: CostModel) -> NDArray[np.void]:
         "send",
         "transfer",
         "receive",
+        "deliver",
         "acker",
         "spout_ack",
         "poll",

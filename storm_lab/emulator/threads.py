@@ -1,10 +1,11 @@
 """What a worker's threads do: take messages, burn CPU, hand over what they produced.
 
 Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (splits local from remote,
-serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to
-executors, in order, so that one full executor holds up all others of its worker). Storm 2.x: no send
-thread; the main thread itself hands over and serialises. Every worker also has housekeeping (heartbeats,
-timers, garbage collection): a small periodic burst.
+serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to executors,
+in order, so that one full executor holds up all others of its worker). From 0.9 to 1.x a network thread
+(Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up. Storm
+2.x: no send thread; the main thread itself hands over and serialises. Every worker also has housekeeping (heartbeats, timers, garbage
+collection): a small periodic burst.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from storm_lab.emulator.layout import (
     IDLE,
     IN_PROCESS,
     MAIN,
+    NETWORK,
     POLLING,
     RECEIVE,
     SEND,
@@ -52,12 +54,15 @@ from storm_lab.emulator.layout import (
 )
 from storm_lab.emulator.queues import (
     add_output,
+    end_batch,
     enqueue,
     free_message,
     has_room,
     lose,
+    park,
     spout_poll_time,
     take,
+    take_from_batch,
     wait_for_room,
 )
 from storm_lab.emulator.routing import copies_of, emit_all, resolve, transmit
@@ -81,7 +86,7 @@ def _is_spout(k: State, thread: int) -> bool:
 def _bolt_start(k: State, thread: int) -> None:
     """Take the next tuple and run execute on it."""
     t = thread_at(k, thread)
-    m = take(k, thread)
+    m = take(k, thread) if s_at(k, 0).version_2 != 0 else take_from_batch(k, thread)
     t.current = m
     t.started = s_at(k, 0).now
     message = message_at(k, m)
@@ -177,17 +182,29 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         m = take(k, thread)
         if t.kind == SEND:
             if resolve(k, t.worker, m) < 0:
-                lose(k, m)
+                give_up(k, t.worker, m)
                 continue
             work += c.send
             if message_at(k, m).locality != IN_PROCESS:
                 work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
         elif t.kind == TRANSFER:
             work += c.transfer
-        else:
+        elif t.kind == NETWORK or s_at(k, 0).netty == 0:
             work += c.receive
+        else:
+            work += c.deliver
         add_output(k, thread, m)
     start_burst(k, thread, work)
+
+
+@inline
+def give_up(k: State, worker: int, m: int) -> None:
+    """The sender does not know where a message's executor runs: lost in 0.8, kept for later from 0.9 on."""
+    if s_at(k, 0).version_09 != 0:
+        message_at(k, m).next = -1
+        park(k, worker, m)
+    else:
+        lose(k, m)
 
 
 @jit
@@ -196,7 +213,10 @@ def go_on(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     if t.kind == MAIN and _is_spout(k, thread):
         spout_turn(k, thread)
-    elif t.length == 0:
+        return
+    if t.held > 0 and t.batch == 0:
+        end_batch(k, thread)
+    if t.length == 0:
         t.state = IDLE
     elif t.kind == MAIN:
         _bolt_start(k, thread)
@@ -212,6 +232,8 @@ def _receiver_of(k: State, thread: int, m: int) -> int:
     t = thread_at(k, thread)
     if t.kind == TRANSFER:
         return -2
+    if t.kind == NETWORK:
+        return worker_at(k, t.worker).receive_thread
     if t.kind == MAIN and s_at(k, 0).version_2 == 0:
         return executor_at(k, t.executor).send_thread
     message = message_at(k, m)
@@ -240,6 +262,8 @@ def flush_output(k: State, thread: int) -> bool:
         t.out_head = message_at(k, m).next
         if receiver >= 0:
             enqueue(k, receiver, m)
+        elif receiver == -1 and message_at(k, m).target < 0:
+            give_up(k, t.worker, m)
         elif receiver == -1:
             lose(k, m)
         else:
@@ -325,6 +349,11 @@ def burst_done(k: State, thread: int) -> None:
                 flush_spout(k, thread)
     elif t.kind == HOUSEKEEPING:
         t.state = IDLE
+        w = worker_at(k, t.worker)
+        if w.owed > 0:
+            work = w.owed
+            w.owed = 0
+            start_burst(k, thread, work)
     else:
         hand_over(k, thread)
 
@@ -401,15 +430,13 @@ def _tick(k: State, thread: int, task: int, record: int) -> None:
 
 @jit
 def arrive(k: State, m: int) -> None:
-    """A message reaches its target's worker: into the receive thread's queue, unless worker or executor is
-    gone.
-    """
+    """A message reaches its target's worker: to the thread that reads it, unless the worker is gone."""
     target = executor_at(k, message_at(k, m).target)
     worker = worker_at(k, target.worker)
     if worker.alive == 0:
         lose(k, m)
         return
-    enqueue(k, worker.receive_thread, m)
+    enqueue(k, worker.network_thread if s_at(k, 0).netty != 0 else worker.receive_thread, m)
 
 
 @jit
