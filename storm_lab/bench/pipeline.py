@@ -4,6 +4,7 @@ The rows are those of a real run's ``roots`` and ``executions``, written again a
 apart, by the writer that every run goes through. Three metrics are computed from them: latency by minute with
 exact percentiles, throughput by second, and waiting and execution times by component and minute. Each engine
 runs in a process of its own and does everything twice; the first time is called cold and the second warm.
+Figures are medians over rounds.
 """
 
 from __future__ import annotations
@@ -52,14 +53,17 @@ _SHIFTS_NS = {
     show_default=True,
     help="Also time Spark alone on so many million rows, for its memory.",
 )
+@click.option(
+    "--rounds", default=3, show_default=True, help="Times that each engine runs; medians are given."
+)
 @click.option("--run", "folder", type=click.Path(path_type=Path), help="Run to take the rows from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(rows: float, large: float, folder: Path | None, as_json: bool) -> None:
+def command(rows: float, large: float, rounds: int, folder: Path | None, as_json: bool) -> None:
     """Time the metrics pipeline against DuckDB and pandas."""
     source = open_run(folder) if folder is not None else _largest_run()
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         log = replicate(source, Path(home) / "runs" / "bench" / "log", round(rows * MILLION))
-        figures = compare({engine: measure(engine, log.folder) for engine in ENGINES})
+        figures = compare(rounds_of(log.folder, max(1, rounds)))
         figures["rows"] = log.manifest.tables["roots"].rows + log.manifest.tables["executions"].rows
         if large:
             big = replicate(source, Path(home) / "runs" / "bench" / "large", round(large * MILLION))
@@ -90,6 +94,20 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
             log.append("executions", _columns(executions, copy))
         log.finish(duration_ns=source.manifest.duration_ns)
     return open_run(folder)
+
+
+def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, object]]:
+    """Every engine so many times, one after the other so that a slow spell meets all; medians of its figures."""
+    seen = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
+    figures = {}
+    for engine in ENGINES:
+        first = seen[0][engine]
+        numbers = [name for name in first if name != "results"]
+        middle = {
+            name: float(np.median([float(str(each[engine][name])) for each in seen])) for name in numbers
+        }
+        figures[engine] = {**middle, "results": first["results"]}
+    return figures
 
 
 def measure(engine: str, folder: Path) -> dict[str, object]:
