@@ -83,6 +83,20 @@ def test_tstorm_word_count_with_the_default_acker_does_not_give_the_printed_coun
     assert counts == [6, 6]
 
 
+def test_without_counting_ackers_the_word_count_does_not_give_the_printed_counts() -> None:
+    view = loaded(word_count())
+    policies = (make_scheduler("tstorm", [f"gamma={g}", "count_ackers=false"]) for g in (1.8, 2.2))
+    assert [nodes_used(policy.schedule(view).assignment) for policy in policies] == [6, 6]
+
+
+def test_preferring_empty_nodes_does_not_consolidate() -> None:
+    view = loaded(throughput_test())
+    policies = (make_scheduler("tstorm", [f"gamma={g}", "ties=emptiest"]) for g in (1.7, 6.0))
+    counts = [nodes_used(policy.schedule(view).assignment) for policy in policies]
+    assert counts[0] > 7
+    assert counts[1] > 2
+
+
 def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_nodes_stay_in_use() -> None:
     view = loaded(throughput_test())
     first = make_scheduler("tstorm-initial").schedule(view)

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from storm_lab.errors import UserError
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -358,3 +359,10 @@ def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
 
     assert draw(1) == draw(1)
     assert len({str(draw(seed)) for seed in range(10)}) > 5
+
+
+def test_a_present_executor_of_a_component_that_is_gone_is_named() -> None:
+    ghost = Executor("t", 9, 9, "ghost")
+    view = SchedulingView((chain("t", [1]),), cluster(1), present=Assignment.of([(ghost, Slot("n1", 6700))]))
+    with pytest.raises(UserError, match="ghost"):
+        make_scheduler("even").schedule(view)
