@@ -97,16 +97,15 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
 
 
 def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, object]]:
-    """Every engine so many times, one after the other so that a slow spell meets all; medians of its figures."""
+    """Every engine so many times, in turn so that a slow spell meets all of them; medians of its figures."""
     seen = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
-    figures = {}
+    figures: dict[str, dict[str, object]] = {}
     for engine in ENGINES:
         first = seen[0][engine]
-        numbers = [name for name in first if name != "results"]
-        middle = {
-            name: float(np.median([float(str(each[engine][name])) for each in seen])) for name in numbers
-        }
-        figures[engine] = {**middle, "results": first["results"]}
+        figures[engine] = {"results": first["results"]}
+        for name in first.keys() - {"results"}:
+            samples = [float(str(each[engine][name])) for each in seen]
+            figures[engine][name] = round(float(np.median(samples)), 3)
     return figures
 
 
