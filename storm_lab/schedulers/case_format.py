@@ -29,6 +29,17 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.schedulers.case_fields import (
+    a_mapping,
+    a_row,
+    a_sequence,
+    a_slot,
+    a_whole,
+    an_amount,
+    number_of,
+    refuse_unknown_keys,
+    required,
+)
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.demand import CPU, DEFAULT_DEMAND, OFFHEAP, ONHEAP, number_setting
 
@@ -84,39 +95,39 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
     Raises:
         UserError: naming what is wrong.
     """
-    case = _mapping(raw, "case")
-    given = _mapping(_required(case, "input", "the case"), "input")
-    _known_keys(given, _INPUT_KEYS, "the input")
+    case = a_mapping(raw, "case")
+    given = a_mapping(required(case, "input", "the case"), "input")
+    refuse_unknown_keys(given, _INPUT_KEYS, "the input")
     cluster = Cluster(
-        tuple(_node(n) for n in _sequence(_required(given, "supervisors", "the input"), "supervisors"))
+        tuple(_node(n) for n in a_sequence(required(given, "supervisors", "the input"), "supervisors"))
     )
     topologies = tuple(
-        _topology(t) for t in _sequence(_required(given, "topologies", "the input"), "topologies")
+        _topology(t) for t in a_sequence(required(given, "topologies", "the input"), "topologies")
     )
     book = _TaskBook(topologies, version)
-    conf = _mapping(given.get("conf", {}), "conf")
+    conf = a_mapping(given.get("conf", {}), "conf")
     scheduler = given.get("scheduler")
     view = SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
-        present=_present(_mapping(given.get("existing", {}), "existing"), cluster, book),
+        present=_present(a_mapping(given.get("existing", {}), "existing"), cluster, book),
         load=_load(given, book),
         blacklisted_hosts=frozenset(
-            str(h) for h in _sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
+            str(h) for h in a_sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
         ),
         dead_slots=frozenset(
-            _slot(row, "dead_slots") for row in _sequence(given.get("dead_slots", []), "dead_slots")
+            a_slot(row, "dead_slots") for row in a_sequence(given.get("dead_slots", []), "dead_slots")
         ),
         user_pools={
-            str(user): Resources(_number(pool, "cpu", 0.0), _number(pool, "memory", 0.0))
-            for user, pool in _mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
+            str(user): Resources(number_of(pool, "cpu", 0.0), number_of(pool, "memory", 0.0))
+            for user, pool in a_mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
         },
         isolated={
-            str(topology): _whole(machines, f"{_ISOLATED}/{topology}")
-            for topology, machines in _mapping(conf.get(_ISOLATED, {}), _ISOLATED).items()
+            str(topology): a_whole(machines, f"{_ISOLATED}/{topology}")
+            for topology, machines in a_mapping(conf.get(_ISOLATED, {}), _ISOLATED).items()
         },
-        seed=_whole(given.get("seed", 0), "seed"),
+        seed=a_whole(given.get("seed", 0), "seed"),
         explain=explain,
     )
     return Case(name, None if scheduler is None else str(scheduler), view)
@@ -137,7 +148,7 @@ class _TaskBook:
             raise UserError(
                 f"{where} names a topology that the case does not have", field="topology", value=topology_id
             )
-        executor = self._by_task[topology_id].get(_whole(task, where))
+        executor = self._by_task[topology_id].get(a_whole(task, where))
         if executor is None:
             raise UserError(
                 f"{where} of topology {topology_id!r} names a task that belongs to no component",
@@ -148,13 +159,13 @@ class _TaskBook:
 
 
 def _node(raw: Any) -> Node:
-    node = _mapping(raw, "supervisor")
-    identity = str(_required(node, "id", "a supervisor"))
+    node = a_mapping(raw, "supervisor")
+    identity = str(required(node, "id", "a supervisor"))
     owner = f"supervisor {identity!r}"
-    _known_keys(node, _NODE_KEYS, owner)
-    offer = _mapping(node.get("resources", {}), f"resources of {owner}")
+    refuse_unknown_keys(node, _NODE_KEYS, owner)
+    offer = a_mapping(node.get("resources", {}), f"resources of {owner}")
     ports = tuple(
-        _whole(p, f"ports of {owner}") for p in _sequence(node.get("ports", []), f"ports of {owner}")
+        a_whole(p, f"ports of {owner}") for p in a_sequence(node.get("ports", []), f"ports of {owner}")
     )
     if len(set(ports)) != len(ports):
         raise UserError(f"{owner} lists a port twice", field="ports", value=list(ports))
@@ -164,22 +175,22 @@ def _node(raw: Any) -> Node:
         host=str(node.get("host", identity)),
         rack=str(node.get("rack", DEFAULT_RACK)),
         ports=ports,
-        cores=_whole(node.get("cores", defaults.cores), f"cores of {owner}"),
-        core_mhz=_number(node, "mhz", defaults.core_mhz),
+        cores=a_whole(node.get("cores", defaults.cores), f"cores of {owner}"),
+        core_mhz=number_of(node, "mhz", defaults.core_mhz),
         offer=Resources(
-            _number(offer, _CPU_OFFER, defaults.offer.cpu_points),
-            _number(offer, _MEMORY_OFFER, defaults.offer.memory_mb),
+            number_of(offer, _CPU_OFFER, defaults.offer.cpu_points),
+            number_of(offer, _MEMORY_OFFER, defaults.offer.memory_mb),
         ),
     )
 
 
 def _topology(raw: Any) -> Topology:
-    topology = _mapping(raw, "topology")
-    identity = str(_required(topology, "id", "a topology"))
+    topology = a_mapping(raw, "topology")
+    identity = str(required(topology, "id", "a topology"))
     owner = f"topology {identity!r}"
-    _known_keys(topology, _TOPOLOGY_KEYS, owner)
-    conf = dict(_mapping(topology.get("conf", {}), f"conf of {owner}"))
-    priority = _whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
+    refuse_unknown_keys(topology, _TOPOLOGY_KEYS, owner)
+    conf = dict(a_mapping(topology.get("conf", {}), f"conf of {owner}"))
+    priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     for key, value in conf.items():
         if not isinstance(value, int | float | str | bool):
             raise UserError(f"{owner} needs a number, a text or true/false here", field=key, value=value)
@@ -196,44 +207,44 @@ def _topology(raw: Any) -> Topology:
         name=str(topology.get("name", identity)),
         components=tuple(
             _component(c, owner, defaults)
-            for c in _sequence(_required(topology, "components", owner), f"components of {owner}")
+            for c in a_sequence(required(topology, "components", owner), f"components of {owner}")
         ),
-        workers=_whole(topology.get("workers", 1), f"workers of {owner}"),
-        ackers=None if ackers is None else _whole(ackers, f"ackers of {owner}"),
+        workers=a_whole(topology.get("workers", 1), f"workers of {owner}"),
+        ackers=None if ackers is None else a_whole(ackers, f"ackers of {owner}"),
         owner=str(topology.get("owner", "")),
-        launch_time_s=_number(topology, "launch", 0.0),
+        launch_time_s=number_of(topology, "launch", 0.0),
         priority=priority,
         settings=conf,
     )
 
 
 def _component(raw: Any, owner: str, defaults: Resources) -> Component:
-    component = _mapping(raw, f"component of {owner}")
-    identity = str(_required(component, "id", f"a component of {owner}"))
+    component = a_mapping(raw, f"component of {owner}")
+    identity = str(required(component, "id", f"a component of {owner}"))
     what = f"component {identity!r} of {owner}"
-    _known_keys(component, _COMPONENT_KEYS, what)
+    refuse_unknown_keys(component, _COMPONENT_KEYS, what)
     tasks = component.get("tasks")
     demand = None
     if any(key in component for key in ("cpu", "mem", "offheap")):
         demand = Resources(
-            _number(component, "cpu", defaults.cpu_points, what),
-            _number(component, "mem", defaults.memory_mb, what),
-            _number(component, "offheap", defaults.offheap_mb, what),
+            number_of(component, "cpu", defaults.cpu_points, what),
+            number_of(component, "mem", defaults.memory_mb, what),
+            number_of(component, "offheap", defaults.offheap_mb, what),
         )
     return Component(
         id=identity,
-        executors=_whole(component.get("par", 1), f"par of {what}"),
-        tasks=None if tasks is None else _whole(tasks, f"tasks of {what}"),
+        executors=a_whole(component.get("par", 1), f"par of {what}"),
+        tasks=None if tasks is None else a_whole(tasks, f"tasks of {what}"),
         inputs=tuple(
-            _subscription(i, what) for i in _sequence(component.get("inputs", []), f"inputs of {what}")
+            _subscription(i, what) for i in a_sequence(component.get("inputs", []), f"inputs of {what}")
         ),
         resources=demand,
     )
 
 
 def _subscription(raw: Any, owner: str) -> Subscription:
-    given = _mapping(raw, f"input of {owner}")
-    _known_keys(given, _INPUT_OF_COMPONENT_KEYS, f"an input of {owner}")
+    given = a_mapping(raw, f"input of {owner}")
+    refuse_unknown_keys(given, _INPUT_OF_COMPONENT_KEYS, f"an input of {owner}")
     text = str(given.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
     try:
         grouping = Grouping(text)
@@ -243,10 +254,10 @@ def _subscription(raw: Any, owner: str) -> Subscription:
             f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}"
         ) from None
     return Subscription(
-        source=str(_required(given, "from", f"an input of {owner}")),
+        source=str(required(given, "from", f"an input of {owner}")),
         stream=str(given.get("stream", "default")),
         grouping=grouping,
-        fields=tuple(str(f) for f in _sequence(given.get("fields", []), f"fields of {owner}")),
+        fields=tuple(str(f) for f in a_sequence(given.get("fields", []), f"fields of {owner}")),
     )
 
 
@@ -254,8 +265,8 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
     nodes = {node.id for node in cluster.nodes}
     pairs: list[tuple[Executor, Slot]] = []
     for topology_id, rows in raw.items():
-        for row in _sequence(rows, "existing"):
-            node, port, start, end = _row(row, 4, "existing", "[node, port, start task, end task]")
+        for row in a_sequence(rows, "existing"):
+            node, port, start, end = a_row(row, 4, "existing", "[node, port, start task, end task]")
             executor = book.executor(topology_id, start, "the existing assignment")
             if (executor.start, executor.end) != (start, end):
                 raise UserError(
@@ -269,7 +280,7 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
                     field="node",
                     value=node,
                 )
-            pairs.append((executor, Slot(node, _whole(port, "port"))))
+            pairs.append((executor, Slot(node, a_whole(port, "port"))))
     try:
         return Assignment.of(pairs)
     except InvalidAssignmentError as error:
@@ -280,84 +291,22 @@ def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
     if not any(key in given for key in ("traffic", "cpu", "node_cpu")):
         return None
     traffic: dict[tuple[Executor, Executor], float] = {}
-    for topology_id, rows in _mapping(given.get("traffic", {}), "traffic").items():
-        for row in _sequence(rows, "traffic"):
-            source, target, rate = _row(row, 3, "traffic", "[source task, target task, tuples per second]")
+    for topology_id, rows in a_mapping(given.get("traffic", {}), "traffic").items():
+        for row in a_sequence(rows, "traffic"):
+            source, target, rate = a_row(row, 3, "traffic", "[source task, target task, tuples per second]")
             pair = (
                 book.executor(topology_id, source, "traffic"),
                 book.executor(topology_id, target, "traffic"),
             )
-            traffic[pair] = traffic.get(pair, 0.0) + _amount(rate, "traffic")
+            traffic[pair] = traffic.get(pair, 0.0) + an_amount(rate, "traffic")
     cpu: dict[Executor, float] = {}
-    for topology_id, rows in _mapping(given.get("cpu", {}), "cpu").items():
-        for row in _sequence(rows, "cpu"):
-            task, mhz = _row(row, 2, "cpu", "[task, MHz]")
+    for topology_id, rows in a_mapping(given.get("cpu", {}), "cpu").items():
+        for row in a_sequence(rows, "cpu"):
+            task, mhz = a_row(row, 2, "cpu", "[task, MHz]")
             executor = book.executor(topology_id, task, "cpu")
-            cpu[executor] = cpu.get(executor, 0.0) + _amount(mhz, "cpu")
+            cpu[executor] = cpu.get(executor, 0.0) + an_amount(mhz, "cpu")
     nodes = {
-        str(n): _amount(mhz, "node_cpu") for n, mhz in _mapping(given.get("node_cpu", {}), "node_cpu").items()
+        str(n): an_amount(mhz, "node_cpu")
+        for n, mhz in a_mapping(given.get("node_cpu", {}), "node_cpu").items()
     }
     return MeasuredLoad(cpu_mhz=cpu, traffic=traffic, node_mhz=nodes)
-
-
-# --- small readers: one kind of JSON value each, with an error that names the place ---
-
-
-def _mapping(raw: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(raw, dict):
-        raise UserError("must be a JSON object", field=what, value=raw)
-    return raw
-
-
-def _sequence(raw: Any, what: str) -> list[Any]:
-    if not isinstance(raw, list):
-        raise UserError("must be a JSON list", field=what, value=raw)
-    return raw
-
-
-def _required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
-    if key not in raw:
-        raise UserError(f"{owner} lacks it", field=key)
-    return raw[key]
-
-
-def _known_keys(raw: Mapping[str, Any], known: set[str], owner: str) -> None:
-    for key in raw:
-        if key not in known:
-            raise UserError(
-                f"{owner} has an unknown key",
-                field="key",
-                value=key,
-                remedy=f"known: {', '.join(sorted(known))}",
-            )
-
-
-def _row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
-    row = _sequence(raw, what)
-    if len(row) != length:
-        raise UserError(f"a row must be {shape}", field=what, value=row)
-    return row
-
-
-def _slot(raw: Any, what: str) -> Slot:
-    node, port = _row(raw, 2, what, "[node, port]")
-    return Slot(str(node), _whole(port, what))
-
-
-def _whole(raw: Any, what: str) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or raw != int(raw):
-        raise UserError("must be a whole number", field=what, value=raw)
-    return int(raw)
-
-
-def _amount(raw: Any, what: str) -> float:
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
-        raise UserError("must be a number", field=what, value=raw)
-    if not 0 <= raw < float("inf"):
-        raise UserError("must not be negative, and finite", field=what, value=raw)
-    return float(raw)
-
-
-def _number(raw: Any, key: str, default: float, owner: str = "") -> float:
-    value = _mapping(raw, key).get(key, default)
-    return _amount(value, f"{key} of {owner}" if owner else key)

@@ -1,0 +1,81 @@
+"""Reading single values out of a case's JSON.
+
+Each function raises a `UserError` that names the place, ``what`` or ``owner``, and the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.model import Slot
+
+
+def a_mapping(raw: Any, what: str) -> Mapping[str, Any]:
+    """A JSON object."""
+    if not isinstance(raw, dict):
+        raise UserError("must be a JSON object", field=what, value=raw)
+    return raw
+
+
+def a_sequence(raw: Any, what: str) -> list[Any]:
+    """A JSON list."""
+    if not isinstance(raw, list):
+        raise UserError("must be a JSON list", field=what, value=raw)
+    return raw
+
+
+def required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
+    """The value of a key that must be there."""
+    if key not in raw:
+        raise UserError(f"{owner} lacks it", field=key)
+    return raw[key]
+
+
+def refuse_unknown_keys(raw: Mapping[str, Any], known: set[str], owner: str) -> None:
+    """Refuse keys that nobody reads: most are misspelt."""
+    for key in raw:
+        if key not in known:
+            raise UserError(
+                f"{owner} has an unknown key",
+                field="key",
+                value=key,
+                remedy=f"known: {', '.join(sorted(known))}",
+            )
+
+
+def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
+    """A list of just so many values; ``shape`` says which."""
+    row = a_sequence(raw, what)
+    if len(row) != length:
+        raise UserError(f"a row must be {shape}", field=what, value=row)
+    return row
+
+
+def a_slot(raw: Any, what: str) -> Slot:
+    """A row ``[node, port]``."""
+    node, port = a_row(raw, 2, what, "[node, port]")
+    return Slot(str(node), a_whole(port, what))
+
+
+def a_whole(raw: Any, what: str) -> int:
+    """A whole number."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0:
+        raise UserError("must be a whole number", field=what, value=raw)
+    return int(raw)
+
+
+def an_amount(raw: Any, what: str) -> float:
+    """A finite number that is not negative."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise UserError("must be a number", field=what, value=raw)
+    if not 0 <= raw < float("inf"):
+        raise UserError("must not be negative, and finite", field=what, value=raw)
+    return float(raw)
+
+
+def number_of(raw: Any, key: str, default: float, owner: str = "") -> float:
+    """The amount under a key, or the default."""
+    value = a_mapping(raw, key).get(key, default)
+    return an_amount(value, f"{key} of {owner}" if owner else key)
