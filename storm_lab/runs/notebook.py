@@ -8,20 +8,23 @@ machine is an error.
 from __future__ import annotations
 
 import getpass
+import json
 import logging
 import os
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import nbformat
+from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.papers.parameter import ParameterValue
 from storm_lab.platform.places import project_root
 from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
+
+if TYPE_CHECKING:
+    # Imported where it is needed: it takes seconds, and most of the time a notebook is current.
+    import nbformat
 
 KERNEL = "python3"
 _TRIES = 3
@@ -56,8 +59,9 @@ def notebook_digest(template: Path, study_digest: str) -> str:
 def is_current(executed: Path, digest: str) -> bool:
     """Whether the notebook was executed with exactly these inputs, and its HTML is there."""
     try:
-        found = _read(executed).metadata.get("storm_lab", {}).get("digest")
-    except (OSError, ValueError, nbformat.ValidationError):
+        content = json.loads(executed.read_text(encoding="utf-8"))
+        found = content["metadata"]["storm_lab"]["digest"]
+    except (OSError, ValueError, LookupError, TypeError):
         return False
     return bool(found == digest) and executed.with_suffix(".html").is_file()
 
@@ -84,7 +88,7 @@ def execute_notebook(
     executed.parent.mkdir(parents=True, exist_ok=True)
     # The notebook carries the digest, so it comes last.
     _write_whole(executed.with_suffix(".html"), page)
-    _write_whole(executed, str(nbformat.writes(notebook)) + "\n")  # type: ignore[no-untyped-call]
+    _write_whole(executed, _text_of(notebook))
 
 
 def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
@@ -143,6 +147,24 @@ def clean(notebook: nbformat.NotebookNode, digest: str) -> None:
         cell.metadata = _node({"tags": tags} if tags else {})
         if "injected-parameters" in tags:
             cell["id"] = f"injected-{number}"
+        if "outputs" in cell:
+            cell["outputs"] = _joined(cell["outputs"])
+
+
+def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Outputs with each run of prints as one: into how many messages a kernel cuts them is a matter of time."""
+    joined: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and output.output_type == last.output_type == "stream"
+            and output.name == last.name
+        ):
+            last["text"] += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
@@ -174,13 +196,23 @@ def _html(notebook: nbformat.NotebookNode) -> str:
 
 
 def _read(path: Path) -> nbformat.NotebookNode:
+    import nbformat
+
     notebook: nbformat.NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     return notebook
 
 
 def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
+    import nbformat
+
     node: nbformat.NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return node
+
+
+def _text_of(notebook: nbformat.NotebookNode) -> str:
+    import nbformat
+
+    return str(nbformat.writes(notebook)) + "\n"  # type: ignore[no-untyped-call]
 
 
 def _plain(text: str) -> str:

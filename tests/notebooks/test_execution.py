@@ -46,6 +46,17 @@ def test_parameters_reach_the_cells_and_pages_appear(tmp_path: Path, executed: P
     assert "2.5 [1, 2]" in executed.with_suffix(".html").read_text()
 
 
+def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
+    cell = nbformat.v4.new_code_cell("x")
+    cell.outputs = [
+        nbformat.v4.new_output("stream", name=name, text=text)
+        for name, text in (("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n"))
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    module.clean(notebook, "d")
+    assert [output.text for output in notebook.cells[0].outputs] == ["a\nb\n", "c\n", "d\n"]
+
+
 def test_two_executions_give_the_same_bytes(tmp_path: Path, executed: Path) -> None:
     path = template(tmp_path, "gamma = 1", "print(gamma)")
     execute_notebook(path, executed, {"gamma": 2.5}, "d")
