@@ -212,6 +212,10 @@ def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
         for name, table in tables.items():
             pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
         partial.rename(place)
+        # What older code left of this run is of no more use.
+        for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
+            if older != place:
+                shutil.rmtree(older, ignore_errors=True)
     except OSError:
         pass
     finally:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from storm_lab.errors import UserError
@@ -95,6 +96,13 @@ def test_kept_metrics_that_cannot_be_read_count_as_absent(
     (copy / "steady.parquet").write_bytes(b"PAR1")
     assert summary._kept(copy) == {}
     assert not copy.exists()
+
+
+def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:
+    tables = {"steady": pa.table({"run": ["a"]})}
+    for name in ("aaaa-1", "bbbb-1", "aaaa-2"):
+        summary._keep(tmp_path / name, tables)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aaaa-2", "bbbb-1"]
 
 
 def test_a_refused_run_raises_or_is_left_out_with_its_name(
