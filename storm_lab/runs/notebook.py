@@ -152,7 +152,7 @@ def clean(notebook: nbformat.NotebookNode, digest: str) -> None:
 
 
 def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Outputs with each run of prints as one: into how many messages a kernel cuts them is a matter of time."""
+    """Outputs with each run of prints as one: how a kernel cuts them into messages is a matter of time."""
     joined: list[nbformat.NotebookNode] = []
     for output in outputs:
         last = joined[-1] if joined else None

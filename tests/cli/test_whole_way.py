@@ -1,0 +1,47 @@
+"""From the command to verdicts, figures and an executed notebook, on a short run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SETTINGS = ("duration_s=120", "seeds=1,2", "lines_per_s=20", "gammas=1")
+
+
+def storm_lab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    # Started elsewhere on purpose: nothing may depend on the working folder.
+    return subprocess.run(
+        [sys.executable, "-m", "storm_lab.cli", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_run_with_parameters_of_ones_own_gives_verdicts_figures_and_a_notebook(tmp_path: Path) -> None:
+    text = tmp_path / "mine.txt"
+    text.write_text("to be or not to be\n\nthat is the question\n")
+    given = [part for setting in (*SETTINGS, "text=mine.txt") for part in ("-p", setting)]
+    first = storm_lab("run", "tstorm-word-count", *given, "--json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    answer = json.loads(first.stdout)
+    verdicts = {row["id"]: row["verdict"] for row in answer["claims"]}
+    assert verdicts["tstorm-fig6a-nodes"] == "reproduced"
+    assert verdicts["tstorm-fig6b-nodes"] == "not run", "gamma 1.8 was not asked for"
+    notebook = Path(answer["notebook"])
+    assert "reports" not in notebook.parts, "the report compares with the papers' own settings"
+    bytes_before = notebook.read_bytes(), notebook.with_suffix(".html").read_bytes()
+    figures = notebook.parents[1] / "figures" / "tstorm-word-count"
+    assert {path.name for path in figures.iterdir()} == {"figure-6.svg", "placement.svg"}
+
+    second = storm_lab("run", "tstorm-word-count", *given, "--json", cwd=tmp_path)
+    assert json.loads(second.stdout) == answer | {"reused": True}
+
+    third = storm_lab("run", "tstorm-word-count", *given, "--json", "--fresh", cwd=tmp_path)
+    assert json.loads(third.stdout) == answer
+    assert (notebook.read_bytes(), notebook.with_suffix(".html").read_bytes()) == bytes_before
