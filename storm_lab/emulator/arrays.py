@@ -71,7 +71,7 @@ if ENABLED:
             return record(k, types.int64), generate
 
         accessor: Any = at
-        return accessor  # type: ignore[no-any-return]
+        return accessor
 else:
     _accessor = _plain_accessor
 

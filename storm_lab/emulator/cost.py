@@ -50,7 +50,19 @@ class CostModel:
         8.0, unit="us", low=2, high=30, source=f"transfer thread, per tuple, with its system call; {_RANGE}"
     )
     receive_us: float = constant(
-        10.0, unit="us", low=2, high=60, source=f"receive thread, per tuple, with its system call; {_RANGE}"
+        10.0,
+        unit="us",
+        low=2,
+        high=60,
+        source=f"read and decode an arriving tuple with its system call; {_RANGE}. Receive thread (0.8, 2.x) "
+        "or network thread (0.9 to 1.x), which does so whether or not the tuple is ever executed",
+    )
+    deliver_us: float = constant(
+        2.0,
+        unit="us",
+        low=0.5,
+        high=20,
+        source=f"receive thread behind a network thread, per tuple; {_RANGE}",
     )
     acker_us: float = constant(
         5.0, unit="us", low=3, high=10, source="hash map update; Storm@Twitter section 3.3.2 bounds it"
@@ -60,6 +72,20 @@ class CostModel:
     )
     poll_us: float = constant(
         5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
+    )
+    log_emit_us: float = constant(
+        60.0,
+        unit="us",
+        low=10,
+        high=200,
+        source="topology.debug: format and write the log line of an emit; R-Storm's recordings",
+    )
+    log_receive_us: float = constant(
+        40.0,
+        unit="us",
+        low=10,
+        high=200,
+        source="topology.debug: format and write the log line of a received tuple; R-Storm's recordings",
     )
     wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
     switch_us: float = constant(

@@ -22,6 +22,7 @@ from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.tables import QueueSizes, build
 from storm_lab.errors import StormLabError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
+from storm_lab.model.version import V1_0_0
 
 COUNT_WINDOW_NS = 10 * NS_PER_S
 _BUDGET = 1 << 62
@@ -90,6 +91,8 @@ class DataPlane:
         self._processes = {node.id: 0 for node in cluster.nodes}
         self._routes: dict[tuple[int, ...], int] = {(): 0}
         self._next_count = COUNT_WINDOW_NS
+        # From 1.0 on workers tell each other their queues' loads, every 5 s.
+        self._reports_loads = version >= V1_0_0
         self._start_calls()
 
     @property
@@ -114,7 +117,12 @@ class DataPlane:
             EmulationStoppedError: more tuples are queued than the stated limit.
         """
         while self._next_count <= time_ns:
+            if self._reports_loads:
+                self._play(self._next_count - COUNT_WINDOW_NS // 2)
+                lifecycle.report_loads(handle(self._kernel), self._executor_rows)
             self._play(self._next_count)
+            if self._reports_loads:
+                lifecycle.report_loads(handle(self._kernel), self._executor_rows)
             self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
             self._next_count += COUNT_WINDOW_NS
         self._play(time_ns)

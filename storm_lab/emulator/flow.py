@@ -15,6 +15,7 @@ from storm_lab.emulator.names import NS_PER_US, Names
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
 from storm_lab.model.version import V1_0_0
+from storm_lab.workloads.trace import WorkloadTrace
 
 _GROUPINGS = {
     Grouping.SHUFFLE: layout.G_SHUFFLE,
@@ -61,7 +62,8 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
                 index = names.component_index[topology.id, target.id]
                 kind = _GROUPINGS[grouping]
                 if kind == layout.G_SHUFFLE and version >= V1_0_0:
-                    kind = layout.G_SHUFFLE_ONCE
+                    plain = topology.settings.get("topology.disable.loadaware.messaging", False)
+                    kind = layout.G_SHUFFLE_ONCE if plain else layout.G_LOAD_AWARE
                 own = own_count.get(source, 0)
                 own_count[source] = own + 1
                 states.setdefault(source, []).append((index, kind))
@@ -134,6 +136,8 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
         piece["server"] = np.where(piece["server"] >= 0, piece["server"] + server_base, -1)
         if trace.reference_mhz != cost.reference_mhz:
             piece["cpu_ns"] = piece["cpu_ns"] * round(trace.reference_mhz) // round(cost.reference_mhz)
+        if plan.topology.settings.get("topology.debug"):
+            _add_log_lines(piece, trace, cost)
         emitted = trace.emissions.copy()
         emitted["first_record"] += record_base
         emitted["stream"] += arrays["topology"][t].first_stream
@@ -153,6 +157,16 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
         server.latency = round(cost.server_latency_us * NS_PER_US)
         server.first, server.places = i * places, places
     arrays["server_place"] = np.zeros(len(servers) * places, np.int64)
+
+
+def _add_log_lines(records: NDArray[Any], trace: WorkloadTrace, cost: CostModel) -> None:
+    """``topology.debug``: one log line for every tuple that a bolt receives, and one for every emit call."""
+    received = np.ones(len(records), np.int64)
+    for first in trace.sources.values():
+        received[first] = 0
+    received[list(trace.ticks.values())] = 0
+    records["cpu_ns"] += received * round(cost.log_receive_us * NS_PER_US)
+    records["cpu_ns"] += np.maximum(records["emissions"], 0) * round(cost.log_emit_us * NS_PER_US)
 
 
 def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
@@ -224,4 +238,4 @@ def most_copies(kernel: Kernel) -> int:
         return 1
     running = np.concatenate(([0], np.cumsum(per_stream[kernel.emission["stream"]])))
     first = kernel.record["first_emission"]
-    return int(np.max(running[first + kernel.record["emissions"]] - running[first], initial=1))
+    return int(np.max(running[first + np.maximum(kernel.record["emissions"], 0)] - running[first], initial=1))

@@ -48,6 +48,8 @@ def settle(k: State) -> None:
         s.stack_n -= 1
         thread = stack_at(k, s.stack_n).value
         resume(k, thread)
+        # It may run on another node than the one whose event this is.
+        reschedule(k, thread_at(k, thread).node)
 
 
 @jit

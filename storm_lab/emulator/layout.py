@@ -27,8 +27,8 @@ IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
 
 # What a running spout thread will have done when its CPU burst ends.
 TURN_ACKS, TURN_EMIT = range(2)
-# What a waiting spout thread waits for.
-WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP = range(3)
+# What a waiting thread waits for.
+WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE = range(4)
 
 # What a message is.
 DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK = range(7)
@@ -38,7 +38,9 @@ IN_PROCESS, IN_NODE, IN_RACK, IN_CLUSTER = range(4)
 LOCALITY_NAMES = ("process", "node", "rack", "cluster")
 
 # Groupings.
-G_SHUFFLE, G_FIELDS, G_ALL, G_GLOBAL, G_NONE, G_DIRECT, G_LOCAL, G_PARTIAL, G_SHUFFLE_ONCE = range(9)
+G_SHUFFLE, G_FIELDS, G_ALL, G_GLOBAL, G_NONE, G_DIRECT, G_LOCAL, G_PARTIAL, G_SHUFFLE_ONCE, G_LOAD_AWARE = (
+    range(10)
+)
 
 # How a root tuple ended.
 PENDING, ACKED, TIMED_OUT, LOST = range(4)
@@ -111,6 +113,8 @@ COSTS = _record(
     ("housekeeping_period", _I8),
     ("housekeeping_work", _I8),
     ("warm_keep", _I8),  # share of the warm-up excess kept from one housekeeping round to the next, of 65536
+    ("wire_high", _I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
+    ("wire_low", _I8),
     ("receive_batch", _I8),
     ("send_batch", _I8),
 )
@@ -166,6 +170,7 @@ EXECUTOR = _record(
     ("source", _I8),
     ("turn", _I8),
     ("turn_task", _I8),
+    ("reported_load", _I8),  # filled part of its receive queue as last told to other workers, of 1000
     ("pending", _I8),
     ("bucket", _I8),  # rotations of the pending map so far
     ("new_head", _I8),
@@ -200,6 +205,7 @@ THREAD = _record(
     ("heap_pos", _I8),
     ("wait", _I8),
     ("serialising", _I8),
+    ("flagged", _I8),  # 1.x: its queue is so full that it asks the topology's spouts to stop
     ("length", _I8),
     ("capacity", _I8),
     ("batch", _I8),  # messages of the present batch that are still in the queue
@@ -285,6 +291,8 @@ TOPOLOGY = _record(
     ("timeout", _I8),
     ("max_pending", _I8),  # per task; 0 = none
     ("acker_buckets", _I8),
+    ("back_pressure", _I8),  # 1.x: topology.backpressure.enable
+    ("raised", _I8),  # 1.x: executors that ask the spouts to stop
 )
 
 STREAM = _record(("first_subscription", _I8), ("subscriptions", _I8))
@@ -292,7 +300,7 @@ STREAM = _record(("first_subscription", _I8), ("subscriptions", _I8))
 SUBSCRIPTION = _record(("component", _I8), ("grouping", _I8), ("own", _I8), ("spare", _I8))
 
 # One per (sending task, subscription of its component): where its shuffle stands.
-SHUFFLE = _record(("first", _I8), ("index", _I8))
+SHUFFLE = _record(("first", _I8), ("index", _I8), ("due", _I8), ("scope", _I8))
 
 SOURCE = _record(
     ("kind", _I8),

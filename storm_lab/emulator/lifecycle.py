@@ -43,6 +43,7 @@ from storm_lab.emulator.queues import (
     free_message,
     has_room,
     lose,
+    lower_flag,
     park,
     release_waiter,
     spout_poll_time,
@@ -212,6 +213,8 @@ def _stop_thread(k: State, thread: int) -> int:
     unschedule(k, period_source(k, thread))
     t.state = DEAD
     queued = release_all(k, t.head)
+    if t.flagged != 0:
+        lower_flag(k, thread)
     t.head = t.tail = -1
     t.length = t.batch = t.held = 0
     while t.waiters >= 0:
@@ -279,6 +282,15 @@ def add_route(k: Kernel, row: int, executors: Sequence[int]) -> Kernel:
         e = k.executor[index]
         k.route[row, e.first_task : e.first_task + e.tasks] = index
     return k
+
+
+@entry
+def report_loads(k: State, executors: int) -> None:
+    """Every executor's receive queue, as other workers will see it until the next report."""
+    for index in range(executors):
+        e = executor_at(k, index)
+        t = thread_at(k, e.main_thread)
+        e.reported_load = min(1000, 1000 * t.length // t.capacity)
 
 
 @entry

@@ -23,6 +23,7 @@ from storm_lab.emulator.arrays import (
     stack_at,
     task_at,
     thread_at,
+    topology_at,
     worker_at,
 )
 from storm_lab.emulator.heap import schedule
@@ -164,6 +165,24 @@ def notice(k: State, thread: int) -> None:
 
 
 @jit
+def raise_flag(k: State, thread: int) -> None:
+    """1.x back-pressure: a receive queue is nine tenths full, so the topology's spouts are to stop."""
+    t = thread_at(k, thread)
+    topology = topology_at(k, executor_at(k, t.executor).topology)
+    if topology.back_pressure != 0:
+        t.flagged = 1
+        topology.raised += 1
+
+
+@jit
+def lower_flag(k: State, thread: int) -> None:
+    """1.x back-pressure: the queue is below four tenths again, or gone."""
+    t = thread_at(k, thread)
+    t.flagged = 0
+    topology_at(k, executor_at(k, t.executor).topology).raised -= 1
+
+
+@jit
 def enqueue(k: State, thread: int, m: int) -> None:
     """Put a message at the end of a thread's queue; the caller made sure that there is room."""
     t = thread_at(k, thread)
@@ -176,6 +195,8 @@ def enqueue(k: State, thread: int, m: int) -> None:
         message_at(k, t.tail).next = m
     t.tail = m
     t.length += 1
+    if t.kind == MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
+        raise_flag(k, thread)
     notice(k, thread)
 
 
@@ -221,6 +242,8 @@ def take(k: State, thread: int) -> int:
     message_at(k, m).next = -1
     if t.waiters >= 0:
         release_waiter(k, thread)
+    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
+        lower_flag(k, thread)
     return m
 
 
@@ -252,6 +275,8 @@ def end_batch(k: State, thread: int) -> None:
     t.held = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
+    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
+        lower_flag(k, thread)
 
 
 @inline

@@ -41,6 +41,7 @@ from storm_lab.emulator.layout import (
     G_DIRECT,
     G_FIELDS,
     G_GLOBAL,
+    G_LOAD_AWARE,
     G_LOCAL,
     G_NONE,
     G_PARTIAL,
@@ -51,6 +52,7 @@ from storm_lab.emulator.layout import (
     IN_RACK,
     State,
 )
+from storm_lab.emulator.load_aware import load_aware_target
 from storm_lab.emulator.queues import add_output, lose, new_message, next_random, random_below
 
 
@@ -86,6 +88,8 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     if g in (G_FIELDS, G_DIRECT):
         return c.first_task + record_at(k, record).key % n
     state = task_at(k, task).shuffle + sub.own
+    if g == G_LOAD_AWARE:
+        return load_aware_target(k, task, worker, subscription, state)
     if g == G_NONE:
         return c.first_task + random_below(k, task, n)
     if g == G_PARTIAL:

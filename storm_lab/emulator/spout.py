@@ -1,9 +1,9 @@
 """The spout thread's loop, and the sources it reads.
 
 One turn (Storm 0.8 to 1.x): handle every ack, fail and tick that has arrived; then, if nothing is held back
-and the pending limit allows, call nextTuple once on each task; when nothing was emitted, sleep 1 ms. So
-acks wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency move in steps of that
-sleep (T-Storm section III). An idle spout's empty turns are not played one by one: see ``spout_poll_time``.
+and the pending limit allows, call nextTuple once on each task; when nothing was emitted, sleep 1 ms. So acks
+wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency move in steps of that sleep
+(T-Storm section III). An idle spout's empty turns are not played one by one: see ``spout_poll_time``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,9 @@ def next_tuple(k: State, thread: int) -> None:
     e = executor_at(k, t.executor)
     s = s_at(k, 0)
     limit = topology_at(k, e.topology).max_pending * e.tasks
-    if e.active != 0 and t.out_head < 0 and (limit == 0 or e.pending < limit):
+    topology = topology_at(k, e.topology)
+    held_back = t.out_head >= 0 or topology.raised > 0
+    if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
         source = source_at(k, e.source)
         at = next_line_time(k, e.source)
         if at <= s.now:
@@ -172,6 +174,9 @@ def next_tuple(k: State, thread: int) -> None:
             schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
     else:
         spout_sleep(k, thread)
+        if topology.raised > 0:
+            # Nobody tells a spout that back-pressure has ended: it looks at every turn.
+            schedule(k, timer_source(k, thread), e.poll_phase)
 
 
 @jit

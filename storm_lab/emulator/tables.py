@@ -30,6 +30,9 @@ from storm_lab.model import (
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 from storm_lab.workloads.trace import WorkloadTrace
 
+# storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
+NETTY_HIGH_WATERMARK = 16_777_216
+NETTY_LOW_WATERMARK = 8_388_608
 SPARE_CHANNELS = 64
 # Receive and transfer queues of Storm 0.8-1.x hold 1024 batches, of about this many tuples each under load.
 TUPLES_PER_BATCH = 8
@@ -104,6 +107,8 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
+    kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
+    kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
     s.version_09 = int(version >= V0_9_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
@@ -267,6 +272,7 @@ def _lay_components(
         row.acker_component = names.component_index[topology.id, ACKER]
         row.ackers = acker_count(topology, version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
+        row.back_pressure = int(bool(topology.settings.get("topology.backpressure.enable", False)))
         row.max_pending = topology.max_spout_pending or 0
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):

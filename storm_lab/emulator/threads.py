@@ -3,9 +3,9 @@
 Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (splits local from remote,
 serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to executors,
 in order, so that one full executor holds up all others of its worker). From 0.9 to 1.x a network thread
-(Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up. Storm
-2.x: no send thread; the main thread itself hands over and serialises. Every worker also has housekeeping (heartbeats, timers, garbage
-collection): a small periodic burst.
+(Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up.
+Storm 2.x: no send thread; the main thread itself hands over and serialises. Every worker also has
+housekeeping (heartbeats, timers, garbage collection): a small periodic burst.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from storm_lab.emulator.arrays import (
     execution_row_at,
     executor_at,
     message_at,
+    node_at,
     record_at,
     s_at,
     server_at,
@@ -35,8 +36,10 @@ from storm_lab.emulator.layout import (
     ACK,
     BLOCKED,
     DATA,
+    FAIL,
     HOUSEKEEPING,
     IDLE,
+    IN_NODE,
     IN_PROCESS,
     MAIN,
     NETWORK,
@@ -49,6 +52,7 @@ from storm_lab.emulator.layout import (
     WAIT_FETCH,
     WAIT_SERVER,
     WAIT_SLEEP,
+    WAIT_WIRE,
     WAITING,
     State,
 )
@@ -152,8 +156,12 @@ def _bolt_finish(k: State, thread: int) -> None:
         number = message.number
         xor = emit_all(k, thread, t.executor, message.task, message.record, root, number)
         if root >= 0 and message.kind == DATA:
-            send_to_acker(k, thread, ACK, message.task, e.topology, root, message.edge ^ xor)
-            task.acked += 1
+            if record_at(k, message.record).emissions < 0:
+                send_to_acker(k, thread, FAIL, message.task, e.topology, root, message.edge)
+                task.failed += 1
+            else:
+                send_to_acker(k, thread, ACK, message.task, e.topology, root, message.edge ^ xor)
+                task.acked += 1
     if message.kind != TICK:
         task.executed += 1
         task.execute += s.now - t.started
@@ -247,6 +255,41 @@ def _receiver_of(k: State, thread: int, m: int) -> int:
     return target.main_thread
 
 
+@inline
+def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
+    """The thread whose full queue holds a message up; -1 when it may go."""
+    t = thread_at(k, thread)
+    if s_at(k, 0).version_2 != 0:
+        if t.kind == RECEIVE:
+            # 2.x: what does not fit goes to an unbounded overflow queue; the senders are told to hold back.
+            return -1
+        message = message_at(k, m)
+        if t.kind == MAIN and message.target >= 0 and message.locality != IN_PROCESS:
+            target = executor_at(k, message.target).main_thread
+            if not has_room(k, target):
+                return target
+    return -1 if has_room(k, receiver) else receiver
+
+
+@jit
+def _wire_is_full(k: State, thread: int, m: int) -> bool:
+    """2.x: above Netty's high watermark the transfer thread waits until the card has sent down to the low
+    one.
+    """
+    c = cost_at(k, 0)
+    t = thread_at(k, thread)
+    if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
+        return False
+    p = node_at(k, t.node)
+    now = s_at(k, 0).now
+    if p.nic_out_free - now <= c.wire_high * p.nic_ps_per_byte // 1000:
+        return False
+    t.state = WAITING
+    t.wait = WAIT_WIRE
+    schedule(k, timer_source(k, thread), p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000)
+    return True
+
+
 @jit
 def flush_output(k: State, thread: int) -> bool:
     """Hand over what a thread has produced, in order; False when a full queue stopped it (it waits for room
@@ -256,8 +299,12 @@ def flush_output(k: State, thread: int) -> bool:
     while t.out_head >= 0:
         m = t.out_head
         receiver = _receiver_of(k, thread, m)
-        if receiver >= 0 and not has_room(k, receiver):
-            wait_for_room(k, thread, receiver)
+        if receiver >= 0:
+            full = _full_queue(k, thread, m, receiver)
+            if full >= 0:
+                wait_for_room(k, thread, full)
+                return False
+        elif receiver == -2 and _wire_is_full(k, thread, m):
             return False
         t.out_head = message_at(k, m).next
         if receiver >= 0:
@@ -381,6 +428,8 @@ def timer_rings(k: State, thread: int) -> None:
             spout_fetch(k, thread)
         elif t.wait == WAIT_FETCH:
             spout_emit(k, thread)
+        elif t.wait == WAIT_WIRE:
+            hand_over(k, thread)
 
 
 @jit

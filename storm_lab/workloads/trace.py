@@ -31,7 +31,7 @@ RECORD = np.dtype(
         ),  # fields: Java hash of the values; direct: task index; partial key: first candidate
         ("key2", np.int32),  # partial key: second candidate; else 0
         ("first_emission", np.int32),
-        ("emissions", np.int32),
+        ("emissions", np.int32),  # -1 = the call emits nothing and fails its input tuple
     ],
     align=True,
 )

@@ -191,7 +191,9 @@ def test_twice_the_rate_on_twice_the_clock_gives_the_same_utilisation() -> None:
 
 
 def test_executors_of_an_overloaded_worker_get_the_same_share_of_what_arrives_from_outside() -> None:
-    """The identity of the recordings: executed = local + r x remote with one r per worker, whose queue is FIFO."""
+    """The identity of the recordings: executed = local + r x remote with one r per worker, whose queue is
+    FIFO.
+    """
     scene = start(
         chain((2, 4), ackers=0),
         chain_trace([constant_work(800 * US, 10)]),

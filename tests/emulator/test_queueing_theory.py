@@ -88,7 +88,9 @@ def test_littles_law_holds_for_every_bolt() -> None:
 
 
 def test_many_threads_on_one_core_share_it_as_mg1_processor_sharing() -> None:
-    """With one executor per tuple in sight, a core is M/M/1 processor sharing: the mean sojourn is E[S] / (1 - load)."""
+    """With one executor per tuple in sight, a core is M/M/1 processor sharing: the mean sojourn is E[S] / (1
+    - load).
+    """
     scene = run_queue([exponential(3)], load=0.6, executors=(1, 400), cores=1)
     low, high = batch_interval(sojourn_ms(scene.tape))
     assert low <= 2 / (1 - 0.6) <= high
@@ -103,7 +105,9 @@ def test_processor_sharing_does_not_care_about_the_distribution_of_work() -> Non
 
 
 def test_many_threads_on_three_cores_have_the_mean_of_mm3() -> None:
-    """Sharing c cores fairly keeps the number in system of M/M/c (work is exponential), so Erlang's C formula holds."""
+    """Sharing c cores fairly keeps the number in system of M/M/c (work is exponential), so Erlang's C formula
+    holds.
+    """
     scene = run_queue([exponential(3)], load=3 * 0.7, executors=(1, 400), cores=3)
     a, c = 3 * 0.7, 3
     tail = a**c / (1 * 2 * 3) * c / (c - a)

@@ -1,0 +1,144 @@
+"""Queues that fill up: blocking, overflow, back-pressure and load-aware shuffle, per Storm version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.layout import DTYPES
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion, Topology
+from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
+
+FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
+
+
+def apart(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def together(_executor: Executor) -> Slot:
+    return Slot("node0", 6700)
+
+
+def flood(
+    version: StormVersion, place: Callable[[Executor], Slot], seconds: int = 20, **settings: object
+) -> Scene:
+    """A spout that never sleeps and a bolt that needs 1 ms: ten times too much."""
+    scene = start(
+        chain((1, 1), ackers=0, settings=settings),
+        chain_trace([constant_work(1 * MS, 10)]),
+        FLOOD,
+        nodes(2),
+        place,
+        version=version,
+    )
+    scene.plane.run_until(seconds * SECOND)
+    scene.plane.finish()
+    return scene
+
+
+def emitted_and_executed(scene: Scene) -> tuple[int, int]:
+    counts = scene.tape
+    component = counts.column("counts", "component")
+    emitted = int(counts.column("counts", "emitted")[component == "spout"].sum())
+    executed = int(counts.column("counts", "executed")[component == "bolt0"].sum())
+    return emitted, executed
+
+
+def test_inside_a_worker_a_full_queue_slows_the_spout_to_the_bolts_pace() -> None:
+    emitted, executed = emitted_and_executed(flood(V0_9_7, together, seconds=40))
+    # What is queued at the end: both bounded queues and what is in hand.
+    assert emitted - executed <= 1024 * 8 + 1024 + 300
+
+
+def test_between_workers_of_0_9_nothing_holds_the_spout_back() -> None:
+    emitted, executed = emitted_and_executed(flood(V0_9_7, apart))
+    assert emitted > 5 * executed
+
+
+def test_back_pressure_of_1_x_stops_the_spouts_at_nine_tenths_of_a_queue() -> None:
+    loose, _ = emitted_and_executed(flood(V1_0_6, apart))
+    held, executed = emitted_and_executed(flood(V1_0_6, apart, **{"topology.backpressure.enable": True}))
+    assert loose > 5 * executed
+    # The queue, and what was on its way when the flag rose; it never runs empty.
+    assert held - executed < 1.5 * 1024 * 8
+    assert executed > 0.9 * 20 * SECOND / (1 * MS + 100 * US)
+
+
+def test_back_pressure_of_2_x_makes_the_sender_wait_for_the_receiver() -> None:
+    emitted, executed = emitted_and_executed(flood(V2_8_8, apart, seconds=60))
+    assert emitted - executed < 32768 + 8000 + 300
+
+
+def shares(
+    topology: Topology, place: Callable[[Executor], Slot], version: StormVersion, work: int
+) -> dict[int, int]:
+    scene = start(
+        topology,
+        chain_trace([constant_work(work, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=500.0, anchored=False),
+        nodes(2),
+        place,
+        version=version,
+    )
+    scene.plane.run_until(20 * SECOND)
+    scene.plane.finish()
+    component = scene.tape.column("counts", "component") == "bolt0"
+    tasks, executed = scene.tape.column("counts", "task"), scene.tape.column("counts", "executed")
+    return {int(t): int(executed[component & (tasks == t)].sum()) for t in np.unique(tasks[component])}
+
+
+def half_local(executor: Executor) -> Slot:
+    """The spout and one bolt on node0, the other bolts on node1."""
+    return Slot("node1" if executor.component == "bolt0" and executor.start > 1 else "node0", 6700)
+
+
+def test_a_plain_shuffle_of_2_x_stays_in_the_worker_while_that_keeps_up() -> None:
+    found = shares(chain((1, 4), ackers=0), half_local, V2_8_8, work=100 * US)
+    assert len(found) == 1
+
+
+def test_load_aware_messaging_switched_off_deals_evenly() -> None:
+    topology = chain((1, 4), ackers=0, settings={"topology.disable.loadaware.messaging": True})
+    found = shares(topology, half_local, V2_8_8, work=100 * US)
+    assert max(found.values()) - min(found.values()) <= 1
+    assert len(found) == 4
+
+
+def test_load_aware_shuffle_of_1_x_is_even_while_queues_are_short() -> None:
+    found = shares(chain((1, 4), ackers=0), half_local, V1_0_6, work=100 * US)
+    assert max(found.values()) < 1.1 * min(found.values())
+
+
+def test_a_bolt_that_fails_its_tuple_fails_the_root_at_once() -> None:
+    trace = chain_trace([constant_work(1 * MS, 4)])
+    bolt_records = np.arange(1, 8, 2)
+    trace.records["emissions"][bolt_records[::2]] = -1
+    scene = start(
+        chain((1, 1), ackers=1),
+        trace,
+        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
+        nodes(1),
+        together,
+    )
+    scene.plane.run_until(10 * SECOND)
+    scene.plane.finish()
+    outcome, line = scene.tape.column("roots", "outcome"), scene.tape.column("roots", "line")
+    done = outcome != "pending"
+    assert set(outcome[done & (line % 4 % 2 == 0)]) == {"failed"}
+    assert set(outcome[done & (line % 4 % 2 == 1)]) == {"acked"}
+    taken = scene.tape.column("roots", "complete_ns") - scene.tape.column("roots", "emit_ns")
+    assert taken[done].max() < 1 * SECOND
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+def test_field_names_do_not_hide_attributes_of_numpy_records(name: str) -> None:
+    record = np.zeros(1, DTYPES[name]).view(np.recarray)
+    for field in DTYPES[name].names or ():
+        assert not hasattr(np.record, field), field
+        assert not hasattr(np.ndarray, field) or field == "size", field
+    assert record.shape == (1,)
