@@ -30,7 +30,9 @@ class Assignment:
         slots: dict[Executor, Slot] = {}
         for executor, slot in pairs:
             if executor in slots:
-                raise InvalidAssignmentError(f"executor {executor} is placed twice: {slots[executor]} and {slot}")
+                raise InvalidAssignmentError(
+                    f"executor {executor} is placed twice: {slots[executor]} and {slot}"
+                )
             slots[executor] = slot
         return cls(MappingProxyType(slots))
 
@@ -47,7 +49,9 @@ class Assignment:
 
     def of_topology(self, topology_id: str) -> Assignment:
         """The part that belongs to one topology."""
-        return Assignment(MappingProxyType({e: s for e, s in self.slots.items() if e.topology == topology_id}))
+        return Assignment(
+            MappingProxyType({e: s for e, s in self.slots.items() if e.topology == topology_id})
+        )
 
     def merged(self, other: Assignment) -> Assignment:
         """This assignment with ``other``'s executors added or moved."""
@@ -58,22 +62,29 @@ def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterab
     """Refuse an assignment that is not a complete, valid placement of ``executors``.
 
     Raises:
-        InvalidAssignmentError: an executor is missing or foreign, a slot unknown, or two topologies share a slot.
+        InvalidAssignmentError: an executor is missing or foreign, a slot unknown, or two topologies share a
+            slot.
     """
     known = set(cluster.slots())
     wanted = set(executors)
     tenant: dict[Slot, Executor] = {}
     for executor, slot in assignment.slots.items():
         if executor not in wanted:
-            raise InvalidAssignmentError(f"executor {executor} in slot {slot} belongs to no topology that is scheduled")
+            raise InvalidAssignmentError(
+                f"executor {executor} in slot {slot} belongs to no topology that is scheduled"
+            )
         if slot not in known:
-            raise InvalidAssignmentError(f"executor {executor} is placed in slot {slot}, which the cluster does not have")
+            raise InvalidAssignmentError(
+                f"executor {executor} is placed in slot {slot}, which the cluster does not have"
+            )
         first = tenant.setdefault(slot, executor)
         if first.topology != executor.topology:
             raise InvalidAssignmentError(
-                f"slot {slot} holds executor {first} of {first.topology!r} and {executor} of {executor.topology!r}: "
-                "a worker serves one topology"
+                f"slot {slot} holds executor {first} of {first.topology!r} and {executor} of "
+                f"{executor.topology!r}: a worker serves one topology"
             )
     missing = sorted(wanted - set(assignment.slots))
     if missing:
-        raise InvalidAssignmentError(f"executor {missing[0]} has no slot ({len(missing)} executors without one)")
+        raise InvalidAssignmentError(
+            f"executor {missing[0]} has no slot ({len(missing)} executors without one)"
+        )

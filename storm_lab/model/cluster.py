@@ -1,7 +1,8 @@
 """Clusters: nodes (supervisors) with slots, in racks.
 
 A node's physical figures (cores, clock, memory) are what the emulator plays; its *offer* is what its
-configuration tells resource-aware schedulers, which may differ (R-Storm's nodes offer ten times their memory).
+configuration tells resource-aware schedulers, which may differ (R-Storm's nodes offer ten times their
+memory).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from storm_lab.model.topology import Resources
 
 DEFAULT_PORTS = (6700, 6701, 6702, 6703)
 DEFAULT_RACK = "default-rack"
+DEFAULT_OFFER = Resources(cpu_points=400.0, memory_mb=4096.0)
+"""What a supervisor offers unless its configuration says otherwise (Storm 2.x)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +46,7 @@ class Node:
     threads_per_core: int = 1
     memory_mb: float = 4096.0
     nic_mbps: float = 1000.0
-    offer: Resources = Resources(cpu_points=400.0, memory_mb=4096.0)
+    offer: Resources = DEFAULT_OFFER
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -1,7 +1,7 @@
 """Topologies: spouts, bolts and the streams between them.
 
-Only what is declared at submission stands here; nothing of this changes while a topology runs.
-Resource figures use Storm's units: CPU in points (100 = one core), memory in MB.
+Only what is declared at submission stands here; nothing of this changes while a topology runs. Resource
+figures use Storm's units: CPU in points (100 = one core), memory in MB.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def test_one_line_through_one_worker_of_storm_0_8() -> None:
     # The spout's empty turns lie 1 ms apart from 0: it finds the line at 10 ms.
     emit = 10 * MS + (100 + 2 * 10) * US  # poll, one copy and one init
     assert only(scene, "roots", "emit_ns") == emit
-    # Send thread: woken, takes the tuple alone (the init comes in the same hand-over but after it was woken: both).
+    # Send thread: woken; by then tuple and init are both in its queue.
     sent = emit + (3 + 2 * 5) * US
     assert only(scene, "executions", "enqueue_ns") == sent
     begin = sent + 3 * US
