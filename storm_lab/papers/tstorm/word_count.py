@@ -48,7 +48,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "split_us",
         3000.0,
-        "CPU to split a line of 8 words: 100-1000 in Java, 500-3000 in a shell process, as storm-starter does",
+        "CPU to split a line of 8 words: 100-1000 in Java, 500-3000 in a shell process (storm-starter)",
         unit="us",
         low=100,
         high=3000,
