@@ -1,0 +1,263 @@
+"""The model that ``storm-lab bench kernel`` plays three times: in the kernel, in plain C and in SimPy.
+
+A spout, two bolts in a row behind shuffle groupings, ackers; one worker on each node, executors dealt out in
+turn. The path is Storm 0.8's: executor threads with send threads, per worker a receive thread, a transfer
+thread and housekeeping; processor sharing on every node; wires between nodes; the XOR ledger.
+
+An **event** of the model is one of: a woken thread begins, a CPU burst ends, a message comes off a wire
+(twice when the receiving card is busy), a sleep of a spout ends, a period (housekeeping, rotation of the
+pending map) begins. So a hop between two executors of a worker is at most four events, one between workers at
+most ten.
+All three engines count exactly these.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.logbook import Recorder
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.model import (
+    ACKER,
+    Cluster,
+    Component,
+    Executor,
+    Node,
+    Slot,
+    Subscription,
+    Topology,
+    executors_of,
+)
+from storm_lab.model.version import V0_8_2
+from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+
+KINDS = ("spout", "first", "second", ACKER)
+NS_PER_S = 1_000_000_000
+NO_EXECUTIONS = 1 << 40
+"""Sampling rate at which the log holds roots only."""
+
+BATCHES = 20
+TUPLE_BYTES = 100
+COST = CostModel(warm_up_factor=1.0)
+"""The cost model as it stands, with warm code."""
+
+_PORT = 6700
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Executors of spout, each bolt and ackers; nodes and cores; lines per second; mean work per bolt.
+
+    ``copies`` topologies of this size run side by side, each on nodes of its own. ``lines`` of work are drawn
+    and then repeated.
+    """
+
+    spouts: int = 4
+    bolts: int = 8
+    ackers: int = 4
+    nodes: int = 4
+    cores: int = 4
+    rate_per_s: float = 6000.0
+    work_us: float = 500.0
+    copies: int = 1
+    lines: int = 20_011
+    seed: int = 1
+
+    @property
+    def executors(self) -> int:
+        """All of them."""
+        return self.copies * (self.spouts + 2 * self.bolts + self.ackers)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What one engine did in the measured window.
+
+    ``cpu_s``: CPU time, which other programs on the machine disturb less than the wall clock. ``batch_ms``:
+    mean complete latency of successive stretches. ``busy``: share of all cores that worked. ``exact``: roots
+    emitted and acked since the start, sum of latencies and CPU in ns, for engines that play event by event
+    the same.
+    """
+
+    events: int
+    cpu_s: float
+    roots: int
+    batch_ms: Sequence[float]
+    busy: float
+    exact: tuple[int, ...] = ()
+
+    @property
+    def events_per_s(self) -> float:
+        """Model events per second of the engine's one core."""
+        return self.events / self.cpu_s
+
+    @property
+    def latency_ms(self) -> float:
+        """Mean complete latency."""
+        return sum(self.batch_ms) / len(self.batch_ms)
+
+    @property
+    def latency_error_ms(self) -> float:
+        """Standard error of the mean complete latency, from batch means."""
+        n = len(self.batch_ms)
+        spread = sum((x - self.latency_ms) ** 2 for x in self.batch_ms) / (n - 1)
+        return math.sqrt(spread / n)
+
+
+@dataclass
+class Latencies:
+    """A recorder that keeps roots' latencies and drops everything else."""
+
+    chunks: list[tuple[NDArray[Any], NDArray[Any]]] = field(default_factory=list)
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add rows, as :class:`storm_lab.emulator.logbook.Recorder` asks."""
+        if table == "roots":
+            self.chunks.append((columns["complete_ns"].copy(), columns["latency_ns"].copy()))
+
+    def between(self, start_ns: int, end_ns: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Completion times and latencies of roots completed after ``start_ns`` up to ``end_ns``."""
+        done = np.concatenate([chunk[0] for chunk in self.chunks])
+        latency = np.concatenate([chunk[1] for chunk in self.chunks])
+        inside = (done > start_ns) & (done <= end_ns)
+        return done[inside], latency[inside]
+
+
+def works(model: Model) -> NDArray[np.int64]:
+    """CPU of both bolts for every line, ns: exponential. One row a line."""
+    draws = np.random.default_rng(model.seed).exponential(model.work_us * 1000.0, (model.lines, 2))
+    return draws.astype(np.int64)
+
+
+def _trace(model: Model) -> WorkloadTrace:
+    records = np.zeros((model.lines, 3), RECORD)
+    records["server"] = -1
+    records["cpu_ns"][:, 1:] = works(model)
+    records["first_emission"][:, :2] = np.arange(2 * model.lines).reshape(model.lines, 2)
+    records["emissions"][:, :2] = 1
+    emissions = np.zeros((model.lines, 2), EMISSION)
+    emissions["first_record"] = np.arange(3 * model.lines).reshape(model.lines, 3)[:, 1:]
+    emissions["stream"] = (0, 1)
+    emissions["bytes"] = TUPLE_BYTES
+    return WorkloadTrace(
+        records=records.ravel(),
+        emissions=emissions.ravel(),
+        streams=(("spout", "default"), ("first", "default")),
+        sources={"spout": np.arange(model.lines, dtype=np.int64) * 3},
+        ticks={},
+        servers=(),
+        reference_mhz=COST.reference_mhz,
+        digest="bench",
+    )
+
+
+def _topology(model: Model, number: int) -> Topology:
+    stages = (
+        Component("spout", model.spouts, outputs={"default": ("x",)}),
+        Component("first", model.bolts, inputs=(Subscription("spout"),), outputs={"default": ("x",)}),
+        Component("second", model.bolts, inputs=(Subscription("first"),)),
+    )
+    return Topology(f"bench{number}", stages, workers=model.nodes, ackers=model.ackers)
+
+
+def placed(model: Model, topology: Topology, first_node: int = 0) -> Mapping[Slot, Sequence[Executor]]:
+    """Executors of each worker: dealt out in turn over the topology's nodes."""
+    slots: dict[Slot, list[Executor]] = {}
+    for i, executor in enumerate(executors_of(topology, V0_8_2)):
+        slots.setdefault(Slot(f"node{first_node + i % model.nodes}", _PORT), []).append(executor)
+    return slots
+
+
+def start(
+    model: Model, recorder: Recorder | None = None, sample_every: int = NO_EXECUTIONS
+) -> tuple[DataPlane, Topology]:
+    """A data plane with everything running at time 0, and its (first) topology."""
+    trace = _trace(model)
+    source = SourcePlan(SourceKind.RATE, rate_per_s=model.rate_per_s)
+    topologies = [_topology(model, i) for i in range(model.copies)]
+    cluster = Cluster(
+        tuple(
+            Node(f"node{i}", cores=model.cores, core_mhz=COST.reference_mhz, memory_mb=65536.0)
+            for i in range(model.nodes * model.copies)
+        )
+    )
+    plans = [TopologyPlan(topology, trace, {"spout": source}) for topology in topologies]
+    plane = DataPlane(
+        cluster, V0_8_2, COST, plans, seed=model.seed, recorder=recorder, sample_every=sample_every
+    )
+    for number, topology in enumerate(topologies):
+        slots = placed(model, topology, number * model.nodes)
+        workers = {slot: plane.start_worker(slot, topology.id, group) for slot, group in slots.items()}
+        view = {executor: workers[slot] for slot, group in slots.items() for executor in group}
+        for worker in workers.values():
+            plane.connect(worker, view)
+            plane.activate(worker, True)
+    return plane, topologies[0]
+
+
+def play_kernel(model: Model, warm_ns: int, until_ns: int) -> Played:
+    """Play the model in the compiled kernel, with its log of roots; the window is (warm, until]."""
+    latencies = Latencies()
+    plane, _ = start(model, latencies)
+    plane.run_until(warm_ns)
+    plane.sample()
+    before, roots = plane.events, int(plane.kernel.s[0].roots_emitted)
+    began = time.process_time()
+    plane.run_until(until_ns)
+    spent = time.process_time() - began
+    events, emitted = plane.events - before, int(plane.kernel.s[0].roots_emitted)
+    busy = sum(plane.sample().node_cpu_ns.values())
+    plane.finish()
+    _, everything = latencies.between(-1, until_ns)
+    done, latency = latencies.between(warm_ns, until_ns)
+    batch = (done - warm_ns - 1) * BATCHES // (until_ns - warm_ns)
+    sums = np.bincount(batch, latency, BATCHES)
+    return Played(
+        events=events,
+        cpu_s=spent,
+        roots=emitted - roots,
+        batch_ms=(1e-6 * sums / np.bincount(batch, minlength=BATCHES)).tolist(),
+        busy=busy / (model.nodes * model.cores * model.copies * (until_ns - warm_ns)),
+        exact=(emitted, len(everything), int(latency.sum()), busy),
+    )
+
+
+def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
+    """The model as the numbers that the C program reads, in its order; costs and draws are the kernel's."""
+    plane, topology = start(model)
+    k = plane.kernel
+    cost, node = k.cost[0], k.node[0]
+    wire = int(k.channel[int(k.channel_of[0, 1])].latency)
+    yield from (model.nodes, model.cores, wire, int(node.nic_ps_per_byte), int(cost.header_bytes))
+    for name in (
+        "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send", "transfer",
+        "receive", "acker", "spout_ack", "poll", "wake", "switch", "idle_sleep", "housekeeping_period",
+        "housekeeping_work", "receive_batch", "send_batch",
+    ):  # fmt: skip
+        yield int(cost[name])
+    yield from (int(k.source[0].rate_milli), int(k.topology[0].timeout), model.lines, warm_ns, until_ns)
+    yield from (TUPLE_BYTES, model.executors)
+    executors = executors_of(topology, V0_8_2)
+    slots = placed(model, topology)
+    node_of = {e: int(slot.node.removeprefix("node")) for slot, group in slots.items() for e in group}
+    row_of = {int(number): row for row, number in enumerate(k.task["id"])}
+    for executor in executors:
+        task = k.task[row_of[executor.start]]
+        rng = int(task.rng)
+        yield from (KINDS.index(executor.component), node_of[executor], rng >> 32, rng & 0xFFFFFFFF)
+        targets = model.bolts if executor.component in KINDS[:2] else 0
+        first = int(k.shuffle[int(task.shuffle)].first)
+        yield from (targets, *k.permutation[first : first + targets].tolist())
+    number = {executor: i for i, executor in enumerate(executors)}
+    for slot, group in slots.items():
+        yield from (int(slot.node.removeprefix("node")), len(group), *(number[e] for e in group))
+    yield from works(model).ravel().tolist()

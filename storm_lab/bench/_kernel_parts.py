@@ -1,0 +1,73 @@
+"""Parts of the kernel's benchmark that need a process of their own: starting up, and memory.
+
+``python -m storm_lab.bench._kernel_parts start`` prints the seconds from the first import of the data plane
+to the first virtual second played; ``memory SECONDS SECONDS`` the resident memory at those virtual times,
+with the log going to disk.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def start_up() -> float:
+    """Seconds to import the data plane, load or compile the kernel, and play a virtual second."""
+    began = time.perf_counter()
+    from storm_lab.bench._kernel_model import NS_PER_S, Model, start
+
+    plane, _ = start(Model(lines=101))
+    plane.run_until(NS_PER_S)
+    return time.perf_counter() - began
+
+
+def memory(marks_s: list[float]) -> list[float | None]:
+    """Resident memory in MB at virtual times; None where the system does not tell."""
+    from storm_lab.bench._kernel_model import NS_PER_S, Model, start
+    from storm_lab.tuplelog import RunWriter
+    from storm_lab.tuplelog.manifest import RunIdentity
+
+    identity = RunIdentity(
+        experiment="bench",
+        variant="memory",
+        parameters={},
+        seed=1,
+        storm_version="0.8.2",
+        code_digest="",
+        lock_digest="",
+        inputs={},
+        sample_every=20,
+    )
+    found: list[float | None] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home,
+        RunWriter(Path(home) / "runs" / "bench" / identity.run, identity) as log,
+    ):
+        plane, _ = start(Model(), log, sample_every=20)
+        for mark in marks_s:
+            while plane.now_ns < round(mark * NS_PER_S):
+                plane.run_until(min(plane.now_ns + 20 * NS_PER_S, round(mark * NS_PER_S)))
+                plane.sample()
+            found.append(_resident_mb())
+        plane.finish()
+        log.finish(duration_ns=plane.now_ns)
+    return found
+
+
+def _resident_mb() -> float | None:
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return None
+    line = next((line for line in status.splitlines() if line.startswith("VmRSS:")), None)
+    return int(line.split()[1]) / 1024 if line else None
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "start":
+        print(json.dumps(start_up()))
+    else:
+        print(json.dumps(memory([float(mark) for mark in sys.argv[2:]])))

@@ -1,0 +1,321 @@
+"""How fast the compiled kernel is, for ``storm-lab bench kernel``: against SimPy and plain C, and with size.
+
+All three engines play the same model and count the same events (see ``_kernel_model``). They take turns,
+one core each, warm; their times are CPU times and every speed is a median over the turns. Before any ratio is
+formed the engines must agree on latency and utilisation, otherwise the comparison is void.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storm_lab.bench import _kernel_c
+from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, play_kernel, start
+from storm_lab.errors import StormLabError, UserError
+
+SIMPY_TARGET, C_TARGET, SCALE_TARGET, START_TARGET_S = 80.0, 0.7, 2.0, 1.0
+"""What the kernel is meant to reach: times SimPy, of C, events/s lost by a thousandfold size, warm start."""
+
+UNIT = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1500.0, lines=1009)
+"""Ten executors on two nodes; larger sizes are many of these side by side."""
+
+SIZES = (10, 100, 1000, 10_000)
+"""Executors, for the scale of many topologies."""
+
+ONE_SIZES = (20, 200, 2000)
+"""Executors, for the scale of a single topology."""
+
+_WARM_NS = NS_PER_S // 2
+_SCALE_EVENTS = 1_500_000
+_SCALE_WARM_NS = 3 * NS_PER_S // 10
+_SCALE_LEAST_NS = NS_PER_S // 5
+_MEMORY_MARKS_S = (200.0, 400.0)
+_DEVIATIONS = 4.0
+
+
+class VoidComparisonError(StormLabError):
+    """The engines did not play the same model, so their speeds cannot be compared."""
+
+
+def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, object]:
+    """Play the model in turn in kernel, C and SimPy; speeds, ratios and what they agree on.
+
+    ``seconds`` of virtual time a turn for kernel and C, a tenth of it for SimPy.
+
+    Raises:
+        VoidComparisonError: latency, utilisation or events per root differ by more than sampling explains.
+        UserError: SimPy is not installed.
+    """
+    try:
+        from storm_lab.bench._kernel_simpy import play_simpy
+    except ImportError as error:
+        raise UserError("SimPy is not installed", remedy="pip install 'storm-lab[bench]'") from error
+    until = _WARM_NS + round(seconds * NS_PER_S)
+    simpy_until = _WARM_NS + round(seconds / 10 * NS_PER_S)
+    turns: dict[str, list[Played]] = {"kernel": [], "c": [], "simpy": []}
+    reason = ""
+    with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
+        try:
+            program = _kernel_c.build(Path(home))
+        except _kernel_c.NoCompilerError as error:
+            program, reason = None, str(error)
+        play_kernel(model, _WARM_NS, 2 * _WARM_NS)
+        for turn in range(rounds):
+            turns["kernel"].append(play_kernel(model, _WARM_NS, until))
+            if program is not None:
+                turns["c"].append(_kernel_c.play_c(program, model, _WARM_NS, until))
+            turns["simpy"].append(play_simpy(model, _WARM_NS, simpy_until, seed=turn))
+    engines = {name: played for name, played in turns.items() if played}
+    for name in engines:
+        require_agreement("kernel", engines["kernel"], name, engines[name])
+    speed = {name: statistics.median(p.events_per_s for p in played) for name, played in engines.items()}
+    return {
+        "events_per_second": speed["kernel"],
+        "events_per_second_c": speed.get("c"),
+        "events_per_second_simpy": speed["simpy"],
+        "ratio_simpy": _ratio(engines, "simpy"),
+        "ratio_c": _ratio(engines, "c") if "c" in engines else None,
+        "ratio_c_missing_because": reason or None,
+        "kernel_equals_c_event_for_event": (
+            all(a.exact == b.exact for a, b in zip(turns["kernel"], turns["c"], strict=True))
+            if "c" in engines
+            else None
+        ),
+        "events_per_root": statistics.mean(p.events / p.roots for p in turns["kernel"]),
+        "latency_ms": {name: statistics.mean(p.latency_ms for p in ps) for name, ps in engines.items()},
+        "utilisation": {name: statistics.mean(p.busy for p in ps) for name, ps in engines.items()},
+        "rounds": rounds,
+    }
+
+
+def _ratio(engines: Mapping[str, Sequence[Played]], other: str) -> float:
+    """Median over the turns of the kernel's speed over the other's in the same turn."""
+    pairs = zip(engines["kernel"], engines[other], strict=True)
+    return statistics.median(a.events_per_s / b.events_per_s for a, b in pairs)
+
+
+def require_agreement(one: str, ones: Sequence[Played], other: str, others: Sequence[Played]) -> None:
+    """Check that two engines play the same model.
+
+    Mean complete latency must agree within four standard errors, which may be at most 3 % of it;
+    utilisation and events per root tuple within 1 %.
+
+    Raises:
+        VoidComparisonError: they do not; names the figure and both values.
+    """
+    a, b = (statistics.mean(p.latency_ms for p in ps) for ps in (ones, others))
+    # Repeats of a deterministic engine are one sample, not many: its error does not shrink with them.
+    error = math.hypot(
+        statistics.mean(p.latency_error_ms for p in ones),
+        statistics.mean(p.latency_error_ms for p in others),
+    )
+    if error > 0.03 * a:
+        raise VoidComparisonError(f"latency is not known well enough to compare: {a:.4g} +- {error:.2g} ms")
+    _agree("mean complete latency in ms", one, a, other, b, _DEVIATIONS * error)
+    a, b = (statistics.mean(p.busy for p in ps) for ps in (ones, others))
+    _agree("utilisation", one, a, other, b, 0.01 * a)
+    a, b = (sum(p.events for p in ps) / sum(p.roots for p in ps) for ps in (ones, others))
+    _agree("events per root tuple", one, a, other, b, 0.01 * a)
+
+
+def _agree(what: str, one: str, a: float, other: str, b: float, most: float) -> None:
+    if not abs(a - b) <= most:
+        raise VoidComparisonError(f"{what} differs: {one} {a:.5g}, {other} {b:.5g}, allowed {most:.2g}")
+
+
+def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]]:
+    """The kernel's speed at each size, the sizes taking turns."""
+    speeds: list[list[float]] = [[] for _ in models]
+    roots: list[float] = [0.0] * len(models)
+    for _ in range(rounds):
+        for i, model in enumerate(models):
+            wanted = _SCALE_EVENTS / (35 * model.rate_per_s * model.copies)
+            window = max(_SCALE_LEAST_NS, round(wanted * NS_PER_S))
+            plane, _topology = start(model)
+            plane.run_until(_SCALE_WARM_NS)
+            events, emitted = plane.events, int(plane.kernel.s[0].roots_emitted)
+            began = time.process_time()
+            plane.run_until(_SCALE_WARM_NS + window)
+            speeds[i].append((plane.events - events) / (time.process_time() - began))
+            roots[i] = (plane.events - events) / (int(plane.kernel.s[0].roots_emitted) - emitted)
+    return [
+        {
+            "executors": model.executors,
+            "nodes": model.nodes * model.copies,
+            "topologies": model.copies,
+            "events_per_second": statistics.median(speed),
+            "events_per_root": per_root,
+        }
+        for model, speed, per_root in zip(models, speeds, roots, strict=True)
+    ]
+
+
+def many_topologies(executors: int) -> Model:
+    """That many executors in topologies of ten, two nodes each."""
+    return replace(UNIT, copies=executors // UNIT.executors)
+
+
+def one_topology(executors: int) -> Model:
+    """That many executors in one topology, at the same load on each; five to a node."""
+    k = executors // 20
+    return Model(
+        spouts=2 * k, bolts=8 * k, ackers=2 * k, nodes=4 * k, rate_per_s=3000.0 * k, lines=1009
+    )  # fmt: skip
+
+
+def _loss(scale: Sequence[Mapping[str, float]]) -> float:
+    return scale[0]["events_per_second"] / scale[-1]["events_per_second"]
+
+
+def measure_starts() -> dict[str, float]:
+    """Seconds to import, get the kernel ready and play a virtual second: with no cache, and with it."""
+    with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as cache:
+        environment = {**os.environ, "XDG_CACHE_HOME": cache}
+        cold = _in_own_process(["start"], environment)
+        warm = statistics.median(_in_own_process(["start"], environment) for _ in range(3))
+    return {"cold_start_s": cold, "warm_start_s": warm}
+
+
+def measure_memory() -> dict[str, object]:
+    """Resident memory after two lengths of run, the log going to disk."""
+    short, long = _in_own_process(["memory", *map(str, _MEMORY_MARKS_S)], dict(os.environ))
+    return {
+        "memory_mb": {f"{mark:g}_s": mb for mark, mb in zip(_MEMORY_MARKS_S, (short, long), strict=True)},
+        "memory_growth": None if short is None else long / short,
+    }
+
+
+def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "storm_lab.bench._kernel_parts", *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise StormLabError(f"a part of the benchmark failed: {last}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_pace(seconds: float) -> dict[str, float]:
+    """Virtual seconds per wall-clock second of every experiment's first and largest run, log included.
+
+    Experiments that let their ``duration_s`` be set play ``seconds`` of it, or their least.
+    """
+    from storm_lab.papers.registry import experiments
+    from storm_lab.runs.digest import identity_of
+    from storm_lab.runs.execute import play
+    from storm_lab.tuplelog import open_run
+
+    pace: dict[str, float] = {}
+    for experiment in experiments():
+        declared = {parameter.name: parameter for parameter in experiment.parameters}
+        given: dict[str, object] = {}
+        if "duration_s" in declared:
+            given["duration_s"] = max(seconds, declared["duration_s"].low or 0.0)
+        spec = experiment.runs(experiment.checked(given))[0]
+        with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
+            began = time.perf_counter()
+            folder = play((spec, identity_of(spec)), Path(home))
+            wall = time.perf_counter() - began
+            pace[experiment.slug] = open_run(folder).manifest.duration_ns / NS_PER_S / wall
+    return pace
+
+
+def bench_kernel(
+    rounds: int = 5, seconds: float = 10.0, say: Callable[[str], None] = lambda line: None
+) -> dict[str, object]:
+    """All figures; units are in the names of the fields.
+
+    Raises:
+        VoidComparisonError: the engines did not agree.
+    """
+    say("kernel, C and SimPy in turn")
+    figures = compare_engines(Model(), rounds, seconds)
+    say("events per second against the number of executors")
+    many = measure_scale([many_topologies(size) for size in SIZES], max(1, rounds // 2))
+    one = measure_scale([one_topology(size) for size in ONE_SIZES], max(1, rounds // 2))
+    figures |= {
+        "scale": many,
+        "scale_loss": _loss(many),
+        "scale_one_topology": one,
+        "scale_one_topology_loss": _loss(one),
+    }
+    say("cold and warm start")
+    figures |= measure_starts()
+    say("memory against the length of a run")
+    figures |= measure_memory()
+    say("virtual time against wall-clock time")
+    figures["virtual_seconds_per_second"] = measure_pace(200.0)
+    figures["targets_missed"] = missed(figures)
+    return figures
+
+
+def missed(figures: Mapping[str, Any]) -> list[str]:
+    """The targets that a benchmark's figures do not reach, one line each."""
+    lines = []
+    if figures["ratio_simpy"] < SIMPY_TARGET:
+        lines.append(f"{figures['ratio_simpy']:.0f} times SimPy, meant to be {SIMPY_TARGET:g}")
+    if figures["ratio_c"] is not None and figures["ratio_c"] < C_TARGET:
+        lines.append(f"{figures['ratio_c']:.2f} of plain C, meant to be {C_TARGET:g}")
+    for name, what in (("scale_loss", "many topologies"), ("scale_one_topology_loss", "one topology")):
+        if figures[name] >= SCALE_TARGET:
+            lines.append(
+                f"events/s fall {figures[name]:.1f}-fold with size ({what}), meant: < {SCALE_TARGET:g}"
+            )
+    if figures["warm_start_s"] >= START_TARGET_S:
+        lines.append(f"warm start {figures['warm_start_s']:.2f} s, meant to be below {START_TARGET_S:g} s")
+    return lines
+
+
+def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
+    """The figures for a reader."""
+    for name, value in figures.items():
+        if name.startswith("scale") and isinstance(value, list):
+            yield f"{name}:"
+            for row in value:
+                yield (
+                    f"  {row['executors']:>6} executors  {row['nodes']:>5} nodes"
+                    f"  {row['events_per_second'] / 1e6:6.2f} M events/s"
+                )
+        elif isinstance(value, float):
+            yield f"{name:34} {value:.6g}"
+        else:
+            yield f"{name:34} {value}"
+
+
+@click.command("kernel")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--rounds", default=5, show_default=True, type=click.IntRange(2, 50), help="Turns of each engine."
+)
+@click.option(
+    "--seconds",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(5.0, 1000.0),
+    help="Virtual seconds a turn.",
+)
+def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
+    """Measure the event kernel against SimPy and plain C, and against size."""
+    figures = bench_kernel(rounds, seconds, lambda line: click.echo(line, err=True))
+    if as_json:
+        click.echo(json.dumps(figures, indent=2))
+    else:
+        for line in text_of(figures):
+            click.echo(line)
