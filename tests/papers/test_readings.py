@@ -1,0 +1,47 @@
+"""Readings of metric tables: means over tuples, reductions, and what does not exist."""
+
+import pandas as pd
+import pytest
+
+from storm_lab.papers.readings import mean_over, measured, reductions, value_of
+
+BINS = pd.DataFrame(
+    {
+        "variant": ["a", "a", "a", "b"],
+        "seed": [1, 1, 2, 1],
+        "t_s": [0.0, 10.0, 10.0, 10.0],
+        "tuples": [9, 1, 4, 2],
+        "ms": [1.0, 11.0, 5.0, 8.0],
+    }
+)
+
+
+def test_means_are_over_tuples_not_over_bins() -> None:
+    assert mean_over(BINS, "ms", "a", [1, 2], from_s=0) == [2.0, 5.0]
+
+
+def test_windows_begin_and_end_with_their_bins() -> None:
+    assert mean_over(BINS, "ms", "a", [1], from_s=10) == [11.0]
+    assert mean_over(BINS, "ms", "a", [1], from_s=0, to_s=10) == [1.0]
+
+
+def test_a_seed_without_tuples_has_no_mean() -> None:
+    assert mean_over(BINS, "ms", "a", [1, 2], from_s=20) == [None, None]
+    assert mean_over(BINS, "ms", "b", [1, 2], from_s=0) == [8.0, None]
+
+
+def test_reductions_are_percent_of_the_old_value() -> None:
+    assert reductions([16.0, 3.0, None, 1.0], [32.0, 2.0, 2.0, None]) == [50.0, -50.0, None, None]
+
+
+def test_figures_of_runs_may_be_missing() -> None:
+    table = pd.DataFrame({"variant": ["a", "a"], "seed": [1, 2], "nodes": [7.0, float("nan")]})
+    assert value_of(table, "nodes", "a", [1, 2, 3]) == [7.0, None, None]
+
+
+def test_what_did_not_happen_under_some_seed_was_not_measured() -> None:
+    assert measured([1.0, None]).value is None
+    assert measured([]).value is None
+    both = measured([1.0, 3.0], label="x")
+    assert (both.value, both.label) == (pytest.approx(2.0), "x")
+    assert both.low is not None and both.low < 1.0
