@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from storm_lab.emulator import lifecycle
 from storm_lab.emulator.arrays import handle
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.flow import shares
 from storm_lab.emulator.kernel import refresh, run
 from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED, Kernel
 from storm_lab.emulator.logbook import Logbook, Recorder, WindowSample
 from storm_lab.emulator.names import NS_PER_S
+from storm_lab.emulator.offset_log import OffsetLogs
 from storm_lab.emulator.pools import grow_messages, grow_records, grow_roots, grow_threads
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.tables import QueueSizes, build
-from storm_lab.errors import StormLabError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
 from storm_lab.model.version import V1_0_0
 
@@ -83,6 +85,7 @@ class DataPlane:
         self._kernel = grow_messages(self._kernel, 1 << 12)
         self._kernel = grow_roots(self._kernel, 1 << 12)
         self._log = Logbook(cluster, self._names, recorder)
+        self._offsets = OffsetLogs(plans, self._names)
         self._executors: dict[tuple[int, Executor], int] = {}
         self._workers = 0
         self._executor_rows = 0
@@ -128,6 +131,13 @@ class DataPlane:
         self._play(time_ns)
 
     def _play(self, time_ns: int) -> None:
+        while (due := self._offsets.next_checkpoint_ns) <= time_ns:
+            self._play_on(due)
+            self._write_rows()
+            self._offsets.checkpoint(due)
+        self._play_on(time_ns)
+
+    def _play_on(self, time_ns: int) -> None:
         while True:
             reason = run(handle(self._kernel), time_ns, _BUDGET)
             if reason == REACHED:
@@ -137,7 +147,7 @@ class DataPlane:
             elif reason == NEED_ROOTS:
                 self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
             elif reason == NEED_LOG:
-                self._log.write_rows(self._kernel)
+                self._write_rows()
             elif reason == NEED_BUDGET:
                 continue
 
@@ -216,7 +226,7 @@ class DataPlane:
             component,
             first,
             len(executor.tasks),
-            names.source_index.get(key, -1),
+            names.source_of(executor),
             self._threads,
             self._sizes.main,
             self._sizes.send,
@@ -248,15 +258,38 @@ class DataPlane:
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Roots that die with a spout are logged, and held sources get their lines back.
         index = self._executors.pop((worker, executor))
+        self._reserve_messages(4 * lifecycle.LOSE_MOST)
+        lifecycle.return_in_hand(handle(self._kernel), index)
         while True:
-            self._log.write_rows(self._kernel)
-            if self._kernel.s[0].free_messages < 4 * lifecycle.LOSE_MOST:
-                self._grow_messages()
+            self._write_rows()
+            self._reserve_messages(4 * lifecycle.LOSE_MOST)
             if lifecycle.lose_pending(handle(self._kernel), index) == 0:
                 break
-        self._log.write_rows(self._kernel)
+        self._write_rows()
         self._log.stop_executor(self.now_ns, index)
-        return Loss(*lifecycle.close_executor(handle(self._kernel), index))
+        loss = Loss(*lifecycle.close_executor(handle(self._kernel), index))
+        self._leave_source(executor)
+        return loss
+
+    def _leave_source(self, executor: Executor) -> None:
+        """A spout is gone: the next reader of its log begins at the stored offset, others go on."""
+        source = self._names.source_of(executor)
+        if source < 0:
+            return
+        if not any(other == executor for _, other in self._executors):
+            acked = self._offsets.forget(source)
+            if acked is not None:
+                self._reserve_messages(2 * len(acked) + 64)
+                lifecycle.rewind(self._kernel, source, acked)
+        lifecycle.wake_readers(handle(self._kernel), source)
+
+    def _reserve_messages(self, free: int) -> None:
+        while self._kernel.s[0].free_messages < free:
+            self._grow_messages()
+
+    def _write_rows(self) -> None:
+        self._offsets.take(self._kernel)
+        self._log.write_rows(self._kernel)
 
     def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
         """Set where executors run, as ``worker`` sees it; those left out are unknown to it."""
@@ -301,9 +334,11 @@ class DataPlane:
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; what has arrived stays queued."""
-        lifecycle.set_rate(
-            handle(self._kernel), self._names.source_index[topology_id, spout], round(rate_per_s * 1000)
-        )
+        key = (topology_id, spout)
+        first = self._names.source_index[key]
+        tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
+        for part, rate in enumerate(shares(round(rate_per_s * 1000), tasks)):
+            lifecycle.set_rate(handle(self._kernel), first + part, rate)
         refresh(handle(self._kernel))
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
@@ -313,6 +348,22 @@ class DataPlane:
     def processed(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
         return self._log.acked(self._kernel, topology_id)
+
+    def committed(self, topology_id: str) -> int:
+        """Lines of a topology's logs before their stored offsets: done for good, whatever dies.
+
+        Raises:
+            UserError: none of its spouts reads a log.
+        """
+        lines = self._offsets.committed(topology_id)
+        if lines is None:
+            raise UserError(
+                "no spout of this topology reads a log, so no offset is committed",
+                field="topology",
+                value=topology_id,
+                remedy="give a source a checkpoint_ns, or measure progress in acks",
+            )
+        return lines
 
     @property
     def lost(self) -> int:
@@ -324,7 +375,7 @@ class DataPlane:
         k = self._kernel
         if self.now_ns > self._next_count - COUNT_WINDOW_NS:
             self._log.write_counts(k, self._next_count - COUNT_WINDOW_NS, self.now_ns)
-        self._log.write_rows(k)
+        self._write_rows()
         self._log.write_pending(k)
         self._log.sample(k)
         self._log.write_placements()

@@ -15,7 +15,6 @@ from storm_lab.emulator.names import NS_PER_US, Names
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
 from storm_lab.model.version import V1_0_0
-from storm_lab.workloads.trace import WorkloadTrace
 
 _GROUPINGS = {
     Grouping.SHUFFLE: layout.G_SHUFFLE,
@@ -136,8 +135,6 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
         piece["server"] = np.where(piece["server"] >= 0, piece["server"] + server_base, -1)
         if trace.reference_mhz != cost.reference_mhz:
             piece["cpu_ns"] = piece["cpu_ns"] * round(trace.reference_mhz) // round(cost.reference_mhz)
-        if plan.topology.settings.get("topology.debug"):
-            _add_log_lines(piece, trace, cost)
         emitted = trace.emissions.copy()
         emitted["first_record"] += record_base
         emitted["stream"] += arrays["topology"][t].first_stream
@@ -159,18 +156,8 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
     arrays["server_place"] = np.zeros(len(servers) * places, np.int64)
 
 
-def _add_log_lines(records: NDArray[Any], trace: WorkloadTrace, cost: CostModel) -> None:
-    """``topology.debug``: one log line for every tuple that a bolt receives, and one for every emit call."""
-    received = np.ones(len(records), np.int64)
-    for first in trace.sources.values():
-        received[first] = 0
-    received[list(trace.ticks.values())] = 0
-    records["cpu_ns"] += received * round(cost.log_receive_us * NS_PER_US)
-    records["cpu_ns"] += np.maximum(records["emissions"], 0) * round(cost.log_emit_us * NS_PER_US)
-
-
 def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
-    table = records("source", len(names.source_index))
+    table = records("source", len(names.source_index) + sum(len(own) - 1 for own in names.readers.values()))
     lines: list[NDArray[np.int64]] = []
     arrivals: list[NDArray[np.int64]] = []
     line_base = arrival_base = 0
@@ -179,20 +166,25 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             source = plan.sources[spout.id]
             index = names.component_index[plan.topology.id, spout.id]
             own = plan.trace.sources[spout.id] + int(arrays["topology"][t].first_record)
-            row = table[names.source_index[plan.topology.id, spout.id]]
+            first = names.source_index[plan.topology.id, spout.id]
+            readers = names.readers.get((plan.topology.id, spout.id), ())
+            row = table[first]
             row.kind = _SOURCES[source.kind]
             row.component = index
             row.anchored = int(source.anchored)
             row.replay = int(source.on_fail is FailurePolicy.REPLAY)
             row.head = row.tail = -1
+            row.stride = 1
             row.first_line, row.lines = line_base, len(own)
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.fetch, row.answer = source.sleep_ns, source.fetch_ns, source.answer_ns
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns
-                arrivals.append(source.arrivals_ns)
+                arrivals.append(dealt(source.arrivals_ns, max(1, len(readers))))
                 arrival_base += len(source.arrivals_ns)
+            if readers:
+                deal_out(table[first : first + len(readers)], [len(e.tasks) for e in readers])
             lines.append(own)
             line_base += len(own)
         for bolt, record in plan.trace.ticks.items():
@@ -201,6 +193,42 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
     arrays["source"] = table
     arrays["line_record"] = np.concatenate(lines).astype(np.int64)
     arrays["arrival"] = np.concatenate(arrivals).astype(np.int64) if arrivals else np.zeros(0, np.int64)
+
+
+def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
+    """Deal a log's lines out to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
+
+    Each delivers its readers' part of the rate; of recorded arrivals it gets every n-th.
+
+    Args:
+        rows: the partitions' sources; the first is filled.
+        tasks: how many tasks read each partition.
+    """
+    whole = rows[0].copy()
+    rows[:] = whole
+    rows["stride"] = len(rows)
+    rows["next_line"] = np.arange(len(rows))
+    if whole["rate_milli"] > 0:
+        gap = 1_000_000_000_000 // int(whole["rate_milli"])
+        rows["origin"] = gap * np.arange(len(rows))
+        rows["rate_milli"] = shares(int(whole["rate_milli"]), tasks)
+    if whole["arrivals"] > 0:
+        # Each partition's arrivals stand together: see dealt.
+        rows["arrivals"] = (int(whole["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
+        rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
+        # A partition that no line ever reaches is a stream of rate 0.
+        rows["kind"][rows["arrivals"] == 0] = layout.S_RATE
+
+
+def dealt(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
+    """Arrival times in the order of their partitions: of the first, of the second, ..."""
+    return np.concatenate([arrivals[i::partitions] for i in range(partitions)])
+
+
+def shares(rate: int, tasks: Sequence[int]) -> list[int]:
+    """Cut a whole rate into parts in proportion to the tasks; they add up to it."""
+    ends = np.cumsum([0, *tasks]) * rate // sum(tasks)
+    return [int(part) for part in np.diff(ends)]
 
 
 def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:

@@ -28,7 +28,7 @@ IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
 # What a running spout thread will have done when its CPU burst ends.
 TURN_ACKS, TURN_EMIT = range(2)
 # What a waiting thread waits for.
-WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE = range(4)
+WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE, WAIT_LOG = range(5)
 
 # What a message is.
 DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK = range(7)
@@ -101,6 +101,8 @@ COSTS = _record(
     ("transfer", _I8),
     ("receive", _I8),
     ("deliver", _I8),
+    ("log_emit", _I8),
+    ("log_receive", _I8),
     ("acker", _I8),
     ("spout_ack", _I8),
     ("poll", _I8),
@@ -155,6 +157,9 @@ WORKER = _record(
     ("owed", _I8),  # CPU that housekeeping has still to spend, ns
     ("parked_head", _I8),  # messages to executors whose place is not known yet
     ("parked_tail", _I8),
+    ("log_holder", _I8),  # thread that writes into the log, with debug logging
+    ("log_head", _I8),  # threads that wait to write
+    ("log_tail", _I8),
 )
 
 EXECUTOR = _record(
@@ -216,6 +221,8 @@ THREAD = _record(
     ("cpu", _I8),  # CPU used since the last sample
     ("started", _I8),  # start of the present execute
     ("wake_at", _I8),
+    ("log_work", _I8),  # CPU of the log lines that the present tuple has still to write, ns
+    ("next_log", _I8),
 )
 
 MESSAGE = _record(
@@ -291,6 +298,7 @@ TOPOLOGY = _record(
     ("timeout", _I8),
     ("max_pending", _I8),  # per task; 0 = none
     ("acker_buckets", _I8),
+    ("debug", _I8),  # topology.debug: log lines are written
     ("back_pressure", _I8),  # 1.x: topology.backpressure.enable
     ("raised", _I8),  # 1.x: executors that ask the spouts to stop
 )
@@ -312,6 +320,7 @@ SOURCE = _record(
     ("first_line", _I8),
     ("lines", _I8),
     ("next_line", _I8),
+    ("stride", _I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
     ("origin", _I8),
     ("taken", _I8),
     ("rate_milli", _I8),  # lines per 1000 s

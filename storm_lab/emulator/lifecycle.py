@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,11 +33,17 @@ from storm_lab.emulator.layout import (
     POLLING,
     RECEIVE,
     RUNNING,
+    S_CLOSED,
     SEND,
     TRANSFER,
+    TURN_EMIT,
+    WAIT_FETCH,
+    WAIT_SLEEP,
+    WAITING,
     Kernel,
     State,
 )
+from storm_lab.emulator.log_lock import release_log
 from storm_lab.emulator.queues import (
     enqueue,
     free_message,
@@ -82,6 +88,7 @@ def open_worker(
     w = k.worker[worker]
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
     w.parked_head = w.parked_tail = -1
+    w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
@@ -165,7 +172,14 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
         row.origin = s.now + gap - waiting * gap
-    for thread in range(s_at(k, 0).threads):
+    wake_readers(k, source)
+
+
+@entry
+def wake_readers(k: State, source: int) -> None:
+    """Lines have come back, or come at another rate: let the source's sleeping spouts look for them."""
+    s = s_at(k, 0)
+    for thread in range(s.threads):
         t = thread_at(k, thread)
         if (
             t.kind == MAIN
@@ -201,6 +215,53 @@ def lose_pending(k: State, executor: int) -> int:
     return e.pending
 
 
+@entry
+def return_in_hand(k: State, executor: int) -> None:
+    """A dying spout had taken a line and not emitted it yet: a source that holds its lines has it back."""
+    e = executor_at(k, executor)
+    if component_at(k, e.component).is_spout == 0:
+        return
+    t = thread_at(k, e.main_thread)
+    computing = t.state == RUNNING and e.turn == TURN_EMIT and t.serialising == 0
+    fetching = t.state == WAITING and t.wait in (WAIT_SLEEP, WAIT_FETCH)
+    if not (computing or fetching):
+        return
+    source = source_at(k, e.source)
+    if source.anchored != 0 and source.replay != 0:
+        return_line(k, e.source, e.line, e.attempt, s_at(k, 0).now)
+    elif source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s_at(k, 0).now + source.answer)
+
+
+@entry
+def _give_back(k: State, source: int, line: int, attempt: int) -> None:
+    return_line(k, source, line, attempt, s_at(k, 0).now)
+
+
+@entry
+def _empty(k: State, source: int) -> None:
+    row = source_at(k, source)
+    release_all(k, row.head)
+    row.head = row.tail = -1
+
+
+def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
+    """Let a log's reader begin again: the lines of ``acked`` wait to be emitted once more, with those that
+    wait already, in order of lines.
+
+    Args:
+        acked: lines to be emitted though they have been acked, with the attempt at which they were.
+    """
+    waiting = {line: attempt + 1 for line, attempt in acked.items()}
+    m = int(k.source[source].head)
+    while m >= 0:
+        waiting[int(k.message[m].number)] = int(k.message[m].record)
+        m = int(k.message[m].next)
+    _empty(handle(k), source)
+    for line in sorted(waiting):
+        _give_back(handle(k), source, line, waiting[line])
+
+
 @jit
 def _stop_thread(k: State, thread: int) -> int:
     """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
@@ -217,6 +278,8 @@ def _stop_thread(k: State, thread: int) -> int:
         lower_flag(k, thread)
     t.head = t.tail = -1
     t.length = t.batch = t.held = 0
+    if t.kind == MAIN:
+        release_log(k, thread)
     while t.waiters >= 0:
         release_waiter(k, thread)
     return queued

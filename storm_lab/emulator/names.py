@@ -23,4 +23,11 @@ class Names:
     node_index: dict[str, int]
     topology_index: dict[str, int]
     component_index: dict[tuple[str, str], int]
-    source_index: dict[tuple[str, str], int]
+    source_index: dict[tuple[str, str], int]  # (topology id, spout id) -> its first source
+    readers: dict[tuple[str, str], tuple[Executor, ...]]  # of logs: (...) -> who reads its sources, in order
+
+    def source_of(self, executor: Executor) -> int:
+        """Index of the source that an executor reads; -1 when it is no spout."""
+        key = (executor.topology, executor.component)
+        first = self.source_index.get(key, -1)
+        return first + self.readers[key].index(executor) if key in self.readers else first

@@ -38,13 +38,15 @@ class FailurePolicy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """The source of one spout component; its tasks share it as one queue.
+    """The source of one spout component; its tasks share it as one queue, unless it is a log.
 
     ``rate_per_s``: RATE, lines per second. ``arrivals_ns``: TRACE, ascending arrival times from 0, repeated
     with period ``arrival_period_ns``. ``calls`` and ``answer_ns``: CLOSED_LOOP, concurrent callers and the
     time from a root's completion to the same caller's next call. ``sleep_ns``: sleep inside nextTuple
     before the emit. ``fetch_ns``: wait for the queue's server in each nextTuple. ``anchored``: tuples are
-    emitted with a message id.
+    emitted with a message id. ``checkpoint_ns``: the source is a log with a partition for each executor of
+    the spout, and so often each of them stores the offset up to which everything is acked; a spout that dies
+    begins again from there (0: no log).
     """
 
     kind: SourceKind
@@ -57,6 +59,7 @@ class SourcePlan:
     fetch_ns: int = 0
     on_fail: FailurePolicy = FailurePolicy.FORGET
     anchored: bool = True
+    checkpoint_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,13 @@ def check_source(spout: str, plan: SourcePlan) -> None:
             refuse(
                 "arrival_period_ns", plan.arrival_period_ns, "give a period longer than the last arrival time"
             )
-    for field in ("sleep_ns", "fetch_ns", "answer_ns"):
+    if plan.checkpoint_ns > 0:
+        if plan.kind is SourceKind.CLOSED_LOOP:
+            refuse("checkpoint_ns", plan.checkpoint_ns, "callers who wait for answers keep no log: give 0")
+        if plan.on_fail is not FailurePolicy.REPLAY or not plan.anchored:
+            refuse(
+                "checkpoint_ns", plan.checkpoint_ns, "a log replays and needs acks: set on_fail and anchored"
+            )
+    for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns"):
         if getattr(plan, field) < 0:
             refuse(field, getattr(plan, field), "give a time of 0 or more nanoseconds")

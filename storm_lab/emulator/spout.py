@@ -91,7 +91,7 @@ def _take_line(k: State, executor: int) -> None:
     else:
         source.taken += 1
     e.line = source.next_line
-    source.next_line += 1
+    source.next_line += source.stride
 
 
 @jit
@@ -226,6 +226,8 @@ def spout_emit(k: State, thread: int) -> None:
         + record_at(k, record).cpu_ns
         + c.emit * (copies_of(k, record) + source_at(k, e.source).anchored)
     )
+    if topology_at(k, e.topology).debug != 0:
+        t.log_work = record_at(k, record).emissions * c.log_emit
     start_burst(k, thread, work)
 
 

@@ -22,6 +22,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import (
     ACKER,
     Cluster,
+    Executor,
     StormVersion,
     Topology,
     acker_count,
@@ -146,6 +147,14 @@ def _check_plan(plan: TopologyPlan) -> None:
             field="components",
             remedy="add a component without inputs",
         )
+    logs = [name for name, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
+    if logs and plan.topology.ackers == 0:
+        raise UserError(
+            f"spout {logs[0]!r} of topology {plan.topology.id!r} reads a log, and nobody acks its lines",
+            field="ackers",
+            value=0,
+            remedy="give the topology ackers, or set checkpoint_ns to 0",
+        )
     if np.any(plan.trace.records["cpu_ns"] < 0) or np.any(plan.trace.records["server_ns"] < 0):
         raise UserError(
             f"the workload trace of {plan.topology.id!r} has a negative cost",
@@ -163,8 +172,9 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
     component_index: dict[tuple[str, str], int] = {}
     first_task: dict[tuple[str, str], int] = {}
     source_index: dict[tuple[str, str], int] = {}
+    readers: dict[tuple[str, str], tuple[Executor, ...]] = {}
     executors = {}
-    task = 0
+    task = sources = 0
     for t, plan in enumerate(plans):
         topology = plan.topology
         executors[topology.id] = executors_of(topology, version)
@@ -174,7 +184,14 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
             first_task[topology.id, component] = task
             task += sum(len(e.tasks) for e in executors[topology.id] if e.component == component)
         for spout in topology.spouts:
-            source_index[topology.id, spout.id] = len(source_index)
+            source_index[topology.id, spout.id] = sources
+            if plan.sources[spout.id].checkpoint_ns > 0:
+                # A log has partitions: one source for each executor that reads it.
+                own = tuple(e for e in executors[topology.id] if e.component == spout.id)
+                readers[topology.id, spout.id] = own
+                sources += len(own)
+            else:
+                sources += 1
     return Names(
         nodes=tuple(n.id for n in cluster.nodes),
         topologies=tuple(p.topology.id for p in plans),
@@ -185,6 +202,7 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
         topology_index={p.topology.id: i for i, p in enumerate(plans)},
         component_index=component_index,
         source_index=source_index,
+        readers=readers,
     )
 
 
@@ -200,6 +218,8 @@ def _costs(cost: CostModel) -> NDArray[np.void]:
         "transfer",
         "receive",
         "deliver",
+        "log_emit",
+        "log_receive",
         "acker",
         "spout_ack",
         "poll",
@@ -273,6 +293,7 @@ def _lay_components(
         row.ackers = acker_count(topology, version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
         row.back_pressure = int(bool(topology.settings.get("topology.backpressure.enable", False)))
+        row.debug = int(bool(topology.settings.get("topology.debug")))
         row.max_pending = topology.max_spout_pending or 0
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):

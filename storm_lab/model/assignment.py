@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -19,6 +19,10 @@ class Assignment:
     """The executors' slots, for any number of topologies. Immutable; compare by value."""
 
     slots: Mapping[Executor, Slot] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __reduce__(self) -> tuple[Callable[[dict[Executor, Slot]], Assignment], tuple[dict[Executor, Slot]]]:
+        # A read-only view of a dictionary cannot be pickled; the dictionary can.
+        return _restore, (dict(self.slots),)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Executor, Slot]]) -> Assignment:
@@ -56,6 +60,10 @@ class Assignment:
     def merged(self, other: Assignment) -> Assignment:
         """This assignment with ``other``'s executors added or moved."""
         return Assignment(MappingProxyType({**self.slots, **other.slots}))
+
+
+def _restore(slots: dict[Executor, Slot]) -> Assignment:
+    return Assignment(MappingProxyType(slots))
 
 
 def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterable[Executor]) -> None:

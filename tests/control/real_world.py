@@ -130,9 +130,11 @@ def spec(
     version: StormVersion = V0_9_7,
     timers: Timers | None = None,
     rate_per_s: float = 10.0,
+    source: SourcePlan | None = None,
 ) -> EmulationSpec:
-    """A run of the tree topology on four nodes in two racks."""
-    source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=on_fail, anchored=anchored)
+    """A run of the tree topology on four nodes in two racks; ``source`` instead of a queue filled at a rate."""
+    if source is None:
+        source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=on_fail, anchored=anchored)
     nodes = tuple(Node(f"node{i + 1:02}", rack=f"r{i % 2}") for i in range(4))
     return EmulationSpec(
         cluster=Cluster(nodes),

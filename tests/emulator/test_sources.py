@@ -1,0 +1,333 @@
+"""What each kind of source promises when spouts die: at least or at most once, and how much comes again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from storm_lab.emulator.offset_log import Partition
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot
+from tests.emulator.scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+LINES = 100_000
+REPLAY = FailurePolicy.REPLAY
+LOG = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=REPLAY, checkpoint_ns=2 * SECOND)
+HELD = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=REPLAY)
+POPPED = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
+CALLS = SourcePlan(SourceKind.CLOSED_LOOP, calls=8, answer_ns=MS, on_fail=REPLAY)
+
+
+def _scene(source: SourcePlan, spouts: int = 2, work_us: int = 2000, **options: Any) -> Scene:
+    """Spouts on a node of their own, one bolt and one acker on another."""
+    topology = chain([spouts, 1], ackers=1, message_timeout_s=5.0)
+    trace = chain_trace([constant_work(work_us * US, LINES)])
+
+    def place(executor: Executor) -> Slot:
+        return Slot("node0", 6700) if executor.component == "spout" else Slot("node1", 6700)
+
+    return start(topology, trace, source, nodes(2), place, **options)
+
+
+def _restart_spouts(scene: Scene, at_s: float, away_s: float = 1.0) -> None:
+    """Kill the worker with the spouts and start another in its place."""
+    slot = Slot("node0", 6700)
+    spouts = sorted(e for e in scene.view if e.component == "spout")
+    scene.plane.run_until(round(at_s * SECOND))
+    scene.plane.stop_worker(scene.workers[slot])
+    scene.plane.run_until(round((at_s + away_s) * SECOND))
+    scene.workers[slot] = scene.plane.start_worker(slot, "t", spouts)
+    scene.view.update(dict.fromkeys(spouts, scene.workers[slot]))
+    for worker in scene.workers.values():
+        scene.plane.connect(worker, scene.view)
+    scene.plane.activate(scene.workers[slot], True)
+
+
+def _end(scene: Scene, at_s: float) -> dict[str, Any]:
+    scene.plane.run_until(round(at_s * SECOND))
+    scene.plane.finish()
+    names = ("line", "attempt", "outcome", "emit_ns", "complete_ns", "spout_task")
+    return {name: scene.tape.column("roots", name) for name in names}
+
+
+def _lines(roots: dict[str, Any], chosen: Any) -> list[int]:
+    return sorted(int(line) for line in roots["line"][chosen])
+
+
+def test_a_log_begins_again_at_its_last_checkpoint_and_loses_nothing() -> None:
+    scene = _scene(LOG)
+    _restart_spouts(scene, 9.0)
+    roots = _end(scene, 20.0)
+    again = roots["attempt"] == 1
+    stored = 8 * 100  # The last checkpoint was at 8 s.
+    assert _lines(roots, again)[0] >= stored - 2
+    # Everything from there to the death comes again, acked or not, and nothing that came later.
+    assert _lines(roots, again) == list(range(_lines(roots, again)[0], 900))
+    acked = Counter(_lines(roots, roots["outcome"] == "acked"))
+    assert set(range(1900)) <= set(acked)
+    assert 95 <= sum(count - 1 for count in acked.values()) <= 102
+    assert max(acked.values()) == 2
+
+
+def test_lines_of_a_log_come_again_in_their_order_and_before_new_ones() -> None:
+    scene = _scene(LOG)
+    _restart_spouts(scene, 9.0)
+    roots = _end(scene, 20.0)
+    for task in np.unique(roots["spout_task"]):
+        late = (roots["spout_task"] == task) & (roots["emit_ns"] > 9 * SECOND)
+        lines = roots["line"][late][np.argsort(roots["emit_ns"][late])]
+        assert list(lines) == sorted(lines)
+
+
+def test_every_reader_of_a_log_has_a_partition_of_its_own_at_its_part_of_the_rate() -> None:
+    scene = _scene(LOG, spouts=3)
+    _restart_spouts(scene, 9.0)
+    roots = _end(scene, 20.0)
+    partitions = [
+        np.unique(roots["line"][roots["spout_task"] == t] % 3) for t in np.unique(roots["spout_task"])
+    ]
+    assert [list(p) for p in partitions] == [[0], [1], [2]]
+    assert abs(int(roots["line"].max()) - 2000) <= 3
+
+
+@pytest.mark.parametrize("period_s", [0.5, 2.0, 4.0])
+def test_more_comes_again_the_longer_the_last_checkpoint_is_ago(period_s: float) -> None:
+    scene = _scene(replace(LOG, checkpoint_ns=round(period_s * SECOND)))
+    _restart_spouts(scene, 11.9)
+    roots = _end(scene, 20.0)
+    since = 11.9 % period_s
+    assert abs(int((roots["attempt"] > 0).sum()) - 100 * since) <= 4
+
+
+def test_the_committed_offset_moves_at_checkpoints_only_and_never_falls() -> None:
+    scene = _scene(LOG)
+    seen = []
+    for tenth in range(1, 90):
+        scene.plane.run_until(tenth * SECOND // 10)
+        seen.append(scene.plane.committed("t"))
+    assert set(seen[:19]) == {0}
+    assert len(set(seen)) == 5
+    assert abs(seen[-1] - 800) <= 4
+    _restart_spouts(scene, 9.0)
+    assert scene.plane.committed("t") == seen[-1]
+    scene.plane.run_until(16 * SECOND)
+    assert abs(scene.plane.committed("t") - 1600) <= 4
+
+
+def test_the_committed_offset_stops_at_a_line_that_is_not_acked() -> None:
+    # The bolt is away from 3 to 8 s: what was sent to it fails and comes again later than its successors.
+    scene = _scene(replace(LOG, rate_per_s=10.0))
+    slot = Slot("node1", 6700)
+    members = sorted(e for e in scene.view if e.component != "spout")
+    scene.plane.run_until(3 * SECOND)
+    scene.plane.stop_worker(scene.workers[slot])
+    scene.plane.run_until(8 * SECOND)
+    assert scene.plane.committed("t") <= 30
+    scene.workers[slot] = scene.plane.start_worker(slot, "t", members)
+    scene.view.update(dict.fromkeys(members, scene.workers[slot]))
+    for worker in scene.workers.values():
+        scene.plane.connect(worker, scene.view)
+    scene.plane.run_until(9 * SECOND)
+    acked = scene.plane.processed("t")
+    assert acked > scene.plane.committed("t")
+    scene.plane.run_until(40 * SECOND)
+    assert abs(scene.plane.committed("t") - 400) <= 4
+
+
+def test_a_second_copy_of_a_reader_keeps_the_log_going_without_a_rewind() -> None:
+    scene = _scene(LOG, spouts=1)
+    (spout,) = [e for e in scene.view if e.component == "spout"]
+    scene.plane.run_until(8500 * MS)
+    second = scene.plane.start_worker(Slot("node0", 6701), "t", [spout])
+    for worker in (*scene.workers.values(), second):
+        scene.plane.connect(worker, {**scene.view, spout: second})
+    scene.plane.activate(second, True)
+    scene.plane.run_until(9 * SECOND)
+    scene.plane.stop_worker(scene.workers[Slot("node0", 6700)])
+    roots = _end(scene, 20.0)
+    acked = Counter(_lines(roots, roots["outcome"] == "acked"))
+    assert max(acked.values()) == 1
+    assert set(range(1900)) <= set(acked)
+
+
+def test_a_held_line_comes_again_until_it_is_acked_and_then_never() -> None:
+    scene = _scene(replace(HELD, rate_per_s=600.0), work_us=2000)  # More than the bolt can do: many wait.
+    _restart_spouts(scene, 3.0)
+    scene.plane.set_load("t", "spout", 0.0)
+    roots = _end(scene, 60.0)
+    lost = _lines(roots, roots["outcome"] == "lost")
+    assert len(lost) > 100
+    acked = Counter(_lines(roots, roots["outcome"] == "acked"))
+    assert set(acked.values()) == {1}
+    assert sorted(acked) == list(range(len(acked)))
+    assert set(lost) <= set(acked)
+
+
+def test_a_popped_line_is_emitted_once_whatever_dies() -> None:
+    scene = _scene(replace(POPPED, rate_per_s=600.0))
+    _restart_spouts(scene, 3.0)
+    roots = _end(scene, 20.0)
+    assert (roots["outcome"] == "lost").sum() > 100
+    assert max(Counter(roots["line"].tolist()).values()) == 1
+    assert (roots["attempt"] == 0).all()
+
+
+@pytest.mark.parametrize("on_fail", list(FailurePolicy))
+def test_callers_wait_for_their_answers_and_go_on_after_a_death(on_fail: FailurePolicy) -> None:
+    scene = _scene(replace(CALLS, on_fail=on_fail))
+    _restart_spouts(scene, 3.0)
+    roots = _end(scene, 20.0)
+    steps = [(int(t), 1) for t in roots["emit_ns"]]
+    steps += [(int(t), -1) for t in roots["complete_ns"] if t >= 0]
+    waiting = np.cumsum([step for _, step in sorted(steps)])
+    assert waiting.max() <= CALLS.calls
+    after = roots["emit_ns"] > 5 * SECOND
+    before = (roots["emit_ns"] > SECOND) & (roots["emit_ns"] < 3 * SECOND)
+    # The same calls a second as before the death: no caller has been forgotten.
+    assert 0.9 <= (after.sum() / 15) / (before.sum() / 2) <= 1.1
+
+
+@pytest.mark.parametrize("source", [LOG, HELD])
+def test_a_line_that_a_dying_spout_had_taken_but_not_emitted_goes_back(source: SourcePlan) -> None:
+    # Each fetch takes 400 ms, so the spouts are killed with a line in hand.
+    scene = _scene(replace(source, fetch_ns=400 * MS, rate_per_s=1000.0))
+    _restart_spouts(scene, 2.1)
+    roots = _end(scene, 20.0)
+    acked = _lines(roots, roots["outcome"] == "acked")
+    assert set(range(max(acked))) <= {*acked, *_lines(roots, roots["outcome"] == "pending")}
+
+
+def test_a_line_in_hand_is_gone_with_a_spout_that_pops() -> None:
+    scene = _scene(replace(POPPED, fetch_ns=400 * MS, rate_per_s=1000.0))
+    _restart_spouts(scene, 2.1)
+    roots = _end(scene, 20.0)
+    missing = set(range(int(roots["line"].max()))) - set(roots["line"].tolist())
+    assert len(missing) == 2  # One in the hands of each of the two spouts.
+
+
+def test_recorded_arrivals_of_a_log_are_dealt_out_and_all_come() -> None:
+    times = np.arange(0, 1000, 10, dtype=np.int64) * MS
+    plan = SourcePlan(
+        SourceKind.TRACE,
+        arrivals_ns=times,
+        arrival_period_ns=SECOND,
+        on_fail=REPLAY,
+        checkpoint_ns=2 * SECOND,
+    )
+    scene = _scene(plan, spouts=3)
+    _restart_spouts(scene, 9.0)
+    roots = _end(scene, 20.0)
+    acked = set(_lines(roots, roots["outcome"] == "acked"))
+    for partition, each_second in enumerate((34, 33, 33)):
+        own = sorted(line for line in acked if line % 3 == partition)
+        assert own == list(range(partition, own[-1] + 1, 3))
+        assert 20 * each_second - 2 <= len(own) <= 20 * each_second + 1
+
+
+def test_a_changed_rate_reaches_every_partition() -> None:
+    scene = _scene(LOG, spouts=3)
+    scene.plane.run_until(5 * SECOND)
+    scene.plane.set_load("t", "spout", 400.0)
+    roots = _end(scene, 10.0)
+    assert abs(len(roots["line"]) - (500 + 2000)) <= 12
+
+
+def test_the_same_deaths_give_the_same_rows() -> None:
+    ends = []
+    for _ in range(2):
+        scene = _scene(LOG)
+        _restart_spouts(scene, 9.0)
+        ends.append(_end(scene, 15.0))
+    for name in ends[0]:
+        assert (ends[0][name] == ends[1][name]).all()
+
+
+_PLAIN = """
+from tests.emulator.test_sources import rows_after_a_death
+from storm_lab.emulator.jit import ENABLED
+assert not ENABLED
+print(rows_after_a_death())
+"""
+
+
+def rows_after_a_death() -> str:
+    """Digest of the roots of a log, of a held queue and of callers around a death of their spouts."""
+    digest = hashlib.sha256()
+    for source in (replace(LOG, checkpoint_ns=SECOND), replace(HELD, fetch_ns=20 * MS), CALLS):
+        scene = _scene(source)
+        _restart_spouts(scene, 1.9, 0.5)
+        for column in _end(scene, 3.5).values():
+            digest.update(column.astype(str).astype("S20").tobytes())
+    return digest.hexdigest()
+
+
+def test_without_the_compiler_the_same_lines_come_again() -> None:
+    root = Path(__file__).parents[2]
+    plain = subprocess.run(
+        [sys.executable, "-c", _PLAIN],
+        env={**os.environ, "STORM_LAB_JIT": "0", "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert plain.returncode == 0, plain.stderr
+    assert plain.stdout.strip() == rows_after_a_death()
+
+
+def test_when_the_plane_is_asked_to_run_changes_nothing() -> None:
+    whole, pieces = _scene(LOG), _scene(LOG)
+    for tenth in range(1, 90):
+        pieces.plane.run_until(tenth * SECOND // 10)
+    ends = []
+    for scene in (whole, pieces):
+        _restart_spouts(scene, 9.0)
+        ends.append(_end(scene, 15.0))
+    for name in ends[0]:
+        assert (ends[0][name] == ends[1][name]).all()
+
+
+def test_a_partition_stores_the_first_line_that_is_not_acked() -> None:
+    partition = Partition(first=1, stride=3)
+    partition.ack([1, 7, 10], [0, 0, 2])
+    partition.checkpoint()
+    assert (partition.stored, partition.committed) == (4, 1)
+    assert partition.forget() == {7: 0, 10: 2}
+    partition.ack([4], [1])
+    partition.checkpoint()
+    assert (partition.stored, partition.committed) == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (replace(LOG, on_fail=FailurePolicy.FORGET), "checkpoint_ns.*a log replays"),
+        (replace(LOG, anchored=False), "checkpoint_ns.*a log replays"),
+        (replace(CALLS, checkpoint_ns=SECOND), "checkpoint_ns.*keep no log"),
+        (replace(LOG, checkpoint_ns=-1), "checkpoint_ns"),
+    ],
+)
+def test_a_log_that_cannot_keep_its_promise_is_refused(bad: SourcePlan, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        _scene(bad)
+
+
+def test_a_log_without_ackers_is_refused() -> None:
+    topology = chain([1, 1], ackers=0)
+    trace = chain_trace([constant_work(US, 10)])
+    with pytest.raises(UserError, match="nobody acks"):
+        start(topology, trace, LOG, nodes(1), lambda executor: Slot("node0", 6700))
+
+
+def test_a_topology_without_a_log_has_no_committed_offset() -> None:
+    with pytest.raises(UserError, match="no spout of this topology reads a log"):
+        _scene(HELD).plane.committed("t")
