@@ -56,6 +56,7 @@ from storm_lab.emulator.layout import (
     WAITING,
     State,
 )
+from storm_lab.emulator.log_lock import release_log, write_log
 from storm_lab.emulator.queues import (
     add_output,
     end_batch,
@@ -105,6 +106,8 @@ def _bolt_start(k: State, thread: int) -> None:
         work += record_at(k, message.record).cpu_ns + c.emit * copies_of(k, message.record)
         if message.root >= 0:
             work += c.emit
+        if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:
+            t.log_work = c.log_receive + record_at(k, message.record).emissions * c.log_emit
     start_burst(k, thread, work)
 
 
@@ -375,6 +378,11 @@ def burst_done(k: State, thread: int) -> None:
     """A thread's CPU burst has ended."""
     t = thread_at(k, thread)
     t.cpu += t.work
+    if t.log_work > 0:
+        if worker_at(k, t.worker).log_holder != thread:
+            write_log(k, thread)
+            return
+        release_log(k, thread)
     if t.kind == MAIN:
         if t.serialising != 0:
             t.serialising = 0

@@ -1,0 +1,200 @@
+"""Recordings of real runs: topologies, placements and mean rates, read from a file and checked.
+
+The file that the package carries holds facts measured by R-Storm's first author (its ``source`` says where);
+a file of the reader's own in the same form adds topologies and placements without a change to the code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, Component, Executor, Resources, Slot, Subscription, Topology
+from storm_lab.model.cluster import DEFAULT_PORTS
+from storm_lab.papers.rstorm.usercode import BOLTS, FIELDS, SPOUTS
+
+PACKAGED = "packaged"
+SCHEMA = "rstorm-recordings/1"
+HOSTS = 6
+WORKERS = 12
+"""Workers that every recorded topology asks for."""
+
+_FILE = Path(__file__).with_name("recordings.json")
+_MEMORY_MB = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What one component does: a name that `storm_lab.papers.rstorm.usercode` knows, and its sleeps."""
+
+    does: str
+    sleep_ms: float = 0.0
+    sleep_ms_per_char: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """One real run, or one to be played without one: placement, and mean rates in tuples per 10 s.
+
+    ``sink`` and the two mappings are None and empty where nothing was recorded.
+    """
+
+    topology: str
+    scheduler: str
+    placement: Assignment
+    sink: float | None
+    emitted: Mapping[str, float]
+    executed: Mapping[str, float]
+
+    @property
+    def variant(self) -> str:
+        """Name of the run in file-name characters."""
+        return f"{self.topology}-{self.scheduler}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTopology:
+    """A topology with what its components do, and the runs that were made of it."""
+
+    topology: Topology
+    definitions: Mapping[str, Definition]
+    runs: Mapping[str, RecordedRun]
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """Bolts that nobody listens to."""
+        return tuple(c.id for c in self.topology.bolts if not self.topology.consumers(c.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """All topologies of a file. ``digest`` is that of its bytes."""
+
+    topologies: Mapping[str, RecordedTopology]
+    line_lengths: tuple[int, ...]
+    digest: str
+
+    def topology(self, name: str) -> RecordedTopology:
+        """The topology of that name.
+
+        Raises:
+            UserError: there is none; lists those that exist.
+        """
+        if name not in self.topologies:
+            raise UserError(
+                "the recordings hold no such topology",
+                field="topology",
+                value=name,
+                remedy=f"choose one of {', '.join(self.topologies)}",
+            )
+        return self.topologies[name]
+
+    @property
+    def runs(self) -> tuple[RecordedRun, ...]:
+        """All runs, topology by topology."""
+        return tuple(run for topology in self.topologies.values() for run in topology.runs.values())
+
+
+def host(number: int) -> str:
+    """Id of a host of the testbed."""
+    return f"host{number}"
+
+
+def load_recordings(source: str = PACKAGED) -> Recordings:
+    """The recordings of the package, or of a file.
+
+    Raises:
+        UserError: the file cannot be read or does not fit; names the topology and the field.
+    """
+    path = _FILE if source == PACKAGED else Path(source)
+    try:
+        data = path.read_bytes()
+        document = json.loads(data)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the recordings cannot be read: {error}",
+            field="recordings",
+            value=source,
+            remedy="give a JSON file",
+        ) from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise UserError(
+            "the file holds no recordings", field="schema", remedy=f"its schema must be {SCHEMA!r}"
+        )
+    try:
+        lengths = tuple(int(length) for length in document["line_lengths"])
+        topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(
+            f"the recordings do not fit their form: {error!r}",
+            field="recordings",
+            value=source,
+            remedy="compare with storm_lab/papers/rstorm/recordings.json",
+        ) from error
+    return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest())
+
+
+def _topology(name: str, entry: Mapping[str, Any]) -> RecordedTopology:
+    components, definitions = [], {}
+    for row in entry["components"]:
+        points = row.get("cpu_points")
+        known = BOLTS if row["inputs"] else SPOUTS
+        if row["does"] not in known:
+            raise UserError(
+                "no such user code",
+                field=f"{name}.{row['id']}.does",
+                value=row["does"],
+                remedy=f"choose one of {', '.join(known)}",
+            )
+        definitions[row["id"]] = Definition(
+            row["does"], float(row.get("sleep_ms", 0)), float(row.get("sleep_ms_per_char", 0))
+        )
+        components.append(
+            Component(
+                row["id"],
+                int(row["executors"]),
+                tasks=int(row["tasks"]) if "tasks" in row else None,
+                inputs=tuple(Subscription(source) for source in row["inputs"]),
+                outputs={"default": FIELDS},
+                resources=None if points is None else Resources(float(points), _MEMORY_MB),
+            )
+        )
+    topology = Topology(
+        id=name,
+        name=name,
+        components=tuple(components),
+        workers=WORKERS,
+        ackers=0,
+        settings={"topology.debug": True},
+    )
+    runs = {scheduler: _run(name, scheduler, run) for scheduler, run in entry["runs"].items()}
+    return RecordedTopology(topology, definitions, runs)
+
+
+def _run(name: str, scheduler: str, entry: Mapping[str, Any]) -> RecordedRun:
+    sink = entry.get("sink")
+    return RecordedRun(
+        topology=name,
+        scheduler=scheduler,
+        placement=Assignment.of(
+            (Executor(name, first, last, component), Slot(host(node), DEFAULT_PORTS[port]))
+            for component, first, last, node, port in entry["placement"]
+        ),
+        sink=None if sink is None else float(sink),
+        emitted=dict(entry.get("emitted", {})),
+        executed=dict(entry.get("executed", {})),
+    )
+
+
+def merged_by_host(run: RecordedRun) -> RecordedRun:
+    """The run that nobody made: the same executors on the same hosts, in one worker per host and topology."""
+    slots = {
+        executor: Slot(slot.node, min(s.port for s in run.placement.slots.values() if s.node == slot.node))
+        for executor, slot in run.placement.slots.items()
+    }
+    return RecordedRun(run.topology, f"{run.scheduler}-merged", Assignment.of(slots.items()), None, {}, {})

@@ -1,0 +1,31 @@
+"""R-Storm's machines: Emulab hosts with one 3 GHz core, 2 GB and 100 Mbps (section 6.1)."""
+
+from __future__ import annotations
+
+from storm_lab.model import Cluster, Node, Resources, StormVersion
+from storm_lab.papers.rstorm.recording import HOSTS, host
+
+VERSION = StormVersion((0, 9, 2))
+OFFER = Resources(cpu_points=100.0, memory_mb=20480.0)
+"""What a node's configuration tells the scheduler: ten times the memory that the machine has."""
+
+
+def recorded_hosts(core_mhz: float = 3000.0) -> Cluster:
+    """The six hosts of the recordings.
+
+    Which host stood in which of the two racks was not recorded: one rack, whose latency cannot matter to
+    throughput without ackers.
+    """
+    return Cluster(
+        tuple(
+            Node(
+                id=host(number),
+                cores=1,
+                core_mhz=core_mhz,
+                memory_mb=2048.0,
+                nic_mbps=100.0,
+                offer=OFFER,
+            )
+            for number in range(HOSTS)
+        )
+    )

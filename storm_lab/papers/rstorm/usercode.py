@@ -1,0 +1,142 @@
+"""User code of R-Storm's micro-benchmarks and Yahoo topologies: words and lines that bolts pass on, shorten,
+filter or lengthen.
+
+The bolts do next to nothing; with debug logging on, the log lines cost far more, and those are the engine's
+(``topology.debug``, see `storm_lab.emulator.cost`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+WORD = "storm"
+"""What the micro-benchmarks emit: one fixed word of five letters."""
+
+FIELDS = ("text",)
+SLEEP = "sleep"
+"""Name of the server without limit of places that a bolt waits for when its thread sleeps."""
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+_STEP_US = 2.0
+"""CPU of a bolt's own few statements, beside what the engine does."""
+_CHARACTER_US = 0.02
+"""CPU to look at one character."""
+_APPENDED = "#counted"
+_PASS_PERCENT = 80
+_KEPT_PERCENT = 80
+
+
+class Words(Spout):
+    """Emits the same word over and over."""
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield (WORD,)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(_STEP_US)
+
+
+class Lines(Spout):
+    """Emits lines of given lengths in random order, each as often as any other."""
+
+    def __init__(self, lengths: Sequence[int], rounds: int = 250, seed: int = 1) -> None:
+        self._lines = [(_ALPHABET * (length // 26 + 1))[:length] for length in lengths]
+        self._rounds = rounds
+        self._seed = seed
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        draw = SplitMix(self._seed)
+        for _ in range(self._rounds * len(self._lines)):
+            yield (self._lines[draw.below(len(self._lines))],)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(_STEP_US)
+
+
+class _Step(Bolt):
+    """A bolt that may sleep for each character of its input."""
+
+    def __init__(self, sleep_ms_per_char: float = 0.0) -> None:
+        self._sleep_ms_per_char = sleep_ms_per_char
+
+    def cost(self, values: Values) -> Cost:
+        length = len(str(values[0]))
+        cpu_us = _STEP_US + self.looked_at(length) * _CHARACTER_US
+        if self._sleep_ms_per_char <= 0:
+            return Cost(cpu_us)
+        return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
+
+    def looked_at(self, length: int) -> int:
+        """Characters of the input that the bolt looks at."""
+        return 0
+
+
+class Pass(_Step):
+    """Emits its input again; also what the sinks do, though nobody listens."""
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(values[0])
+
+
+class Shorten(_Step):
+    """Keeps the first 80 % of the characters and walks over them."""
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        text = str(values[0])
+        emit(text[: len(text) * _KEPT_PERCENT // 100])
+
+    def looked_at(self, length: int) -> int:
+        return length
+
+
+class Filter(_Step):
+    """Passes a tuple with probability 0.8."""
+
+    def __init__(self, sleep_ms_per_char: float = 0.0, seed: int = 2) -> None:
+        super().__init__(sleep_ms_per_char)
+        self._draw = SplitMix(seed)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        if self._draw.below(100) < _PASS_PERCENT:
+            emit(values[0])
+
+
+class Lengthen(_Step):
+    """Appends eight characters."""
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(str(values[0]) + _APPENDED)
+
+
+BOLTS: dict[str, type[_Step]] = {"pass": Pass, "shorten": Shorten, "filter": Filter, "lengthen": Lengthen}
+SPOUTS = ("word", "line")
+
+
+def spout_of(does: str, lengths: Sequence[int]) -> Spout:
+    """The spout that a definition names: ``word`` or ``line``.
+
+    Raises:
+        UserError: another name.
+    """
+    if does == "word":
+        return Words()
+    if does == "line":
+        return Lines(lengths)
+    raise UserError("no such spout", field="does", value=does, remedy=f"choose one of {', '.join(SPOUTS)}")
+
+
+def bolt_of(does: str, place: int, sleep_ms_per_char: float = 0.0) -> Bolt:
+    """The bolt that a definition names; ``place`` in the topology keeps two filters from drawing alike.
+
+    Raises:
+        UserError: no such bolt.
+    """
+    if does == "filter":
+        return Filter(sleep_ms_per_char, seed=2 + place)
+    if does not in BOLTS:
+        raise UserError("no such bolt", field="does", value=does, remedy=f"choose one of {', '.join(BOLTS)}")
+    return BOLTS[does](sleep_ms_per_char)

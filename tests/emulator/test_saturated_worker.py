@@ -1,0 +1,149 @@
+"""What happens inside and in front of a worker that cannot keep up (Storm 0.9): the mechanisms behind the
+recordings of R-Storm's topologies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.layout import NETWORK
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+
+FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
+
+
+def in_one_worker(executor: Executor) -> Slot:
+    return Slot("node0", 6700)
+
+
+def spout_elsewhere(executor: Executor) -> Slot:
+    return Slot("node1" if executor.component == "spout" else "node0", 6700)
+
+
+def executed(scene: Scene, component: str) -> int:
+    """Tuples that a component executed since the last counting window began."""
+    names = scene.plane._names.components
+    wanted = [i for i, (_, name) in enumerate(names) if name == component]
+    return int(
+        scene.plane.kernel.task["executed"][np.isin(scene.plane.kernel.task["component"], wanted)].sum()
+    )
+
+
+def network_cpu(scene: Scene, node: int) -> int:
+    threads = scene.plane.kernel.thread
+    return int(threads["cpu"][(threads["kind"] == NETWORK) & (threads["node"] == node)].sum())
+
+
+def test_what_arrives_is_read_and_decoded_also_when_it_is_never_executed() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(2 * MS)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=2500.0, anchored=False),
+        nodes(2, cores=1),
+        spout_elsewhere,
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["receive"] = 40 * US
+    # From here on the bolt's queue is full and the receive thread is held up.
+    scene.plane.run_until(10 * SECOND)
+    read, done = network_cpu(scene, 0), executed(scene, "bolt0")
+    scene.plane.run_until(19 * SECOND)
+    assert (network_cpu(scene, 0) - read) / (40 * US) == pytest.approx(9 * 2500, rel=0.01)
+    assert executed(scene, "bolt0") - done < 0.25 * 9 * 2500
+
+
+def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> None:
+    for version in (V0_8_2, V2_8_8):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(100 * US)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=500.0, anchored=False),
+            nodes(2),
+            spout_elsewhere,
+            version=version,
+        )
+        scene.plane.run_until(2 * SECOND)
+        assert executed(scene, "bolt0") > 900
+        assert network_cpu(scene, 0) == 0
+
+
+def emitted_by_half_second(version: StormVersion) -> list[int]:
+    """Emits of a spout that floods a bolt of its own worker, which takes 1 ms for each."""
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(MS)]),
+        FLOOD,
+        nodes(1, cores=4),
+        in_one_worker,
+        version=version,
+    )
+    counts = []
+    for step in range(80):
+        before = scene.plane.kernel.s[0].roots_emitted
+        scene.plane.run_until((step + 1) * SECOND // 2)
+        counts.append(int(scene.plane.kernel.s[0].roots_emitted - before))
+    return counts[30:]
+
+
+def test_a_disruptor_queue_frees_the_places_of_a_batch_together_so_a_blocked_spout_emits_in_bursts() -> None:
+    bursts = emitted_by_half_second(V0_9_7)
+    assert bursts.count(0) > 10
+    assert max(bursts) > 2000
+    assert sum(bursts) / (len(bursts) / 2) == pytest.approx(1000, rel=0.25)
+
+
+def test_a_queue_of_storm_2_frees_place_by_place() -> None:
+    steady = emitted_by_half_second(V2_8_8)
+    assert steady.count(0) == 0
+    assert max(steady) < 1000
+
+
+def two_bolts(debug: bool) -> int:
+    """Tuples that two bolts of one worker execute in 9 s, on a node with a core for each thread."""
+    scene = start(
+        chain((1, 2), ackers=0, settings={"topology.debug": debug}),
+        chain_trace([constant_work(0 if debug else MS)]),
+        FLOOD,
+        nodes(2, cores=16),
+        spout_elsewhere,
+        version=V0_9_7,
+        ideal=True,
+    )
+    if debug:
+        scene.plane.kernel.cost["log_receive"] = MS
+        scene.plane.kernel.cost["log_emit"] = 10 * US
+    else:
+        scene.plane.kernel.cost["poll"] = 10 * US
+    scene.plane.run_until(9 * SECOND)
+    return executed(scene, "bolt0")
+
+
+def test_only_one_thread_of_a_worker_writes_into_its_log_at_a_time() -> None:
+    assert two_bolts(debug=False) == pytest.approx(2 * 9000, rel=0.01)
+    assert two_bolts(debug=True) == pytest.approx(9000, rel=0.01)
+
+
+def test_the_log_goes_on_after_a_writer_and_a_waiter_have_died() -> None:
+    scene = start(
+        chain((1, 3), ackers=0, settings={"topology.debug": True}),
+        chain_trace([constant_work(0)]),
+        FLOOD,
+        nodes(2, cores=16),
+        spout_elsewhere,
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["log_receive"] = MS
+    scene.plane.kernel.cost["log_emit"] = 100 * US
+    scene.plane.run_until(2 * SECOND)
+    bolts = [executor for executor in scene.view if executor.component == "bolt0"]
+    for executor in bolts[:2]:
+        scene.plane.stop_executor(scene.view[executor], executor)
+    before = executed(scene, "bolt0")
+    scene.plane.run_until(4 * SECOND)
+    assert executed(scene, "bolt0") - before == pytest.approx(2000, rel=0.01)
