@@ -57,12 +57,17 @@ def double_hash(number: float) -> int:
     return long_hash(struct.unpack(">q", struct.pack(">d", number))[0])
 
 
+def folded_hash(hashes: Iterable[int]) -> int:
+    """The List formula: the hash of a sequence from the hashes of its members."""
+    total = 1
+    for member in hashes:
+        total = (31 * total + member) & _MASK
+    return int32(total)
+
+
 def bytes_hash(data: bytes) -> int:
     """``Arrays.hashCode(byte[])``: the List formula over signed bytes."""
-    total = 1
-    for byte in data:
-        total = (31 * total + (byte - 256 if byte > 127 else byte)) & _MASK
-    return int32(total)
+    return folded_hash(byte - 256 if byte > 127 else byte for byte in data)
 
 
 def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
@@ -73,10 +78,7 @@ def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
     Raises:
         TypeError: a value has no hash that is the same in every JVM.
     """
-    total = 1
-    for value in values:
-        total = (31 * total + java_hash(value, deep=deep)) & _MASK
-    return int32(total)
+    return folded_hash(java_hash(value, deep=deep) for value in values)
 
 
 def java_hash(value: object, *, deep: bool = True) -> int:

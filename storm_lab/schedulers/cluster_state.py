@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
+from storm_lab.model.javahash import string_hash
 from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.hash_order import (
@@ -18,7 +19,6 @@ from storm_lab.schedulers.hash_order import (
     hash_map_order,
     integer_hash,
     slot_hash,
-    string_hash,
 )
 
 

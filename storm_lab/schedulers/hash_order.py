@@ -1,15 +1,17 @@
-"""The orders in which Java and Clojure walk their hash maps, and Java's random numbers.
+"""The orders in which Java and Clojure walk their hash maps.
 
 Storm's own schedulers leak these orders into their answers. This module is the only place that knows them.
-Java means Java 8 to 17; all arithmetic is 32-bit two's complement.
+Java means Java 8 to 17; all arithmetic is 32-bit two's complement. Java's hash codes themselves are those of
+`storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order depends on the bits alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from storm_lab.model import Executor, Slot, StormVersion, javahash
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.javahash import folded_hash, int32, list_hash, string_hash
 from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0
 
 T = TypeVar("T")
@@ -22,36 +24,24 @@ _CLOJURE_ARRAY_MAP_TRANSIENT = 8
 _CLOJURE_ARRAY_MAP_ASSOC = 9
 
 
-def string_hash(text: str) -> int:
-    """Java's ``String.hashCode`` as an unsigned 32-bit number."""
-    return javahash.string_hash(text) & _MASK
-
-
 def stream_hash(source: str, stream: str) -> int:
     """Hash of Storm's ``GlobalStreamId``: of its two fields, each behind a flag that says it is set."""
-    return javahash.list_hash((True, source, True, stream)) & _MASK
+    return list_hash((True, source, True, stream))
 
 
 def integer_hash(number: int) -> int:
     """Hash of a Java ``Integer``, or of a ``Long`` that fits into 32 bits and is not negative."""
-    return number & _MASK
-
-
-def _list_hash(hashes: Iterable[int]) -> int:
-    value = 1
-    for h in hashes:
-        value = (31 * value + h) & _MASK
-    return value
+    return int32(number)
 
 
 def executor_hash(executor: Executor) -> int:
     """Hash of Storm's ``ExecutorDetails``."""
-    return (executor.start + 13 * executor.end) & _MASK
+    return int32(executor.start + 13 * executor.end)
 
 
 def slot_hash(slot: Slot) -> int:
     """Hash of Storm's ``WorkerSlot``."""
-    return (string_hash(slot.node) + 13 * slot.port) & _MASK
+    return int32(string_hash(slot.node) + 13 * slot.port)
 
 
 def _power_of_two(at_least: int) -> int:
@@ -68,7 +58,7 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
     """Iteration order of a table of that capacity: by bucket, in a bucket by insertion."""
 
     def bucket(key: T) -> int:
-        h = hash_of(key)
+        h = hash_of(key) & _MASK
         return (h ^ (h >> 16)) & (capacity - 1)
 
     return sorted(keys, key=bucket)
@@ -171,9 +161,9 @@ class ClojureOrder:
         """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
         if not self._murmur:
             head = string_hash(first) if isinstance(first, str) else integer_hash(first)
-            return _list_hash((head, integer_hash(second)))
+            return folded_hash((head, integer_hash(second)))
         head = self.string(first) if isinstance(first, str) else _murmur_long(first)
-        folded = _list_hash((head, _murmur_long(second)))
+        folded = folded_hash((head, _murmur_long(second)))
         return _finish(_mix_h1(0, _mix_k1(folded)), 2)
 
     def slot(self, slot: Slot) -> int:
@@ -187,7 +177,7 @@ class ClojureOrder:
     @staticmethod
     def _trie(keys: Iterable[T], hash_of: Hash[T]) -> list[T]:
         def digits(key: T) -> tuple[int, ...]:
-            h = hash_of(key)
+            h = hash_of(key) & _MASK
             return tuple((h >> shift) & 31 for shift in range(0, 32, 5))
 
         return sorted(keys, key=digits)
@@ -203,38 +193,3 @@ class ClojureOrder:
         if len(keys) > _CLOJURE_ARRAY_MAP_ASSOC:
             return self._trie(keys, hash_of)
         return list(reversed(keys)) if self._new_key_first else list(keys)
-
-
-# --- java.util.Random ---
-
-
-class JavaRandom:
-    """``java.util.Random``: the same seed gives the same numbers as in Java."""
-
-    _MULTIPLIER = 0x5DEECE66D
-    _STATE_MASK = (1 << 48) - 1
-
-    def __init__(self, seed: int) -> None:
-        self._state = (seed ^ self._MULTIPLIER) & self._STATE_MASK
-
-    def next(self, bits: int) -> int:
-        """The next ``bits`` random bits as a signed 32-bit number."""
-        self._state = (self._state * self._MULTIPLIER + 0xB) & self._STATE_MASK
-        value = self._state >> (48 - bits)
-        return value - (1 << 32) if value >= 1 << 31 else value
-
-    def next_int(self, bound: int) -> int:
-        """A number from 0 to ``bound - 1``."""
-        if bound & (bound - 1) == 0:
-            return (bound * self.next(31)) >> 31
-        while True:
-            u = self.next(31)
-            r = u % bound
-            if u - r + (bound - 1) < 1 << 31:
-                return r
-
-    def shuffle(self, items: MutableSequence[T]) -> None:
-        """``Collections.shuffle`` in place."""
-        for i in range(len(items), 1, -1):
-            j = self.next_int(i)
-            items[i - 1], items[j] = items[j], items[i - 1]

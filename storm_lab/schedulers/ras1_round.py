@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterable
 
 from storm_lab.model import Resources, Topology
+from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
-from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order, string_hash
+from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order
 from storm_lab.schedulers.ras1_strategy import Strategy
 from storm_lab.schedulers.ras_state import RasState
 

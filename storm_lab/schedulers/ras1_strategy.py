@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.hash_order import (
@@ -25,7 +26,6 @@ from storm_lab.schedulers.hash_order import (
     hash_map_order,
     named_slot_order,
     stream_hash,
-    string_hash,
 )
 from storm_lab.schedulers.ras_state import RasState
 

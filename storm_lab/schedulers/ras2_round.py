@@ -6,8 +6,9 @@ Source: ``ResourceAwareScheduler`` and ``DefaultSchedulingPriorityStrategy`` of 
 from __future__ import annotations
 
 from storm_lab.model import Resources, Topology
+from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
-from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order, string_hash
+from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order
 from storm_lab.schedulers.ras2_search import Search
 from storm_lab.schedulers.ras_state import RasState
 

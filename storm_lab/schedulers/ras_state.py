@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from storm_lab.model import Assignment, Executor, Node, Slot, Topology
+from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.hash_order import handed_over_order, string_hash
+from storm_lab.schedulers.hash_order import handed_over_order
 
 
 class RasState:
