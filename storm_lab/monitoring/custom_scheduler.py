@@ -33,7 +33,8 @@ class CustomScheduler:
             return
         number, assignment, cause = newest
         busy = any(
-            control.nimbus.status[executor.topology] is Status.REBALANCING for executor in assignment.slots
+            control.nimbus.status.get(executor.topology) is Status.REBALANCING
+            for executor in assignment.slots
         )
         if busy or not control.nimbus.up or not control.zookeeper.up:
             return

@@ -71,7 +71,7 @@ class ScheduleGenerator:
 
     def _settle(self) -> None:
         nimbus = self._control.nimbus
-        if self._settled or self._running < nimbus.topologies.keys():
+        if self._settled or not nimbus.topologies.keys() <= self._running:
             return
         if any(status is not Status.ACTIVE for status in nimbus.status.values()):
             return
@@ -93,6 +93,9 @@ class ScheduleGenerator:
     def generate(self, cause: str, *, overloaded: bool = False) -> None:
         """Run the policy on the newest load and write what comes of it."""
         control = self._control
+        if not control.nimbus.topologies:
+            control.log.note(ACTOR, "skip-schedule", "cluster", "no topology is left")
+            return
         made = generate(
             self._database,
             self.policy,

@@ -100,7 +100,7 @@ class LoadMonitor:
 
     def _executor(self, topology_id: str, task: int) -> Executor:
         if (topology_id, task) not in self._executor_of:
-            topology = self._control.nimbus.topologies[topology_id]
+            topology = self._control.nimbus.submitted[topology_id]
             for executor in executors_of(topology, self._control.version):
                 for member in executor.tasks:
                     self._executor_of[topology_id, member] = executor

@@ -139,6 +139,22 @@ class AckedRoots:
 
 
 @dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """Progress of a Kafka-like source: lines before the offsets that its spouts have stored, over all
+    partitions. It moves at their checkpoints only.
+    """
+
+    def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
+        """Reads the data plane's count.
+
+        Raises:
+            UserError: the topology reads no log.
+        """
+        control.plane.now().committed(topology_id)
+        return lambda: control.plane.now().committed(topology_id)
+
+
+@dataclass(frozen=True, slots=True)
 class PendingTuning:
     """Tune one topology's max spout pending while it runs.
 

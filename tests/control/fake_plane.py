@@ -41,6 +41,8 @@ class FakePlane:
         self.failed: dict[str, int] = {}
         self.queue_length: dict[str, int] = {}
         self.acked = 0
+        self.stored = 0
+        self.charged: dict[int, int] = {}
         self._last_sample = 0
 
     def run_until(self, time_ns: int) -> None:
@@ -110,8 +112,15 @@ class FakePlane:
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         self.calls.append(("max-pending", topology_id, limit))
 
+    def charge(self, worker: int, cpu_ns: int) -> None:
+        assert worker in self.alive
+        self.charged[worker] = self.charged.get(worker, 0) + cpu_ns
+
     def processed(self, topology_id: str) -> int:
         return self.acked
+
+    def committed(self, topology_id: str) -> int:
+        return self.stored
 
     def finish(self) -> None:
         pass

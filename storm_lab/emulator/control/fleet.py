@@ -183,6 +183,15 @@ class Fleet:
             actor, "worker-crash", str(process.slot), reason, topology=process.topology, worker=worker, **loss
         )
 
+    def charge_node(self, node: str, cpu_ns: int) -> None:
+        """CPU that a node's supervisor uses: it competes with the node's workers, and is booked on the
+        housekeeping of the one that has run longest.
+        """
+        for process in self._processes:
+            if process.running and process.slot.node == node:
+                self._control.plane.now().charge(process.id, cpu_ns)
+                return
+
     def at(self, slot: Slot) -> tuple[WorkerProcess, ...]:
         """Processes at a slot that have not ended."""
         return tuple(process for process in self.processes if process.slot == slot)

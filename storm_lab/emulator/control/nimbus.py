@@ -42,6 +42,7 @@ class Status(Enum):
     ACTIVE = "active"
     INACTIVE = "inactive"
     REBALANCING = "rebalancing"
+    KILLED = "killed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,15 @@ class Nimbus:
         self.scheduler = scheduler
         self.up = True
         self.topologies: dict[str, Topology] = {}
+        self.submitted: dict[str, Topology] = {}
+        """All topologies of the run, as submitted; those that have been killed stay."""
         self.status: dict[str, Status] = {}
         self.load: Callable[[], MeasuredLoad | None] = lambda: None
         """Where a scheduler that wants measured load gets it; monitoring sets this."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
         self._rebalances: dict[str, _Rebalance] = {}
+        self._removals: dict[str, tuple[int, Event]] = {}
         self._assignments = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
@@ -102,7 +106,7 @@ class Nimbus:
         """A user submits a topology; ``placement`` is a first assignment fixed by hand."""
         control = self._control
         resolved = replace(topology, ackers=acker_count(topology, control.version))
-        self.topologies[topology.id] = resolved
+        self.topologies[topology.id] = self.submitted[topology.id] = resolved
         self._set_status(topology.id, Status.ACTIVE)
         control.log.note(ACTOR, "submit", topology.id, "a user submits it", workers=topology.workers)
         if placement is not None:
@@ -130,6 +134,8 @@ class Nimbus:
         A second command while one waits replaces it.
         """
         control = self._control
+        if self._refuses(topology_id, "rebalance", set(Status) - {Status.KILLED}):
+            return
         topology = self.topologies[topology_id]
         waiting = self._rebalances.pop(topology_id, None)
         if waiting is not None:
@@ -176,8 +182,63 @@ class Nimbus:
             self._schedule(due.reason, scratch=topology_id)
         self._set_status(topology_id, due.before)
 
+    def deactivate(self, topology_id: str, *, reason: str) -> None:
+        """The deactivate command: spouts off."""
+        if not self._refuses(topology_id, "deactivate", {Status.ACTIVE, Status.INACTIVE}):
+            self._control.log.note(ACTOR, "deactivate", topology_id, reason)
+            self._set_status(topology_id, Status.INACTIVE)
+
+    def activate(self, topology_id: str, *, reason: str) -> None:
+        """The activate command: spouts on."""
+        if not self._refuses(topology_id, "activate", {Status.ACTIVE, Status.INACTIVE}):
+            self._control.log.note(ACTOR, "activate", topology_id, reason)
+            self._set_status(topology_id, Status.ACTIVE)
+
+    def kill(self, topology_id: str, *, wait_s: float | None = None, reason: str) -> None:
+        """The kill command: spouts off, wait (by default the message timeout), then the topology is gone.
+
+        Its supervisors end its workers when they next see that nothing is assigned to their slots. A rebalance
+        that waits is given up.
+        """
+        control = self._control
+        if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
+            return
+        waiting = self._rebalances.pop(topology_id, None)
+        if waiting is not None:
+            waiting.event.cancel()
+        wait_ns = ns(self.topologies[topology_id].message_timeout_s if wait_s is None else wait_s)
+        control.log.note(ACTOR, "kill", topology_id, reason, wait_s=wait_ns / 1e9)
+        self._set_status(topology_id, Status.KILLED)
+        self._await_removal(topology_id, wait_ns)
+
+    def _await_removal(self, topology_id: str, wait_ns: int) -> None:
+        event = self._control.clock.after(wait_ns, Rank.NIMBUS, ACTOR, lambda: self._remove(topology_id))
+        self._removals[topology_id] = (wait_ns, event)
+
+    def _remove(self, topology_id: str) -> None:
+        control = self._control
+        del self._removals[topology_id], self.topologies[topology_id], self.status[topology_id]
+        self._current.pop(topology_id, None)
+        control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
+
+        def record() -> None:
+            control.zookeeper.assignments.pop(topology_id, None)
+
+        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+
+    def _refuses(self, topology_id: str, command: str, fits: set[Status]) -> bool:
+        """Whether a command cannot be obeyed now; the log then says why."""
+        status = self.status.get(topology_id)
+        if self.up and status in fits:
+            return False
+        why = "Nimbus is down" if not self.up else "it is gone" if status is None else f"it is {status.value}"
+        self._control.log.note(ACTOR, f"refuse-{command}", topology_id, why)
+        return True
+
     def install(self, assignment: Assignment, reason: str) -> bool:
         """Put a ready-made schedule into effect; false when Nimbus is down or nothing differs.
+
+        Topologies that have been killed meanwhile are passed over.
 
         Each topology's worker count becomes the number of slots that the schedule uses, so that the next
         rounds see nothing to be done.
@@ -187,6 +248,9 @@ class Nimbus:
         """
         if not self.up or not self._control.zookeeper.up:
             return False
+        gone = {e.topology for e in assignment.slots if self.status.get(e.topology) in (None, Status.KILLED)}
+        if gone:
+            assignment = Assignment.of((e, s) for e, s in assignment.slots.items() if e.topology not in gone)
         named = dict.fromkeys(executor.topology for executor in assignment.slots)
         wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
         check_assignment(assignment, self._cluster, wanted)
@@ -299,6 +363,8 @@ class Nimbus:
         stored = self._control.zookeeper.assignments.get(topology_id)
         if stored is None or self._announced.get(topology_id) == stored.id:
             return
+        if self.status.get(topology_id) in (None, Status.KILLED):
+            return
         if all_report(self._control.zookeeper, stored):
             self._announced[topology_id] = stored.id
             self._control.log.note(ACTOR, "running", topology_id, "all executors report", id=stored.id)
@@ -308,8 +374,8 @@ class Nimbus:
     def stop(self) -> None:
         """Nimbus is gone."""
         self.up = False
-        for waiting in self._rebalances.values():
-            waiting.event.cancel()
+        for event in [w.event for w in self._rebalances.values()] + [e for _, e in self._removals.values()]:
+            event.cancel()
 
     def start(self) -> None:
         """Nimbus is back; it knows no heartbeat, and waiting commands wait anew."""
@@ -317,3 +383,5 @@ class Nimbus:
         self._liveness.forget()
         for topology_id, w in list(self._rebalances.items()):
             self._await(topology_id, w.workers, w.slots, w.wait_ns, w.before, w.reason)
+        for topology_id, (wait_ns, _) in list(self._removals.items()):
+            self._await_removal(topology_id, wait_ns)

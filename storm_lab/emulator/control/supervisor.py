@@ -60,7 +60,8 @@ class Supervisor:
         self.processes: list[WorkerProcess] = []
         self._slots = frozenset(node.slots)
         self._code: set[str] = set()
-        self._downloading = False
+        self._life = 0
+        self._busy = False
         self._sync_waits = False
         timers, clock = control.timers, control.clock
         clock.every(
@@ -101,32 +102,56 @@ class Supervisor:
             )
 
     def sync_assignments(self) -> None:
-        """Read ZooKeeper; fetch code if need be; write down what should run here."""
+        """Read ZooKeeper; fetch code if need be; write down what should run here.
+
+        A supervisor does one sync at a time: a tick that comes while it is busy is left out.
+        """
         control = self._control
-        if not self.up or self._downloading or not control.zookeeper.up:
+        if not self.up or self._busy or not control.zookeeper.up:
             return
+        work_ns = ns(control.hand_over.sync_work_s())
+        wanted = self._read()
+        if work_ns == 0:
+            self._fetch(wanted)
+            return
+        self._busy = True
+        control.fleet.charge_node(self.node.id, work_ns)
+        life = self._life
+        control.clock.after(work_ns, Rank.SUPERVISOR, self.actor, lambda: self._synced(wanted, life))
+
+    def _synced(self, wanted: dict[Slot, LocalAssignment], life: int) -> None:
+        if life == self._life:
+            self._busy = False
+            self._fetch(wanted)
+
+    def _read(self) -> dict[Slot, LocalAssignment]:
         wanted: dict[Slot, LocalAssignment] = {}
-        for stored in control.zookeeper.assignments.values():
+        for stored in self._control.zookeeper.assignments.values():
             for slot, executors in stored.workers.items():
                 if slot in self._slots:
                     wanted[slot] = LocalAssignment(stored.topology, executors, stored.id, stored.origin)
+        return wanted
+
+    def _fetch(self, wanted: dict[Slot, LocalAssignment]) -> None:
+        control = self._control
         missing = sorted({local.topology for local in wanted.values()} - self._code)
         if not missing or control.times.code_download_s == 0:
             self._code.update(missing)
             self._take(wanted)
             return
-        self._downloading = True
+        self._busy = True
+        life = self._life
         control.log.note(self.actor, "download-code", ", ".join(missing), "new to this node")
         control.clock.after(
             ns(control.times.code_download_s) * len(missing),
             Rank.SUPERVISOR,
             self.actor,
-            lambda: self._downloaded(missing, wanted),
+            lambda: self._downloaded(missing, wanted, life),
         )
 
-    def _downloaded(self, topologies: list[str], wanted: dict[Slot, LocalAssignment]) -> None:
-        self._downloading = False
-        if self.up:
+    def _downloaded(self, topologies: list[str], wanted: dict[Slot, LocalAssignment], life: int) -> None:
+        if life == self._life:
+            self._busy = False
             self._code.update(topologies)
             self._take(wanted)
 
@@ -241,7 +266,9 @@ class Supervisor:
     def power_off(self, reason: str) -> None:
         """The node is gone, with all its processes."""
         self.up = False
-        self._downloading = False
+        # What it was busy with ends with it.
+        self._life += 1
+        self._busy = False
         for process in self.processes:
             if process.ended_ns is None:
                 self._control.fleet.crash(process, "fault", reason)

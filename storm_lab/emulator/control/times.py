@@ -48,6 +48,22 @@ class ControlTimes:
         high=0.5,
         source="start of one executor thread in a running JVM: queues and prepare()",
     )
+    sync_work_s: float = constant(
+        0.05,
+        unit="s",
+        low=0.01,
+        high=0.1,
+        source="N-Storm: CPU of a supervisor's read of ZooKeeper and write into its node's store, for which it "
+        "does nothing else; physical range, the paper says only that cycles of 300 ms are too short",
+    )
+    poll_work_s: float = constant(
+        0.01,
+        unit="s",
+        low=0.002,
+        high=0.03,
+        source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; physical "
+        "range, the paper says only that cycles of 100 ms are too short",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class PlannedWorld:
     nodes_down: set[str] = field(default_factory=set)
     slots_killed: set[Slot] = field(default_factory=set)
     links_disturbed: set[frozenset[str]] = field(default_factory=set)
+    topologies_off: set[str] = field(default_factory=set)
+    topologies_killed: set[str] = field(default_factory=set)
     nimbus_up: bool = True
     zookeeper_up: bool = True
 

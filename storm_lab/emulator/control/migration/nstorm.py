@@ -10,6 +10,9 @@ slots that have none.
 An executor that is stopped at once loses its queue; the tuples time out at their spouts. N-Storm+ lets it
 live for ``kill_delay_s`` more, during which two copies may run; senders switch over at their own next poll.
 
+Syncs and polls cost CPU on their node and take that long: a supervisor acts at the end of its sync, a worker,
+whose map of executors is held meanwhile, at the end of its poll. So short cycles are paid for.
+
 Simplification: the paper updates only when executors have both come and gone; like any working version, this
 one updates when either has happened.
 """
@@ -57,6 +60,7 @@ class _ThreadLevelUpdate(HandOver):
         self._method = method
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
         self._polls: dict[int, Cycle] = {}
+        self._looking: set[int] = set()
         self._coming: dict[tuple[int, Executor], Event] = {}
         self._going: dict[tuple[int, Executor], Event] = {}
 
@@ -77,11 +81,33 @@ class _ThreadLevelUpdate(HandOver):
             ns(self._method.poll_s), Rank.WORKER, process.actor, partial(self._poll, process)
         )
 
+    def sync_work_s(self) -> float:
+        return self.control.times.sync_work_s
+
     def _poll(self, process: WorkerProcess) -> None:
-        """One look into the store; the paper's procedure TLU."""
+        """One look into the store takes time and CPU; a poll that is due before it is over is left out."""
         if not process.running:
             self._polls.pop(process.number).stop()
+            self._looking.discard(process.number)
             return
+        if process.number in self._looking:
+            return
+        control = self.control
+        work_ns = ns(control.times.poll_work_s)
+        if work_ns == 0:
+            self._look(process)
+            return
+        self._looking.add(process.number)
+        control.plane.now().charge(process.id, work_ns)
+        control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._looked, process))
+
+    def _looked(self, process: WorkerProcess) -> None:
+        self._looking.discard(process.number)
+        if process.running:
+            self._look(process)
+
+    def _look(self, process: WorkerProcess) -> None:
+        """The paper's procedure TLU."""
         stored = self.table_for(process)
         if stored is None:
             return

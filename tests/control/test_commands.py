@@ -1,0 +1,256 @@
+"""User commands in a plan: kill, deactivate, activate and rebalance, on the log and in the data plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from storm_lab.emulator.control.clock import SECOND
+from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.control.nimbus import Status
+from storm_lab.emulator.emulation import EmulationSpec
+from storm_lab.errors import UserError
+from storm_lab.model.version import V0_8_2
+from storm_lab.monitoring.online_scheduling import OnlineScheduling
+from storm_lab.monitoring.random_moves import RandomMoves
+from storm_lab.schedulers.tstorm import TStormScheduler
+from tests.control.real_world import TOPOLOGY, Played, play, spec
+from tests.control.world import build, chain, run_to, seconds_of
+
+Row = Mapping[str, Any]
+
+
+def _plan(*rows: Row) -> FaultPlan:
+    return FaultPlan.of_rows(rows)
+
+
+def _played(*rows: Row, **settings: Any) -> Played:
+    return play(spec(faults=_plan(*rows), **settings))
+
+
+def _rate(played: Played, start_s: float, end_s: float) -> float:
+    emitted = played.rows.table("roots")["emit_ns"] / SECOND
+    return float(emitted.between(start_s, end_s).sum()) / (end_s - start_s)
+
+
+def test_a_killed_topology_falls_silent_waits_and_leaves_its_slots() -> None:
+    played = _played({"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 8}, duration_s=60.0)
+    lines = [d.line for d in played.outcome.decisions if d.actor == "nimbus" and d.time_ns >= 30 * SECOND]
+    assert lines == [
+        "30.000 nimbus kill tree (a user commands it)",
+        "38.000 nimbus remove tree (it was killed and its wait is over)",
+    ]
+    assert _rate(played, 20, 30) == pytest.approx(10, abs=1)
+    assert _rate(played, 30.2, 60) == 0
+    # Supervisors look every 4 s; each of the four workers is ended once and never started again.
+    ended = [d.time_ns / SECOND for d in played.outcome.decisions if d.action == "kill-worker"]
+    assert len(ended) == 4
+    assert all(38 < at <= 42.1 for at in ended)
+    assert not played.outcome.final.slots
+    assert all(stay.end_ns is not None for stay in played.outcome.stays)
+
+
+def test_the_wait_of_a_kill_is_the_message_timeout_unless_given() -> None:
+    control, _ = build()
+    control.nimbus.submit(chain())
+    _plan({"fault": "kill-topology", "at_s": 50, "topology": "chain"}).start(control)
+    run_to(control, 100)
+    assert seconds_of(control, "remove") == [80.0]
+    assert control.nimbus.topologies == {}
+
+
+def test_a_kill_lets_queues_drain_so_that_nothing_in_them_is_lost() -> None:
+    calm = _played({"fault": "kill-topology", "at_s": 30, "topology": "tree"}, duration_s=60.0)
+    rash = _played(
+        {"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 0},
+        duration_s=60.0,
+        rate_per_s=3000.0,
+    )
+    assert (calm.rows.table("roots")["outcome"] == "acked").all()
+    assert (rash.rows.table("roots")["outcome"] == "lost").any()
+
+
+@pytest.mark.parametrize("method", [Restart(), Smooth(), NStorm(poll_s=1.0)], ids=lambda m: m.name)
+def test_every_method_of_migration_lets_a_killed_topology_go(method: MigrationMethod) -> None:
+    played = _played(
+        {"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 3},
+        migration=method,
+        services=(RandomMoves("tree", first_s=20.0, period_s=9.0, executors=2),),
+        duration_s=70.0,
+    )
+    assert all(stay.end_ns is not None for stay in played.outcome.stays)
+    assert [d.action for d in played.outcome.decisions if d.actor == "nimbus"][-1] == "remove"
+
+
+def test_a_schedule_made_before_a_kill_is_not_installed_after_it() -> None:
+    control, _ = build()
+    control.nimbus.submit(chain(topology_id="one"))
+    control.nimbus.submit(chain(topology_id="two"))
+    both = control.nimbus.present
+    run_to(control, 40)
+    control.nimbus.kill("one", wait_s=5, reason="test")
+    assert not control.nimbus.install(both, "stale")
+    run_to(control, 60)
+    assert not control.nimbus.install(both, "stale")
+    assert {e.topology for e in control.nimbus.present.slots} == {"two"}
+
+
+def test_online_scheduling_goes_on_after_a_kill_and_stops_when_nothing_is_left() -> None:
+    played = _played(
+        {"fault": "kill-topology", "at_s": 50, "topology": "tree", "wait_s": 3},
+        services=(OnlineScheduling(TStormScheduler(), period_s=20.0),),
+        duration_s=120.0,
+    )
+    skipped = [d.reason for d in played.outcome.decisions if d.action == "skip-schedule"]
+    assert skipped[-1] == "no topology is left"
+
+
+def test_deactivation_silences_the_spouts_and_keeps_the_workers() -> None:
+    played = _played(
+        {"fault": "deactivate-topology", "at_s": 25, "topology": "tree"},
+        {"fault": "activate-topology", "at_s": 40, "topology": "tree"},
+        duration_s=60.0,
+    )
+    assert _rate(played, 25.2, 40) == 0
+    # What has arrived meanwhile waits at the source.
+    assert _rate(played, 40, 41) > 100
+    assert _rate(played, 45, 59) == pytest.approx(10, abs=1)
+    assert {d.action for d in played.outcome.decisions} & {"kill-worker", "worker-crash"} == set()
+    commands = [d.line for d in played.outcome.decisions if d.action in ("deactivate", "activate")]
+    assert commands == [
+        "25.000 nimbus deactivate tree (a user commands it)",
+        "40.000 nimbus activate tree (a user commands it)",
+    ]
+
+
+def test_a_rebalance_changes_the_number_of_workers() -> None:
+    played = _played(
+        {"fault": "rebalance-topology", "at_s": 30, "topology": "tree", "workers": 2, "wait_s": 5},
+        duration_s=80.0,
+    )
+    assert len(set(played.outcome.final.slots.values())) == 2
+    assigned = [d for d in played.outcome.decisions if d.action == "assign"]
+    assert [d.time_ns / SECOND for d in assigned] == [0.0, 35.0]
+    assert _rate(played, 30.2, 35) == 0
+    assert _rate(played, 60, 79) == pytest.approx(10, abs=1)
+
+
+def test_a_rebalance_without_a_number_keeps_the_number_of_workers() -> None:
+    played = _played(
+        {"fault": "rebalance-topology", "at_s": 30, "topology": "tree", "wait_s": 5}, duration_s=60.0
+    )
+    assert len(set(played.outcome.final.slots.values())) == 4
+
+
+def test_a_kill_gives_up_a_rebalance_that_waits() -> None:
+    control, _ = build()
+    control.nimbus.submit(chain())
+    _plan(
+        {"fault": "rebalance-topology", "at_s": 50, "topology": "chain", "workers": 1},
+        {"fault": "kill-topology", "at_s": 60, "topology": "chain", "wait_s": 40},
+    ).start(control)
+    run_to(control, 130)
+    assert seconds_of(control, "assign") == [0.0]
+    assert seconds_of(control, "remove") == [100.0]
+
+
+def test_a_kill_that_waits_when_nimbus_fails_waits_anew_when_it_is_back() -> None:
+    control, _ = build()
+    control.nimbus.submit(chain())
+    _plan(
+        {"fault": "kill-topology", "at_s": 50, "topology": "chain", "wait_s": 10},
+        {"fault": "kill-nimbus", "at_s": 55},
+        {"fault": "revive-nimbus", "at_s": 70},
+    ).start(control)
+    run_to(control, 100)
+    assert seconds_of(control, "remove") == [80.0]
+
+
+def test_a_command_that_does_not_fit_the_status_is_refused_on_the_log() -> None:
+    control, _ = build()
+    control.nimbus.submit(chain())
+    _plan(
+        {"fault": "rebalance-topology", "at_s": 50, "topology": "chain", "wait_s": 20},
+        {"fault": "deactivate-topology", "at_s": 60, "topology": "chain"},
+    ).start(control)
+    run_to(control, 100)
+    assert control.log.lines("refuse-deactivate") == [
+        "60.000 nimbus refuse-deactivate chain (it is rebalancing)"
+    ]
+    assert control.nimbus.status["chain"] is Status.ACTIVE
+
+
+def test_an_inactive_topology_stays_inactive_through_a_rebalance() -> None:
+    played = _played(
+        {"fault": "deactivate-topology", "at_s": 25, "topology": "tree"},
+        {"fault": "rebalance-topology", "at_s": 30, "topology": "tree", "workers": 2, "wait_s": 2},
+        duration_s=60.0,
+    )
+    assert _rate(played, 25.2, 60) == 0
+    assert len(set(played.outcome.final.slots.values())) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"fault": "kill-topology", "at_s": 5, "topology": "tre"}], r"faults\[0\]\.topology = 'tre'"),
+        (
+            [
+                {"fault": "kill-topology", "at_s": 5, "topology": "tree"},
+                {"fault": "activate-topology", "at_s": 6, "topology": "tree"},
+            ],
+            r"faults\[1\]\.topology = 'tree': the topology has been killed",
+        ),
+        ([{"fault": "activate-topology", "at_s": 5, "topology": "tree"}], "the topology is active"),
+        (
+            [
+                {"fault": "deactivate-topology", "at_s": 5, "topology": "tree"},
+                {"fault": "deactivate-topology", "at_s": 6, "topology": "tree"},
+            ],
+            r"faults\[1\].*inactive already",
+        ),
+        (
+            [
+                {"fault": "kill-nimbus", "at_s": 5},
+                {"fault": "rebalance-topology", "at_s": 6, "topology": "tree"},
+            ],
+            r"faults\[1\].*Nimbus is down",
+        ),
+        (
+            [{"fault": "rebalance-topology", "at_s": 6, "topology": "tree", "workers": 0}],
+            r"faults\[0\]\.workers = 0",
+        ),
+        (
+            [{"fault": "rebalance-topology", "at_s": 6, "topology": "tree", "wait_s": -1}],
+            r"faults\[0\]\.wait_s = -1",
+        ),
+        (
+            [{"fault": "kill-topology", "at_s": 6, "topology": "tree", "wait_s": float("nan")}],
+            r"faults\[0\]\.wait_s = nan",
+        ),
+        ([{"fault": "kill-topology", "at_s": 60, "topology": "tree"}], r"faults\[0\]\.at_s = 60.*outside"),
+    ],
+)
+def test_a_command_that_cannot_be_is_refused_before_the_run_with_its_entry(
+    rows: list[Row], message: str
+) -> None:
+    run: EmulationSpec = spec()
+    with pytest.raises(UserError, match=message):
+        _plan(*rows).check(PlannedWorld(run.cluster, (TOPOLOGY,), run.version, 60.0))
+
+
+def test_storm_0_8_obeys_the_same_commands() -> None:
+    run = spec(
+        duration_s=60.0,
+        version=V0_8_2,
+        faults=_plan({"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 5}),
+    )
+    played = play(replace(run, seed=3))
+    assert all(stay.end_ns is not None for stay in played.outcome.stays)
