@@ -1,0 +1,378 @@
+"""One behaviour a test: ticks, several tasks and topologies, servers, wires, warm-up, limits, bad input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, Tape, chain, chain_trace, constant_work, nodes, start, take_overheads_away
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane, EmulationStoppedError
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.errors import UserError
+from storm_lab.model import (
+    Cluster,
+    Component,
+    Executor,
+    Grouping,
+    Node,
+    Slot,
+    Subscription,
+    Topology,
+    executors_of,
+)
+from storm_lab.model.version import V0_8_2
+
+SLOT = Slot("node0", 6700)
+
+
+def rate(per_s: float, **facts: object) -> SourcePlan:
+    return SourcePlan(SourceKind.RATE, rate_per_s=per_s, **facts)  # type: ignore[arg-type]
+
+
+def counted(tape: Tape, component: str, what: str) -> int:
+    rows = tape.column("counts", "component") == component
+    return int(tape.column("counts", what)[rows].sum())
+
+
+def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
+    topology = Topology(
+        "t",
+        (
+            Component("spout", outputs={"default": ("x",)}),
+            Component(
+                "bolt0", inputs=(Subscription("spout"),), outputs={"default": ("x",)}, tick_seconds=1.0
+            ),
+            Component("bolt1", inputs=(Subscription("bolt0"),)),
+        ),
+        ackers=0,
+    )
+    trace = chain_trace([constant_work(1 * MS, 1), constant_work(1 * MS, 1)])
+    # On a tick bolt0 does what it does with a line: it emits one tuple.
+    trace = replace(trace, ticks={"bolt0": 1})
+    scene = start(topology, trace, rate(0.0, anchored=False), nodes(1), lambda _: SLOT, ideal=True)
+    scene.plane.run_until(10 * SECOND + 1)
+    scene.plane.run_until(11 * SECOND - 1)
+    scene.plane.finish()
+    assert counted(scene.tape, "bolt0", "executed") == 0  # ticks are not tuples
+    assert counted(scene.tape, "bolt0", "emitted") == 10
+    assert counted(scene.tape, "bolt1", "executed") == 10
+
+
+def test_an_executor_of_several_tasks_runs_them_in_one_thread() -> None:
+    topology = Topology(
+        "t",
+        (
+            Component("spout", outputs={"default": ("x",)}),
+            Component("bolt0", executors=1, tasks=3, inputs=(Subscription("spout"),)),
+        ),
+        ackers=0,
+    )
+    work = constant_work(1 * MS, 9)
+    scene = start(
+        topology, chain_trace([work]), rate(300.0, anchored=False), nodes(1), lambda _: SLOT, ideal=True
+    )
+    scene.plane.run_until(10 * SECOND)
+    scene.plane.finish()
+    tasks = scene.tape.column("executions", "task")
+    assert sorted(set(tasks)) == [1, 2, 3]
+    assert np.ptp(np.unique(tasks, return_counts=True)[1]) <= 1
+    begin, end = scene.tape.column("executions", "start_ns"), scene.tape.column("executions", "end_ns")
+    order = np.argsort(begin, kind="stable")
+    assert (begin[order][1:] >= end[order][:-1]).all()
+
+
+def test_two_topologies_share_a_node_and_its_cores() -> None:
+    plans = [
+        TopologyPlan(
+            replace(chain((1, 1), ackers=0), id=name),
+            chain_trace([constant_work(2 * MS, 5)]),
+            {"spout": SourcePlan(SourceKind.SATURATED, anchored=False)},
+        )
+        for name in ("one", "two")
+    ]
+    tape = Tape()
+    plane = DataPlane(nodes(1, cores=1), V0_8_2, CostModel(warm_up_factor=1.0), plans, seed=1, recorder=tape)
+    take_overheads_away(plane)
+    plane.kernel.cost["poll"] = 1 * MS
+    for port, plan in enumerate(plans):
+        group = executors_of(plan.topology, V0_8_2)
+        worker = plane.start_worker(Slot("node0", 6700 + port), plan.topology.id, group)
+        plane.connect(worker, dict.fromkeys(group, worker))
+        plane.activate(worker, True)
+    plane.run_until(20 * SECOND)
+    plane.finish()
+    topology, executed = tape.column("counts", "topology"), tape.column("counts", "executed")
+    done = [int(executed[topology == name].sum()) for name in ("one", "two")]
+    assert done[0] == pytest.approx(done[1], rel=0.01)
+    # Both bolts are busy all the time: the core is shared by two spouts and two bolts, a quarter each.
+    assert done[0] == pytest.approx(20 * SECOND / (4 * 2 * MS), rel=0.02)
+
+
+def test_a_server_with_one_place_serves_one_request_after_another() -> None:
+    trace = chain_trace([constant_work(0, 4)])
+    trace.records["server"][1::2] = 0
+    trace.records["server_ns"][1::2] = 5 * MS
+    trace = replace(trace, servers=("store",))
+    cost = CostModel(warm_up_factor=1.0, server_places=1, server_latency_us=200)
+    scene = start(
+        chain((1, 4), ackers=0),
+        trace,
+        rate(1000.0, anchored=False),
+        nodes(1),
+        lambda _: SLOT,
+        cost=cost,
+        ideal=True,
+    )
+    scene.plane.run_until(20 * SECOND)
+    scene.plane.finish()
+    assert counted(scene.tape, "bolt0", "executed") == pytest.approx(20 * SECOND / (5 * MS), rel=0.01)
+    # Waiting costs no CPU.
+    assert "cpu" not in scene.tape.rows or scene.tape.column("cpu", "cpu_ms").sum() < 1
+
+
+def test_a_network_card_sends_one_tuple_after_another() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(0, 4)], size=125_000 - 90),
+        SourcePlan(SourceKind.SATURATED, anchored=False),
+        nodes(2, nic_mbps=100.0),
+        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        ideal=True,
+    )
+    k = scene.plane.kernel
+    k.cost["poll"], k.cost["header_bytes"] = 5 * MS, 90
+    k.node["nic_ps_per_byte"] = 80_000
+    scene.plane.run_until(20 * SECOND)
+    scene.plane.finish()
+    # 1 Mbit at 100 Mbit/s: 10 ms each, half of what the spout offers.
+    assert counted(scene.tape, "bolt0", "executed") == pytest.approx(2000, abs=3)
+
+
+def test_the_uplink_of_a_rack_is_shared_by_its_nodes() -> None:
+    cluster = Cluster(
+        tuple(Node(f"node{i}", rack="a" if i < 2 else "b", memory_mb=65536.0) for i in range(4))
+    )
+    scene = start(
+        chain((2, 2), ackers=0),
+        chain_trace([constant_work(0, 4)], size=12_500),
+        rate(1000.0, anchored=False),
+        cluster,
+        lambda e: Slot(f"node{e.start % 2 + (0 if e.component == 'spout' else 2)}", 6700),
+        cost=CostModel(warm_up_factor=1.0, uplink_mbps=50.0),
+        ideal=True,
+    )
+    scene.plane.kernel.cost["uplink_ps_per_byte"] = 160_000  # 50 Mbit/s
+    scene.plane.run_until(20 * SECOND)
+    scene.plane.finish()
+    # 0.1 Mbit at 50 Mbit/s: 500 a second for both nodes together.
+    assert counted(scene.tape, "bolt0", "executed") == pytest.approx(500 * 20, rel=0.01)
+
+
+def test_a_second_hardware_thread_adds_its_gain_and_no_more() -> None:
+    done = []
+    for threads in (1, 2):
+        scene = start(
+            chain((1, 8), ackers=0),
+            chain_trace([constant_work(10 * MS, 4)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=2000.0, anchored=False),
+            nodes(1, cores=2, threads_per_core=threads),
+            lambda _: SLOT,
+            cost=CostModel(warm_up_factor=1.0, hyper_thread_gain=0.25),
+            ideal=True,
+        )
+        scene.plane.run_until(20 * SECOND)
+        scene.plane.finish()
+        done.append(counted(scene.tape, "bolt0", "executed"))
+    assert done[0] == pytest.approx(2 * 20 * SECOND / (10 * MS), rel=0.01)
+    assert done[1] == pytest.approx(1.25 * done[0], rel=0.01)
+
+
+def test_cold_code_costs_more_and_warms_up() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(10 * MS, 4)]),
+        rate(10.0, anchored=False),
+        nodes(1),
+        lambda _: SLOT,
+        cost=CostModel(warm_up_factor=3.0, warm_up_s=20.0),
+    )
+    scene.plane.run_until(200 * SECOND)
+    scene.plane.finish()
+    taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
+    begin = scene.tape.column("executions", "start_ns")
+    assert taken[0] == pytest.approx(30 * MS, rel=0.05)
+    # After one time constant 1/e of the excess is left.
+    later = taken[np.searchsorted(begin, 20 * SECOND)]
+    assert later == pytest.approx((1 + 2 * np.exp(-1)) * 10 * MS, rel=0.05)
+    assert taken[-1] == pytest.approx(10 * MS, rel=0.05)
+
+
+def test_processes_beyond_a_nodes_memory_slow_it_down_by_the_documented_factor() -> None:
+    cost = CostModel(process_penalty=0.3, memory_slowdown=2.0)
+    node = Node("n", memory_mb=2048.0, core_mhz=2000.0)
+    one, two = cost.slowdown(node, 1), cost.slowdown(node, 2)
+    demand = cost.system_memory_mb + 2 * (cost.worker_memory_mb + cost.jvm_overhead_mb)
+    assert one == 1.0
+    assert two == pytest.approx(1.3 * (1 + 2.0 * max(0.0, demand / 2048 - 1)))
+
+
+def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:
+    trace = chain_trace([constant_work(1 * MS, 6)], keys=(2, 0, 0, 2, 1, 2))
+    scene = start(
+        chain((1, 3), Grouping.DIRECT, ackers=0),
+        trace,
+        rate(60.0, anchored=False),
+        nodes(1),
+        lambda _: SLOT,
+        ideal=True,
+    )
+    scene.plane.run_until(10 * SECOND - 1)
+    scene.plane.finish()
+    _, counts = np.unique(scene.tape.column("executions", "task"), return_counts=True)
+    assert counts.tolist() == [200, 100, 300]
+
+
+def test_max_spout_pending_bounds_the_roots_in_flight() -> None:
+    scene = start(
+        chain((1, 1), ackers=1, max_spout_pending=7),
+        chain_trace([constant_work(1 * MS, 4)]),
+        SourcePlan(SourceKind.SATURATED),
+        nodes(1),
+        lambda _: SLOT,
+    )
+    for second in range(1, 6):
+        scene.plane.run_until(second * SECOND)
+        assert int((scene.plane.kernel.root["executor"] >= 0).sum()) <= 7
+
+
+def test_a_closed_loop_never_has_more_calls_than_callers() -> None:
+    scene = start(
+        chain((1, 1), ackers=1),
+        chain_trace([constant_work(1 * MS, 4)]),
+        SourcePlan(SourceKind.CLOSED_LOOP, calls=5, answer_ns=2 * MS),
+        nodes(1),
+        lambda _: SLOT,
+    )
+    scene.plane.run_until(10 * SECOND)
+    scene.plane.finish()
+    emit, done = scene.tape.column("roots", "emit_ns"), scene.tape.column("roots", "complete_ns")
+    done = np.where(done < 0, 10 * SECOND, done)
+    for instant in range(0, 10 * SECOND, SECOND // 7):
+        assert ((emit <= instant) & (done > instant)).sum() <= 5
+
+
+def test_queues_that_grow_past_the_stated_limit_end_the_run_with_what_was_recorded() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(100 * MS, 4)]),
+        rate(20_000.0, anchored=False),
+        nodes(2),
+        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        most_messages=50_000,
+    )
+    with pytest.raises(EmulationStoppedError, match=r"more than 50,000 tuples are queued"):
+        scene.plane.run_until(100 * SECOND)
+    scene.plane.finish()
+    assert counted(scene.tape, "bolt0", "executed") > 0
+
+
+def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
+    sizes = []
+    for seconds in (20, 200):
+        scene = start(
+            chain((1, 2), ackers=1),
+            chain_trace([constant_work(1 * MS, 4)]),
+            rate(200.0),
+            nodes(1),
+            lambda _: SLOT,
+        )
+        scene.plane.run_until(seconds * SECOND)
+        k = scene.plane.kernel
+        sizes.append((len(k.message), len(k.root), len(k.root_row), len(k.execution_row), len(k.event)))
+    assert sizes[0] == sizes[1]
+
+
+def test_more_executors_and_threads_than_the_first_arrays_hold_change_nothing() -> None:
+    scene = start(
+        chain((2, 120), ackers=2),
+        chain_trace([constant_work(1 * MS, 4)]),
+        rate(200.0),
+        nodes(3),
+        lambda e: Slot(f"node{e.start % 3}", 6700 + e.start % 4),
+    )
+    scene.plane.run_until(5 * SECOND)
+    scene.plane.finish()
+    assert (scene.tape.column("roots", "outcome") == "acked").sum() > 900
+
+
+def never(_executor: Executor) -> Slot:
+    return SLOT
+
+
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [
+        (rate(-1.0), "rate_per_s"),
+        (rate(float("nan")), "rate_per_s"),
+        (rate(1e12), "rate_per_s"),
+        (rate(1.0, sleep_ns=-5), "sleep_ns"),
+        (rate(1.0, fetch_ns=-5), "fetch_ns"),
+        (SourcePlan(SourceKind.CLOSED_LOOP, calls=0), "calls"),
+        (SourcePlan(SourceKind.TRACE), "arrivals_ns"),
+        (SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([5, 3]), arrival_period_ns=9), "arrivals_ns"),
+        (
+            SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([3, 5]), arrival_period_ns=5),
+            "arrival_period_ns",
+        ),
+    ],
+)
+def test_a_source_that_cannot_be_is_refused_by_field(source: SourcePlan, field: str) -> None:
+    with pytest.raises(UserError, match=field):
+        start(chain((1, 1)), chain_trace([constant_work(1, 1)]), source, nodes(1), never)
+
+
+def test_a_trace_with_negative_work_or_for_another_topology_is_refused() -> None:
+    with pytest.raises(UserError, match="negative cost"):
+        start(chain((1, 1)), chain_trace([constant_work(-1, 1)]), rate(1.0), nodes(1), never)
+    with pytest.raises(UserError, match="unknown to topology"):
+        four = chain_trace([constant_work(1, 1)] * 3)
+        start(chain((1, 1)), four, rate(1.0), nodes(1), never)
+
+
+def test_a_spout_without_a_source_and_a_constant_out_of_range_are_refused() -> None:
+    plan = TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {})
+    with pytest.raises(UserError, match="has no source"):
+        DataPlane(nodes(1), V0_8_2, CostModel(), [plan], seed=1)
+    with pytest.raises(UserError, match="wake_us"):
+        CostModel(wake_us=1e6)
+
+
+def test_a_line_of_a_holding_source_whose_spout_dies_is_emitted_again() -> None:
+    scene = start(
+        chain((1, 1), ackers=1),
+        chain_trace([constant_work(50 * MS, 100)]),
+        rate(25.0, on_fail=FailurePolicy.REPLAY),
+        nodes(2),
+        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+    )
+    plane = scene.plane
+    plane.run_until(3 * SECOND)
+    spout = next(e for e in scene.view if e.component == "spout")
+    dead = scene.view[spout]
+    moved = [e for e, w in scene.view.items() if w == dead]
+    plane.stop_worker(dead)
+    fresh = plane.start_worker(Slot("node0", 6701), "t", moved)
+    view = {e: fresh if w == dead else w for e, w in scene.view.items()}
+    for worker in set(view.values()):
+        plane.connect(worker, view)
+        plane.activate(worker, True)
+    plane.set_load("t", "spout", 0.0)
+    plane.run_until(60 * SECOND)
+    plane.finish()
+    line, outcome = scene.tape.column("roots", "line"), scene.tape.column("roots", "outcome")
+    lost = set(line[outcome == "lost"])
+    assert lost
+    assert lost <= set(line[outcome == "acked"]) | set(line[outcome == "pending"])
