@@ -56,7 +56,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("count_us", 20.0, "CPU to count a word", unit="us", low=5, high=50),
     Parameter(
         "store_us",
-        2600.0,
+        2725.0,
         "one insert into MongoDB, client and server; fitted on figure 6a",
         unit="us",
         low=300,

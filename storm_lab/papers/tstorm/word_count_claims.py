@@ -17,6 +17,7 @@ RESTABLE_S = 500.0
 GENERATED_S = 290.0
 """No generated schedule can be installed before this time: the generator's period is 300 s."""
 
+_SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
 
 CLAIMS = (
@@ -48,7 +49,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         storms = _processing(tables, STORM, seeds, start)
         gains[gamma] = reductions(ours, storms)
         window = f"tuples that complete from {start:g} s on"
-        how_mean = f"mean processing time of {window}"
         found += [
             measurement(
                 f"tstorm-fig{figure}-nodes",
@@ -73,8 +73,20 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                     unit="s",
                     how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
                 ),
-                measurement("tstorm-fig6a-tstorm-ms", ours, unit="ms", how=how_mean, basis=Basis.FITTED),
-                measurement("tstorm-fig6a-storm-ms", storms, unit="ms", how=how_mean, basis=Basis.FITTED),
+                measurement(
+                    "tstorm-fig6a-tstorm-ms",
+                    _processing(tables, variant, seeds, RESTABLE_S),
+                    unit="ms",
+                    how=_SETTLED,
+                    basis=Basis.FITTED,
+                ),
+                measurement(
+                    "tstorm-fig6a-storm-ms",
+                    _processing(tables, STORM, seeds, RESTABLE_S),
+                    unit="ms",
+                    how=_SETTLED,
+                    basis=Basis.FITTED,
+                ),
             ]
         if gamma == 1.8:
             found.append(
