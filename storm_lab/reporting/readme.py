@@ -17,7 +17,7 @@ from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Tally, tallies
 from storm_lab.reporting.verdict import Outcome, Verdict
 
-PICTURE = Path("figures") / "tstorm-word-count" / "fig6.svg"
+PICTURE = Path("figures") / "tstorm-word-count" / "figure-6.svg"
 """The picture shown, below the reports folder."""
 
 
