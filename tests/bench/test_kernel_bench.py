@@ -52,7 +52,7 @@ def test_simpy_plays_the_same_model_within_sampling_error() -> None:
     ("change", "word"),
     [
         ({"work_us": 530.0}, "latency"),
-        ({"cores": 5}, "latency"),
+        ({"cores": 3}, "latency|utilisation"),
         ({"rate_per_s": 5000.0}, "utilisation|latency"),
     ],
 )
