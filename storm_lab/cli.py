@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.commands", "Show why each executor got its slot."),
-    "calibrate": ("storm_lab.bench.calibrate", "Fit the constants of the cost model."),
+    "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""
 
@@ -221,10 +221,11 @@ def claims(slug: str | None, as_json: bool) -> None:
     from storm_lab.runs.reproduce import published_verdicts
     from storm_lab.runs.study import verdict_table
 
-    names = load_claims().experiments
+    ledger = load_claims()
+    names = tuple(dict.fromkeys((*ledger.owners, *ledger.experiments)))
     if slug is not None and slug not in names:
         raise unknown_name("experiment", slug, names, "the ledger of claims")
-    chosen = tuple(v for v in published_verdicts() if slug in (None, v.claim.experiment))
+    chosen = tuple(v for v in published_verdicts() if slug in (None, v.claim.owner, v.claim.experiment))
     if as_json:
         click.echo(json.dumps(claim_rows(chosen), indent=1, ensure_ascii=False))
     else:

@@ -156,7 +156,7 @@ class Claim:
         id: stable name, starting with the paper's short name.
         paper: the paper's short title.
         figure: figure, table or section.
-        experiment: slug of the experiment that answers the claim.
+        experiment: slug of the experiment that the claim is about.
         topology: topology or topologies of that experiment.
         metric: what is measured, with its window and its definition of "percent".
         unit: unit of the numbers, or of the values that are put in order.
@@ -168,6 +168,7 @@ class Claim:
         note: what to know before believing or doubting it; may be empty.
         arithmetic: the value follows from printed settings alone, so that meeting it is weak evidence.
         untestable: why no experiment can answer it; empty for claims that can be tested.
+        answered_by: slug of another experiment that answers it in the place of its own; may be empty.
     """
 
     id: str
@@ -185,6 +186,12 @@ class Claim:
     note: str
     arithmetic: bool
     untestable: str
+    answered_by: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Slug of the one experiment that answers the claim."""
+        return self.answered_by or self.experiment
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 An experiment is data plus two functions. ``runs`` turns checked parameters into the list of emulations to
 play; ``measure`` turns the metrics of those runs (computed from their tuple logs alone) into one measurement
-a claim. Neither knows where runs are stored, whether they were played before, or what verdict follows.
+a claim. Neither knows where runs are stored, whether they were played before, or what verdict follows. What
+follows from algorithms alone needs no emulation: such an experiment has no runs, and ``measure`` gets no
+tables.
 """
 
 from __future__ import annotations
@@ -56,14 +58,19 @@ class RunSpec:
         return f"{self.experiment}/{self.variant}, seed {self.seed}"
 
 
+def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """The ``runs`` of an experiment that needs no emulation."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """A paper's experiment.
 
     ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
     it. ``claims`` are the ids of the claims it answers. ``notebook`` is the path of its notebook inside
-    ``notebooks/``. ``measure`` gets the metric tables of all runs (`storm_lab.pipeline.summary.MetricTables`)
-    and the parameters.
+    ``notebooks/``. ``measure`` gets the metric tables of all runs (`storm_lab.pipeline.summary.MetricTables`;
+    None where there are no runs) and the parameters.
     """
 
     slug: str

@@ -2,7 +2,8 @@
 
 A file names its paper and lists claims. A claim states either one number (``expected``, ``band``,
 ``neutral``), several (``targets``: label -> those three keys and ``unit``) or an order (``order``: chains
-such as ``a < b ~ c``). A number without a band gets the one of `storm_lab.papers.claim.band_by_rule`.
+such as ``a < b ~ c``). A claim that another experiment than its own answers names it (``answered_by``). A
+number without a band gets the one of `storm_lab.papers.claim.band_by_rule`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statemen
 _NUMBER_KEYS = {"expected", "band", "neutral"}
 _CLAIM_KEYS = {
     *_NEEDED, *_NUMBER_KEYS, "unit", "targets", "order", "baseline", "note", "arithmetic", "untestable",
+    "answered_by",
 }  # fmt: skip
 _TARGET_KEYS = {*_NUMBER_KEYS, "unit"}
 
@@ -59,7 +61,7 @@ class Ledger:
 
     def of_experiment(self, experiment: str) -> tuple[Claim, ...]:
         """The claims that this experiment answers, in ledger order; empty when there are none."""
-        return tuple(claim for claim in self.claims if claim.experiment == experiment)
+        return tuple(claim for claim in self.claims if claim.owner == experiment)
 
     def of_paper(self, paper: str) -> tuple[Claim, ...]:
         """The claims of a paper, in ledger order; empty when there are none."""
@@ -72,8 +74,13 @@ class Ledger:
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """Experiment slugs in ledger order, each once."""
+        """Slugs of the papers' experiments in ledger order, each once."""
         return tuple(dict.fromkeys(claim.experiment for claim in self.claims))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Slugs of the experiments that answer claims, in ledger order, each once."""
+        return tuple(dict.fromkeys(claim.owner for claim in self.claims))
 
 
 @cache
@@ -157,6 +164,7 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
         note=str(entry.get("note", "")),
         arithmetic=bool(entry.get("arithmetic", False)),
         untestable=untestable,
+        answered_by=str(entry.get("answered_by", "")),
     )
 
 

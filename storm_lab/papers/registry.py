@@ -7,7 +7,10 @@ from importlib import import_module
 from storm_lab.papers.experiment import Experiment
 from storm_lab.papers.parameter import unknown_name
 
-_MODULES: tuple[str, ...] = ("storm_lab.papers.tstorm.word_count",)
+_MODULES: tuple[str, ...] = (
+    "storm_lab.papers.algorithms.algorithms",
+    "storm_lab.papers.tstorm.word_count",
+)
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 
 

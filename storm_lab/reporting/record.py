@@ -97,9 +97,9 @@ def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
     verdicts = []
     for measurement in record.measurements:
         claim = ledger.claim(measurement.claim_id)
-        if claim.experiment != record.experiment:
+        if claim.owner != record.experiment:
             raise UserError(
-                f"the claim belongs to {claim.experiment}", field="experiment", value=record.experiment
+                f"the claim belongs to {claim.owner}", field="experiment", value=record.experiment
             )
         verdicts.append(judge(claim, measurement))
     order = {claim.id: place for place, claim in enumerate(ledger.claims)}
@@ -210,7 +210,7 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
         {
             "id": verdict.claim.id,
             "paper": verdict.claim.paper,
-            "experiment": verdict.claim.experiment,
+            "experiment": verdict.claim.owner,
             "expected": verdict.claim.expected_text,
             "band": verdict.claim.band_text,
             "measured": measured_text(verdict),

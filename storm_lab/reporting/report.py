@@ -28,6 +28,9 @@ from storm_lab.version import __version__
 COMMAND = "storm-lab run {experiment}"
 """What a reader types to get the measurement again."""
 
+SEVERAL = "several papers"
+"""Where the figures of an experiment stand that answers claims of more than one paper."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConstantRecord:
@@ -115,7 +118,7 @@ def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
     for path in sorted(folder.glob("*/*.svg")):
         if path.name.startswith("."):
             continue
-        if path.parent.name not in ledger.experiments:
+        if path.parent.name not in ledger.owners:
             raise UserError(
                 "figures of an unknown experiment",
                 field=f"figures/{path.parent.name}",
@@ -173,7 +176,7 @@ def _row(verdict: Verdict, notebooks: Mapping[str, str]) -> dict[str, Any]:
     measurement = verdict.measurement
     return {
         "claim": claim,
-        "command": COMMAND.format(experiment=claim.experiment),
+        "command": COMMAND.format(experiment=claim.owner),
         "expected": claim.expected_text,
         "band": claim.band_text,
         "measured": measured_text(verdict),
@@ -182,14 +185,17 @@ def _row(verdict: Verdict, notebooks: Mapping[str, str]) -> dict[str, Any]:
         "rank": list(Outcome).index(verdict.outcome),
         "reason": verdict.reason,
         "basis": verdict.basis.value,
-        "notebook": notebooks.get(claim.experiment, ""),
+        "notebook": notebooks.get(claim.owner, ""),
     }
 
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
-    paper_of = {verdict.claim.experiment: verdict.claim.paper for verdict in content.verdicts}
+    paper_of: dict[str, str] = {}
+    for verdict in content.verdicts:
+        owner, paper = verdict.claim.owner, verdict.claim.paper
+        paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
     galleries = []
-    for paper in papers:
+    for paper in (*papers, *([SEVERAL] if SEVERAL in paper_of.values() else [])):
         shown = [entry for entry in content.figures if paper_of.get(entry.experiment) == paper]
         figures = [
             {

@@ -68,10 +68,19 @@ class Study:
             UserError: an input cannot be read.
         """
         runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
+        if not runs:
+            # Then schedulers and emulator speak in the notebook itself, not through logs.
+            runs = [code_digest(*EMULATION_ROOMS)]
         return text_digest(self.experiment.slug, *self._values(), "runs", *runs)
 
     def _values(self) -> list[str]:
         return [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
+
+    def _seeds(self) -> tuple[int, ...]:
+        specs = self.experiment.runs(self.parameters)
+        if specs or "seeds" not in self.parameters:
+            return tuple(dict.fromkeys(spec.seed for spec in specs))
+        return tuple(dict.fromkeys(self.parameters.integers("seeds")))
 
     @property
     def workspace(self) -> Path:
@@ -100,10 +109,11 @@ class Study:
 
         return metrics_of([run.folder for run in self.play()])
 
-    def conclude(self, tables: MetricTables) -> tuple[Verdict, ...]:
+    def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
         """Measure and judge the experiment's claims, and write the verdict file into the workspace.
 
-        Claims that these parameters do not touch get the verdict "not run".
+        ``tables`` are the metrics of all runs; an experiment without runs has none. Claims that these
+        parameters do not touch get the verdict "not run".
 
         Raises:
             UserError: a measurement does not fit its claim.
@@ -120,10 +130,12 @@ class Study:
                 name: list(value) if isinstance(value, tuple) else value
                 for name, value in self.parameters.items()
             },
-            seeds=tuple(dict.fromkeys(spec.seed for spec in self.experiment.runs(self.parameters))),
+            seeds=self._seeds(),
             code_digest=code_digest(*EMULATION_ROOMS),
             measurements=measurements,
-            refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in tables.refused),
+            refused=tuple(
+                Refusal(refusal.folder.name, refusal.detail) for refusal in (tables.refused if tables else ())
+            ),
         )
         write_verdicts(self.workspace / "verdicts", record, ledger)
         found = {measurement.claim_id: measurement for measurement in measurements}

@@ -9,6 +9,7 @@ from storm_lab.reporting.figures.comparison import comparison
 from storm_lab.reporting.figures.latency_distribution import latency_distribution
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.node_cpu import node_cpu
+from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure, save_figure
 from storm_lab.reporting.figures.style import About, house_style, in_force
@@ -28,6 +29,7 @@ __all__ = [
     "latency_distribution",
     "migration_gantt",
     "node_cpu",
+    "nodes_by_gamma",
     "placement_map",
     "read_figure",
     "save_figure",

@@ -1,0 +1,155 @@
+"""MF-Storm: the speed index of its machines, and the nodes used in its six scenarios (tables 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storm_lab.model import Cluster, Component, Node, Subscription, Topology
+from storm_lab.model.version import V2_0_0
+from storm_lab.papers.measurement import Basis, Measurement, labelled, single
+from storm_lab.schedulers import make_scheduler
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.mfstorm import processing_power
+
+CLAIMS = (
+    "mfstorm-table3-gflops",
+    "mfstorm-order-nodes",
+    "mfstorm-nodes-mf",
+    "mfstorm-nodes-baseline",
+    "mfstorm-fewer-resources",
+    "mfstorm-s6-third",
+)
+
+BASELINES = ("default", "isolation")
+
+
+@dataclass(frozen=True, slots=True)
+class Desktop:
+    """A row of table 3: cores, clock in GHz, and the factor printed as FLOPs per cycle."""
+
+    name: str
+    cores: int
+    ghz: float
+    factor: float
+
+
+DESKTOPS = (
+    Desktop("A", 4, 3.4, 6816),
+    Desktop("B", 4, 3.2, 6385),
+    Desktop("C", 6, 3.4, 6816),
+    Desktop("D", 8, 3.4, 6816),
+)
+
+SCENARIOS: Mapping[str, tuple[int, int]] = {
+    "S1": (1, 1),
+    "S2": (1, 2),
+    "S3": (1, 3),
+    "S4": (2, 2),
+    "S5": (2, 3),
+    "S6": (3, 3),
+}
+"""Slots per node, and slots that the topology asks for (table 4)."""
+
+KINDS: Mapping[str, tuple[int, ...]] = {"word-count": (5, 8, 12), "exclamation": (10, 3, 2)}
+"""Executors of the components in a row, as in storm-starter; the tweet variants have the same shapes."""
+
+
+def desktops(slots: int) -> Cluster:
+    """The four supervisors, with so many slots each."""
+    ports = tuple(range(6700, 6700 + slots))
+    return Cluster(
+        tuple(
+            Node(desktop.name, ports=ports, cores=desktop.cores, core_mhz=1000 * desktop.ghz)
+            for desktop in DESKTOPS
+        )
+    )
+
+
+def starter(kind: str, workers: int) -> Topology:
+    """Word Count or Exclamation of storm-starter, with Storm's default of one acker per worker."""
+    components = tuple(
+        Component(f"{kind}-{place}", count, inputs=(Subscription(f"{kind}-{place - 1}"),) if place else ())
+        for place, count in enumerate(KINDS[kind])
+    )
+    return Topology(kind, components, workers=workers)
+
+
+def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str, ...]:
+    """Nodes that the topology runs on; the isolation scheduler may take as many machines as slots."""
+    topology = starter(kind, required)
+    view = SchedulingView((topology,), desktops(slots), V2_0_0, isolated={kind: min(required, len(DESKTOPS))})
+    return make_scheduler(scheduler).schedule(view).assignment.nodes_used()
+
+
+def nodes_by_scenario(scheduler: str) -> dict[str, float | None]:
+    """Number of nodes in each scenario; None where it differs between the topologies."""
+    found: dict[str, float | None] = {}
+    for name, scenario in SCENARIOS.items():
+        counts = {len(nodes_in(scheduler, kind, *scenario)) for kind in KINDS}
+        found[name] = counts.pop() if len(counts) == 1 else None
+    return found
+
+
+def filling_order() -> tuple[str, ...]:
+    """The nodes in the order in which MF-Storm takes them into use as slots are asked for one by one."""
+    order: list[str] = []
+    for required in range(1, len(DESKTOPS) + 1):
+        order += sorted(set(nodes_in("mfstorm", "word-count", 1, required)) - set(order))
+    return tuple(order)
+
+
+def measure() -> tuple[Measurement, ...]:
+    """The claims of tables 3 and 4, and those on nodes that follow from them."""
+    counts = {name: nodes_by_scenario(name) for name in ("mfstorm", *BASELINES)}
+    ours, theirs = _sum(counts["mfstorm"]), [_sum(counts[name]) for name in BASELINES]
+    saved = 100 * (1 - ours / (sum(theirs) / len(theirs)))
+    third = 100 * (counts["mfstorm"]["S6"] or 0) / max(counts[name]["S6"] or 0 for name in BASELINES)
+    return (
+        labelled(
+            "mfstorm-table3-gflops",
+            {d.name: processing_power(d.cores, d.ghz, d.factor) for d in DESKTOPS},
+            unit="index",
+            how="cores x GHz x printed factor, as the policy computes it",
+            basis=Basis.ARITHMETIC,
+        ),
+        labelled(
+            "mfstorm-order-nodes",
+            {name: place for place, name in enumerate(filling_order(), start=1)},
+            unit="place",
+            how="order in which nodes of one slot come into use as 1, 2, 3 and 4 slots are asked for",
+            basis=Basis.ARITHMETIC,
+        ),
+        labelled(
+            "mfstorm-nodes-mf",
+            counts["mfstorm"],
+            unit="nodes",
+            how="nodes used on the four desktops, the same for Word Count and Exclamation",
+            basis=Basis.ARITHMETIC,
+        ),
+        labelled(
+            "mfstorm-nodes-baseline",
+            {f"{name}/{scenario}": nodes for name in BASELINES for scenario, nodes in counts[name].items()},
+            unit="nodes",
+            how="nodes used on the four desktops, the same for Word Count and Exclamation",
+            basis=Basis.ARITHMETIC,
+        ),
+        single(
+            "mfstorm-fewer-resources",
+            saved,
+            unit="%",
+            how="100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios",
+            basis=Basis.ARITHMETIC,
+        ),
+        single(
+            "mfstorm-s6-third",
+            third,
+            unit="%",
+            how="100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6",
+            basis=Basis.ARITHMETIC,
+        ),
+    )
+
+
+def _sum(counts: Mapping[str, float | None]) -> float:
+    return sum(nodes or 0.0 for nodes in counts.values())

@@ -1,0 +1,140 @@
+"""N-Storm: when a moved thread stops and starts, from the cycles of supervisors and workers and their phases.
+
+The control plane is the emulator's; tuples flow, but no claim here depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from storm_lab.emulator.control.clock import SECOND, Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.supervisor import Phases
+from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.model import Assignment, Cluster, Executor, Node, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.monitoring.random_moves import RandomMoves
+from storm_lab.papers.algorithms import trees
+from storm_lab.papers.measurement import Measurement, measured_over_seeds, single
+from storm_lab.schedulers.default import DefaultScheduler
+
+CLAIMS = ("nstorm-fig4-worst-case", "nstorm-fig6-first-drop")
+
+SYNC_S = 10.0
+"""T_s: period at which supervisors read the assignment."""
+POLL_S = 3.0
+"""T_w: period at which workers look into their node's store (figure 6)."""
+BRIEF_POLL_S = 0.1
+"""In figure 4 only the supervisors' cycle is drawn, so workers look often enough not to count."""
+MOVED_S = 50.0
+"""Time of the first re-assignment of figure 6."""
+
+_RATE = 20.0
+_WARM_S = 100.0
+
+
+def servers() -> Cluster:
+    """Two worker nodes of 16 cores and four slots."""
+    return Cluster(tuple(Node(f"server{number}", cores=16, core_mhz=2100.0) for number in (1, 2)))
+
+
+def word_count() -> Topology:
+    """Eight spouts, 12 executors that split and 24 that count, on all eight workers."""
+    return trees.topology((8, 12, 24), workers=8, ackers=8)
+
+
+def _timers() -> Timers:
+    return replace(timers_of(V0_9_7), assignment_sync_s=SYNC_S)
+
+
+def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> float | None:
+    """Seconds for which a moved thread runs nowhere; None when it never came back.
+
+    The phases are times of a supervisor's sync, modulo the cycle, at the node that the thread leaves and at
+    the one that it goes to; ``scheduled_s`` is the time of the new assignment, modulo the cycle too.
+    """
+    declared = trees.topology((2, 2, 2), workers=2, ackers=1)
+    cluster = servers()
+    old, new = (node.id for node in cluster.nodes)
+    data = DataPlane(cluster, V0_9_7, CostModel(), [trees.plan(declared, V0_9_7, _RATE)], seed=1)
+    control = ControlPlane(
+        cluster,
+        V0_9_7,
+        data,
+        DefaultScheduler(),
+        NStorm(poll_s=BRIEF_POLL_S),
+        times=ControlTimes(),
+        timers=_timers(),
+        zookeeper=ZooKeeperPlan(),
+        seed=1,
+        phases={old: Phases(ns(old_phase_s), 0, 0), new: Phases(ns(new_phase_s), 0, 0)},
+    )
+    control.nimbus.submit(declared)
+    control.clock.run_until(ns(_WARM_S))
+    moved = _move(control, old, new, _WARM_S + scheduled_s)
+    control.clock.run_until(ns(_WARM_S + scheduled_s + 3 * SYNC_S))
+    control.finish()
+    stays = [stay for stay in control.placements.stays if stay.executor == moved]
+    if stays[-1].slot.node != new:
+        return None
+    return sum(end - start for start, end in control.placements.absences(moved)) / SECOND
+
+
+def _move(control: ControlPlane, old: str, new: str, at_s: float) -> Executor:
+    """Have one bolt's executor assigned to the worker on the other node at that time."""
+    present = control.nimbus.present
+    moved = next(
+        e for e, slot in sorted(present.slots.items()) if e.component == "store" and slot.node == old
+    )
+    target = next(slot for slot in sorted(present.slots.values()) if slot.node == new)
+    assignment = present.merged(Assignment.of([(moved, target)]))
+
+    def install() -> None:
+        control.nimbus.install(assignment, "one thread moved")
+
+    control.clock.at(ns(at_s), Rank.NIMBUS, "nimbus", install)
+    return moved
+
+
+def first_stop_s(seed: int) -> float | None:
+    """When the thread that is moved at 50 s stops at its old worker; None if it never does."""
+    spec = EmulationSpec(
+        cluster=servers(),
+        version=V0_9_7,
+        topologies=(trees.plan(word_count(), V0_9_7, _RATE),),
+        scheduler=DefaultScheduler(),
+        duration_s=MOVED_S + 2 * (SYNC_S + POLL_S),
+        seed=seed,
+        services=(RandomMoves(trees.TOPOLOGY, 1, first_s=MOVED_S),),
+        migration=NStorm(poll_s=POLL_S),
+        timers=_timers(),
+        # The executions are of no interest here.
+        sample_every=1000,
+    )
+    stays = Emulation(spec).run().stays
+    ends = [stay.end_ns for stay in stays if stay.end_ns is not None and stay.end_ns >= ns(MOVED_S)]
+    return min(ends) / SECOND if ends else None
+
+
+def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
+    """The worst case of figure 4, and the delay of figure 6 with phases drawn at random."""
+    stops = [stop for stop in map(first_stop_s, seeds) if stop is not None]
+    how = "time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each seed"
+    claim = "nstorm-fig6-first-drop"
+    return (
+        single(
+            "nstorm-fig4-worst-case",
+            absence_s(old_phase_s=1.0, new_phase_s=0.0, scheduled_s=0.5),
+            unit="s",
+            how="thread absent, new assignment at 0.5 s, old node's sync at 1 s, new node's at 0 and 10 s",
+        ),
+        measured_over_seeds(claim, stops, unit="s", how=how)
+        if len(stops) == len(seeds)
+        else single(claim, None, unit="s", how=how),
+    )

@@ -1,0 +1,171 @@
+"""A small topology whose tuple trees are known in advance: lines, each torn into pieces, each piece stored.
+
+What was executed and what was acked can then be compared with what the tree asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.model import Component, StormVersion, Subscription, Topology
+from storm_lab.tuplelog.buffer import Coded
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+LINES = 600
+TOPOLOGY = "trees"
+MOST_PIECES = 7
+
+
+def pieces_of(line: int) -> int:
+    """Into how many pieces a line is torn; some vanish, others make wide trees."""
+    return line % (MOST_PIECES + 1)
+
+
+def fails(line: int) -> bool:
+    """Whether storing the last piece of the line fails; only lines with a piece can fail."""
+    return pieces_of(line) > 0 and line % 29 == 0
+
+
+class _Lines(Spout):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        for line in range(LINES):
+            yield (line,)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(20.0)
+
+
+class _Tear(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        for piece in range(pieces_of(int(str(values[0])))):
+            emit(piece)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(100.0)
+
+
+class _Store(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        pass
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(200.0)
+
+
+def topology(
+    executors: tuple[int, int, int], *, workers: int, ackers: int, message_timeout_s: float = 30.0
+) -> Topology:
+    """The topology with so many executors of its three components."""
+    lines, tear, store = executors
+    return Topology(
+        TOPOLOGY,
+        (
+            Component("lines", lines, outputs={"default": ("line",)}),
+            Component("tear", tear, inputs=(Subscription("lines"),), outputs={"default": ("piece",)}),
+            Component("store", store, inputs=(Subscription("tear"),)),
+        ),
+        workers=workers,
+        ackers=ackers,
+        message_timeout_s=message_timeout_s,
+    )
+
+
+def plan(
+    declared: Topology, version: StormVersion, rate_per_s: float, *, failing: bool = False
+) -> TopologyPlan:
+    """The topology fed with lines at a rate; ``failing`` lets the bolts fail what `fails` says."""
+    code: dict[str, Spout | Bolt] = {"lines": _Lines(), "tear": _Tear(), "store": _Store()}
+    trace = build_trace(declared, code, version)
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=FailurePolicy.FORGET)
+    return TopologyPlan(declared, _with_failures(trace) if failing else trace, {"lines": source})
+
+
+def _with_failures(trace: WorkloadTrace) -> WorkloadTrace:
+    records = trace.records.copy()
+    for line, spout in enumerate(trace.sources["lines"]):
+        if fails(line):
+            emitted = trace.emissions[records[spout]["first_emission"]]
+            tear = records[emitted["first_record"]]
+            last = trace.emissions[tear["first_emission"] + tear["emissions"] - 1]
+            records["emissions"][last["first_record"]] = -1
+    return replace(trace, records=records)
+
+
+@dataclass
+class Rows:
+    """A recorder that keeps rows as the tuple log would get them."""
+
+    parts: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Keep rows of one table."""
+        plain = {
+            name: np.asarray(column.names, object)[np.asarray(column.codes)]
+            if isinstance(column, Coded)
+            else np.array(column)
+            for name, column in columns.items()
+        }
+        self.parts.setdefault(table, []).append(pd.DataFrame(plain))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """All rows of a table, in order of arrival."""
+        return pd.concat(self.parts[name], ignore_index=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCheck:
+    """Root tuples of a run, held against their trees.
+
+    ``roots`` in all; ``acked``; ``incomplete``: trees of which something was not executed, or failed;
+    ``too_early``: acked although incomplete, or before the last of the tree had been executed; ``unacked``:
+    complete, and not acked.
+    """
+
+    roots: int
+    acked: int
+    incomplete: int
+    too_early: int
+    unacked: int
+
+
+def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
+    """Compare what was acked with what was executed, tree by tree."""
+    roots = rows.table("roots").set_index("root_id")
+    executed = rows.table("executions").groupby("root_id")["end_ns"].agg(["size", "max"])
+    done = executed.reindex(roots.index)
+    # The source begins again after its last line, and its lines are numbered on.
+    lines = roots["line"] % LINES
+    wanted = lines.map(_tree_sizes())
+    complete = done["size"].fillna(0) == wanted
+    if failing:
+        complete &= ~lines.map(fails).astype(bool)
+    acked = roots["outcome"] == "acked"
+    early = acked & (~complete | (roots["complete_ns"] < done["max"]))
+    return TreeCheck(
+        roots=len(roots),
+        acked=_count(acked),
+        incomplete=_count(~complete),
+        too_early=_count(early),
+        unacked=_count(complete & ~acked),
+    )
+
+
+@cache
+def _tree_sizes() -> dict[int, int]:
+    """Line to the executions that its tree asks for: one to tear it, one for each piece."""
+    return {line: 1 + pieces_of(line) for line in range(LINES)}
+
+
+def _count(mask: pd.Series[bool]) -> int:
+    flags: NDArray[np.bool_] = mask.to_numpy(bool)
+    return int(flags.sum())

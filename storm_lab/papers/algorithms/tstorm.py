@@ -1,0 +1,174 @@
+"""T-Storm: nodes in use by gamma, for the three topologies of section V."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    MeasuredLoad,
+    Subscription,
+    Topology,
+)
+from storm_lab.papers.measurement import Basis, Measurement, labelled, single
+from storm_lab.papers.tstorm import word_count
+from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.measures import nodes_used
+from storm_lab.schedulers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.tstorm_initial import TStormInitialScheduler
+
+CLAIMS = (
+    "tstorm-storm-all-nodes",
+    "tstorm-fig5b-nodes",
+    "tstorm-fig5c-nodes",
+    "tstorm-fig8b-nodes",
+    "tstorm-fig8c-nodes",
+    "tstorm-gamma1-even",
+)
+
+SWEPT = (1.0, 1.7, 2.2, 6.0)
+"""Gammas of the claim on gamma 1, those of figures 5 and 6."""
+
+_EXECUTOR_MHZ = 10.0
+_PAIR_RATE = 10.0
+
+
+def throughput_test(ackers: int = 10) -> Topology:
+    """Spout 5, identity 15, counter 15 on 40 workers, with 10 ackers: 45 executors (section V)."""
+    return Topology(
+        "throughput-test",
+        (
+            Component("spout", 5),
+            Component("identity", 15, inputs=(Subscription("spout"),)),
+            Component("counter", 15, inputs=(Subscription("identity"),)),
+        ),
+        workers=40,
+        ackers=ackers,
+    )
+
+
+def log_stream(ackers: int = 1) -> Topology:
+    """Spout and rules in a row, then indexer and counter side by side, each with its store; 20 workers.
+
+    The number of ackers is not printed; Storm's default of one makes the 25 executors that fit figure 8.
+    """
+    return Topology(
+        "log-stream",
+        (
+            Component("spout", 5),
+            Component("rules", 5, inputs=(Subscription("spout"),)),
+            Component("indexer", 5, inputs=(Subscription("rules"),)),
+            Component("counter", 5, inputs=(Subscription("rules"),)),
+            Component("index-store", 2, inputs=(Subscription("indexer"),)),
+            Component("count-store", 2, inputs=(Subscription("counter"),)),
+        ),
+        workers=20,
+        ackers=ackers,
+    )
+
+
+@cache
+def topologies() -> tuple[Topology, ...]:
+    """Throughput Test, Word Count and Log Stream Processing."""
+    return throughput_test(), word_count.topology(word_count.EXPERIMENT.checked()), log_stream()
+
+
+def even_load(topology: Topology, cluster: Cluster) -> MeasuredLoad:
+    """Every executor uses as little CPU, and every pair on a stream exchanges as many tuples per second.
+
+    Node counts shall follow from the caps alone, so neither CPU nor traffic may tell executors apart.
+    """
+    executors = SchedulingView((topology,), cluster, VERSION).executors[topology.id]
+    traffic: dict[tuple[Executor, Executor], float] = {
+        (source, target): _PAIR_RATE
+        for component in topology.components
+        for subscription in component.inputs
+        for source in executors
+        if source.component == subscription.source
+        for target in executors
+        if target.component == component.id
+    }
+    return MeasuredLoad(cpu_mhz=dict.fromkeys(executors, _EXECUTOR_MHZ), traffic=traffic)
+
+
+def placed_by_default(topology: Topology) -> Assignment:
+    """Where Storm's default scheduler puts the topology on ten idle blades."""
+    return DefaultScheduler().schedule(SchedulingView((topology,), section_v(), VERSION)).assignment
+
+
+def placed_by_tstorm(topology: Topology, gamma: float) -> Assignment:
+    """Where T-Storm has the topology after one round of its generator.
+
+    The initial assignment comes first; it stays where Algorithm 1 finds no schedule, as with gamma 1 and a
+    cap that rounds down.
+    """
+    cluster = section_v()
+    first = TStormInitialScheduler().schedule(SchedulingView((topology,), cluster, VERSION)).assignment
+    view = SchedulingView((topology,), cluster, VERSION, first, even_load(topology, cluster))
+    return TStormScheduler(TStormParameters(gamma=gamma)).schedule(view).assignment
+
+
+def nodes_by_gamma(gammas: Sequence[float]) -> Mapping[str, list[int]]:
+    """Nodes in use by each of the three topologies, in the order of ``gammas``."""
+    return {
+        topology.id: [nodes_used(placed_by_tstorm(topology, gamma)) for gamma in gammas]
+        for topology in topologies()
+    }
+
+
+def spread(assignment: Assignment, cluster: Cluster) -> int:
+    """Most minus fewest executors on a node of the cluster, nodes without any included."""
+    counts = dict.fromkeys((node.id for node in cluster.nodes), 0)
+    for slot in assignment.slots.values():
+        counts[slot.node] += 1
+    return max(counts.values()) - min(counts.values())
+
+
+def measure() -> tuple[Measurement, ...]:
+    """The claims on node counts that need no clock; those of Word Count are measured in its own runs."""
+    cap = "nodes that Algorithm 1 uses on ten blades under even load and traffic"
+    single_counts = (
+        ("tstorm-fig5b-nodes", throughput_test(), 1.7),
+        ("tstorm-fig5c-nodes", throughput_test(), 6.0),
+        ("tstorm-fig8b-nodes", log_stream(), 1.7),
+        ("tstorm-fig8c-nodes", log_stream(), 2.0),
+    )
+    by_gamma = nodes_by_gamma(SWEPT)
+    order: dict[str, float | None] = {
+        "spread/gamma-1": max(spread(placed_by_tstorm(t, 1.0), section_v()) for t in topologies())
+    }
+    order |= {
+        f"nodes/gamma-{gamma:g}": sum(counts[place] for counts in by_gamma.values())
+        for place, gamma in enumerate(SWEPT)
+    }
+    return (
+        labelled(
+            "tstorm-storm-all-nodes",
+            {topology.id: nodes_used(placed_by_default(topology)) for topology in topologies()},
+            unit="nodes",
+            how="nodes that the default scheduler uses on ten blades",
+            basis=Basis.ARITHMETIC,
+        ),
+        *(
+            single(
+                claim,
+                nodes_used(placed_by_tstorm(topology, gamma)),
+                unit="nodes",
+                how=f"{cap}, gamma {gamma:g}",
+                basis=Basis.ARITHMETIC,
+            )
+            for claim, topology, gamma in single_counts
+        ),
+        labelled(
+            "tstorm-gamma1-even",
+            order,
+            unit="mixed",
+            how="spread: largest of the three topologies of section V; nodes: sum over them",
+        ),
+    )

@@ -1,0 +1,212 @@
+"""Storm@Twitter: workers a machine, writes to ZooKeeper, and the checksum of acks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    Grouping,
+    Node,
+    Slot,
+    Subscription,
+    Topology,
+)
+from storm_lab.model.version import V0_8_2, V0_9_7
+from storm_lab.papers.algorithms import trees
+from storm_lab.papers.algorithms.trees import TreeCheck, check_trees
+from storm_lab.papers.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.default import DefaultScheduler
+
+CLAIMS = (
+    "twitter-workers-per-machine",
+    "twitter-zk-kafka-writes",
+    "twitter-zk-share",
+    "twitter-zk-heartbeat-share",
+    "twitter-ack-xor",
+)
+
+VERSION = V0_8_2
+LOSSLESS = V0_9_7
+"""For the checksum: workers of 0.8 lose what they send to one that does not listen yet, acks included."""
+MACHINES = (16, 13, 10, 7, 4)
+WORKERS = 50
+SLOTS = 13
+"""Slots a machine: the fewest that hold fifty workers on four machines."""
+
+OFFSETS_S = 2.0
+"""Period at which a Kafka spout stores the offset of each partition (section 3.3.1)."""
+TOPOLOGIES = 20
+"""Topologies behind the capture, as printed."""
+_MINUTE_S = 60.0
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "zk_partitions",
+        33,
+        "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
+        low=15,
+        high=150,
+    ),
+    Parameter(
+        "zk_workers",
+        472,
+        "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
+        low=20,
+        high=1200,
+    ),
+    Parameter(
+        "zk_machines",
+        33,
+        "machines of the captured cluster; not printed, chosen to give the share of heartbeats",
+        low=1,
+        high=500,
+    ),
+)
+
+
+def client_event_count() -> Topology:
+    """Section 3.4: spout 200, distributor 200, user count 300, aggregator 20 tasks on 50 workers."""
+    return Topology(
+        "client-event-count",
+        (
+            Component("spout", 200, outputs={"default": ("timestamp", "user_id")}),
+            Component(
+                "distributor",
+                200,
+                inputs=(Subscription("spout"),),
+                outputs={"default": ("timestamp", "user_id")},
+            ),
+            Component(
+                "user-count",
+                300,
+                inputs=(Subscription("distributor", grouping=Grouping.FIELDS, fields=("user_id",)),),
+                outputs={"default": ("timestamp", "count")},
+            ),
+            Component(
+                "aggregator",
+                20,
+                inputs=(Subscription("user-count", grouping=Grouping.FIELDS, fields=("timestamp",)),),
+            ),
+        ),
+        workers=WORKERS,
+    )
+
+
+def workers_by_machine() -> dict[int, list[int]]:
+    """Workers on each machine, for each number of machines, as three after three are taken away.
+
+    Executors on a machine that is gone are placed anew by the default scheduler; the others stay.
+    """
+    topology = client_event_count()
+    present: dict[Executor, Slot] = {}
+    found: dict[int, list[int]] = {}
+    ports = tuple(range(6700, 6700 + SLOTS))
+    for machines in MACHINES:
+        cluster = Cluster(tuple(Node(f"machine{n + 1:02d}", ports=ports) for n in range(machines)))
+        nodes = {node.id for node in cluster.nodes}
+        left = {executor: slot for executor, slot in present.items() if slot.node in nodes}
+        view = SchedulingView((topology,), cluster, VERSION, Assignment(left))
+        present = dict(DefaultScheduler().schedule(view).assignment.slots)
+        workers = set(present.values())
+        found[machines] = [sum(slot.node == node for slot in workers) for node in sorted(nodes)]
+    return found
+
+
+def writes_per_minute(parameters: Parameters) -> dict[str, float]:
+    """Writes to ZooKeeper by origin in a minute, from their periods: offsets, worker and supervisor beats."""
+    timers = timers_of(VERSION)
+    return {
+        "offsets": TOPOLOGIES * parameters.integer("zk_partitions") * _MINUTE_S / OFFSETS_S,
+        "worker-beats": parameters.integer("zk_workers") * _MINUTE_S / timers.task_heartbeat_s,
+        "supervisor-beats": parameters.integer("zk_machines") * _MINUTE_S / timers.supervisor_heartbeat_s,
+    }
+
+
+def acked_trees(seed: int, *, killing: bool) -> TreeCheck:
+    """Play a minute of known trees, some of which fail, and hold every ack against what was executed.
+
+    ``killing`` kills a worker in mid-run, with the tuples that it holds, for trees that stay incomplete.
+    """
+    cluster = Cluster(tuple(Node(f"node{n}") for n in (1, 2, 3)))
+    declared = trees.topology((2, 3, 4), workers=3, ackers=2, message_timeout_s=10.0)
+    faults = [{"fault": "kill-worker", "at_s": 40.0, "node": "node2", "port": port} for port in (6700, 6701)]
+    rows = trees.Rows()
+    Emulation(
+        EmulationSpec(
+            cluster=cluster,
+            version=LOSSLESS,
+            topologies=(trees.plan(declared, LOSSLESS, _RATE, failing=True),),
+            scheduler=DefaultScheduler(),
+            duration_s=_MINUTE_S,
+            seed=seed,
+            faults=FaultPlan.of_rows(faults if killing else ()),
+        )
+    ).run(rows)
+    return check_trees(rows, failing=True)
+
+
+_RATE = 100.0
+
+
+def measure(parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of sections 2.3, 3.3.1 and 3.4.1 that need no run of an experiment."""
+    by_machine = workers_by_machine()
+    writes = writes_per_minute(parameters)
+    storm = writes["worker-beats"] + writes["supervisor-beats"]
+    total = storm + writes["offsets"]
+    periods = "offsets every 2 s, worker heartbeats every 3 s, supervisor heartbeats every 5 s"
+    return (
+        labelled(
+            "twitter-workers-per-machine",
+            {f"{machines}-machines": round(sum(c) / len(c)) for machines, c in by_machine.items()},
+            unit="workers",
+            how="mean over the machines, default scheduler, three machines taken away at a time",
+            basis=Basis.ARITHMETIC,
+        ),
+        single(
+            "twitter-zk-kafka-writes",
+            writes["offsets"],
+            unit="writes",
+            how=f"{TOPOLOGIES} topologies, {parameters.integer('zk_partitions')} partitions each, {periods}",
+            basis=Basis.FITTED,
+        ),
+        labelled(
+            "twitter-zk-share",
+            {"kafka-spouts": 100 * writes["offsets"] / total, "storm": 100 * storm / total},
+            unit="%",
+            how=f"{parameters.integer('zk_workers')} workers; {periods}",
+            basis=Basis.FITTED,
+        ),
+        single(
+            "twitter-zk-heartbeat-share",
+            100 * writes["worker-beats"] / storm,
+            unit="%",
+            how=f"{parameters.integer('zk_machines')} machines; {periods}",
+            basis=Basis.FITTED,
+        ),
+        _checksum(tuple(dict.fromkeys(parameters.integers("seeds")))),
+    )
+
+
+def _checksum(seeds: Sequence[int]) -> Measurement:
+    """Too early is looked for in all runs; not acked only where no message was lost with a worker."""
+    whole = [acked_trees(seed, killing=False) for seed in seeds]
+    killed = [acked_trees(seed, killing=True) for seed in seeds]
+    return labelled_over_seeds(
+        "twitter-ack-xor",
+        {
+            "acked-too-early": [a.too_early + b.too_early for a, b in zip(whole, killed, strict=True)],
+            "complete-not-acked": [check.unacked for check in whole],
+        },
+        unit="tuples",
+        how="acks against executions of every tree, with bolts that fail, with and without a killed worker",
+    )

@@ -1,0 +1,187 @@
+"""Claims that need no emulated experiment: each measured by its own algorithm, each answered once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from storm_lab.model import Assignment, Topology, executors_of
+from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, trees, tstorm, twitter
+from storm_lab.papers.algorithms.algorithms import EXPERIMENT, SLUG
+from storm_lab.papers.ledger import load_claims
+from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.papers.registry import experiment, experiments
+from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.reporting.record import read_verdicts
+from storm_lab.reporting.verdict import Outcome, judge
+from storm_lab.runs.study import Study
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.measures import measure, nodes_used
+
+LEDGER = load_claims()
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Measurement]:
+    found = EXPERIMENT.measure(None, EXPERIMENT.checked({"seeds": [1, 2]}))
+    return {measurement.claim_id: measurement for measurement in found}
+
+
+# --- one claim, one owner ---
+
+
+def test_no_claim_is_answered_by_two_experiments() -> None:
+    answered = Counter(claim for item in experiments() for claim in item.claims)
+    assert {claim for claim, times in answered.items() if times > 1} == set()
+
+
+def test_an_experiment_answers_only_claims_that_the_ledger_gives_it() -> None:
+    for item in experiments():
+        assert {LEDGER.claim(claim).owner for claim in item.claims} <= {item.slug}
+
+
+def test_whoever_answers_for_another_experiment_exists_and_does_answer() -> None:
+    for claim in LEDGER.claims:
+        if claim.answered_by:
+            assert claim.answered_by != claim.experiment
+            assert claim.id in experiment(claim.answered_by).claims
+
+
+def test_a_claim_keeps_the_experiment_that_it_is_about() -> None:
+    claim = LEDGER.claim("mfstorm-table3-gflops")
+    assert (claim.experiment, claim.owner) == ("mfstorm-mapping", SLUG)
+    assert claim in LEDGER.of_experiment(SLUG)
+    assert claim not in LEDGER.of_experiment("mfstorm-mapping")
+
+
+# --- the contract of an experiment without runs ---
+
+
+def test_the_experiment_has_no_runs_and_its_study_follows_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study.of(SLUG, {"seeds": [1]})
+    assert study.play() == ()
+    first = study.digest
+    monkeypatch.setattr("storm_lab.runs.study.code_digest", lambda *rooms: "other schedulers")
+    assert study.digest != first
+
+
+def test_every_claim_is_measured_and_reproduced(measured: dict[str, Measurement]) -> None:
+    assert set(measured) == set(EXPERIMENT.claims)
+    verdicts = {claim: judge(LEDGER.claim(claim), found) for claim, found in measured.items()}
+    assert {claim for claim, v in verdicts.items() if v.outcome is not Outcome.REPRODUCED} == set()
+
+
+def test_settings_chosen_to_give_a_number_are_called_fitted(measured: dict[str, Measurement]) -> None:
+    fitted = {claim for claim, found in measured.items() if found.basis is Basis.FITTED}
+    assert fitted == {"twitter-zk-kafka-writes", "twitter-zk-share", "twitter-zk-heartbeat-share"}
+    for claim, found in measured.items():
+        assert (found.basis is Basis.ARITHMETIC) == (LEDGER.claim(claim).arithmetic and claim not in fitted)
+
+
+def test_a_study_without_runs_leaves_a_verdict_file(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    measured: dict[str, Measurement],
+) -> None:
+    home = tmp_path_factory.mktemp("project")
+    monkeypatch.setattr("storm_lab.runs.study.project_root", lambda: home)
+    study = Study.of(SLUG, {"seeds": [2]})
+    verdicts = study.conclude()
+    record = read_verdicts(study.workspace / "verdicts" / f"{SLUG}.json")
+    assert record.seeds == (2,)
+    assert record.refused == ()
+    assert {found.claim_id for found in record.measurements} == set(measured)
+    assert len(verdicts) == len(EXPERIMENT.claims)
+
+
+# --- mechanisms ---
+
+
+@pytest.mark.parametrize(("topology", "executors"), list(zip(tstorm.topologies(), (45, 19, 25), strict=True)))
+def test_the_topologies_of_section_v_have_the_executors_that_fit_the_printed_counts(
+    topology: Topology, executors: int
+) -> None:
+    assert len(executors_of(topology, VERSION)) == executors
+
+
+def test_for_each_topology_nodes_never_grow_with_gamma_and_begin_with_ten() -> None:
+    gammas = [1 + 0.1 * step for step in range(60)]
+    for counts in tstorm.nodes_by_gamma(gammas).values():
+        assert counts[0] == 10
+        assert counts == sorted(counts, reverse=True)
+        assert counts[-1] < 4
+
+
+def test_the_spread_counts_nodes_without_executors() -> None:
+    packed = tstorm.placed_by_tstorm(tstorm.throughput_test(), 6.0)
+    assert nodes_used(packed) == 2
+    assert tstorm.spread(packed, section_v()) >= 22
+
+
+def test_mfstorm_fills_the_strongest_desktop_first_however_they_are_declared() -> None:
+    assert mfstorm.filling_order() == ("D", "C", "A", "B")
+    assert [node.id for node in mfstorm.desktops(1).nodes] == ["A", "B", "C", "D"]
+
+
+def test_where_memory_binds_rstorm_takes_more_machines_and_never_promises_it_twice() -> None:
+    free, bound = (rstorm.placed("linear", memory_mb, rstorm.REAL_MB) for memory_mb in (150.0, 900.0))
+    assert (free.nodes, bound.nodes) == (6, 11)
+    assert (free.nodes_over_memory, bound.nodes_over_memory, bound.most_executors) == (0, 0, 2)
+
+
+def test_memory_that_is_promised_twice_would_be_seen() -> None:
+    view = SchedulingView((rstorm.layout("linear", 900.0),), rstorm.emulab(rstorm.REAL_MB))
+    one = view.cluster.nodes[0].slots[0]
+    assert measure(view, Assignment.of((e, one) for e in view.executors["linear"])).nodes_over_memory == 1
+
+
+def test_phases_decide_whether_a_moved_thread_is_missed_or_doubled() -> None:
+    worst = nstorm.absence_s(1.0, 0.0, 0.5)
+    assert worst is not None
+    assert 8.5 <= worst <= 9.5
+    middle = nstorm.absence_s(5.0, 0.0, 0.5)
+    assert middle is not None
+    assert middle == pytest.approx(worst - 4.0, abs=0.2)
+    assert nstorm.absence_s(0.0, 1.0, 0.5) == 0
+
+
+def test_workers_stay_fifty_while_machines_go() -> None:
+    found = twitter.workers_by_machine()
+    assert [sum(counts) for counts in found.values()] == [50] * 5
+    assert max(found[4]) == twitter.SLOTS
+
+
+def test_writes_follow_the_counts_that_are_given() -> None:
+    few, many = (
+        twitter.writes_per_minute(EXPERIMENT.checked({"zk_workers": workers})) for workers in (100, 200)
+    )
+    assert many["worker-beats"] == 2 * few["worker-beats"] == 4000
+    assert many["offsets"] == few["offsets"] == 19800
+
+
+def test_trees_that_lose_a_tuple_or_fail_are_never_acked() -> None:
+    whole, killed = (twitter.acked_trees(3, killing=killing) for killing in (False, True))
+    assert whole.too_early == killed.too_early == 0
+    assert whole.unacked == 0
+    # The check has something to find: trees that fail, and with a killed worker many more that lose tuples.
+    assert 0 < whole.incomplete < killed.incomplete / 2
+    assert whole.acked == whole.roots - whole.incomplete
+
+
+def test_an_ack_that_comes_too_early_or_not_at_all_is_found() -> None:
+    rows = trees.Rows()
+    sizes = {line: 1 + trees.pieces_of(line) for line in (1, 2, 3)}
+    rows.append(
+        "roots",
+        {
+            "root_id": [1, 2, 3],
+            "line": [1, 2, 3],
+            "outcome": ["acked", "acked", "failed"],
+            "complete_ns": [10, 99, 99],
+        },
+    )
+    executed = [(root, 20 + n) for root in (1, 2, 3) for n in range(sizes[root] - (root == 2))]
+    rows.append("executions", {"root_id": [r for r, _ in executed], "end_ns": [end for _, end in executed]})
+    check = trees.check_trees(rows, failing=False)
+    assert (check.too_early, check.unacked, check.incomplete) == (2, 1, 1)
