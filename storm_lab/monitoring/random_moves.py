@@ -14,7 +14,7 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment
+from storm_lab.model import Assignment, InvalidAssignmentError
 
 ACTOR = "mover"
 
@@ -73,6 +73,10 @@ class RandomMoves:
                 targets = [s for s in slots if s != here and not (self.other_node and s.node == here.node)]
                 if targets:
                     moved[executor] = rng.choice(targets)
-            nimbus.install(Assignment(moved), f"{self.executors} executors moved at random")
+            try:
+                nimbus.install(Assignment(moved), f"{self.executors} executors moved at random")
+            except InvalidAssignmentError as error:
+                # Nimbus's own scheduler has left executors without a slot (Storm 0.8 may).
+                control.log.note(ACTOR, "skip-move", self.topology, str(error))
 
         control.clock.every(ns(self.period_s), Rank.MONITOR, ACTOR, move, first_ns=ns(self.first_s))

@@ -132,7 +132,7 @@ def spec(
     rate_per_s: float = 10.0,
     source: SourcePlan | None = None,
 ) -> EmulationSpec:
-    """A run of the tree topology on four nodes in two racks; ``source`` instead of a queue filled at a rate."""
+    """A run of the tree topology on four nodes in two racks; ``source`` replaces the queue."""
     if source is None:
         source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=on_fail, anchored=anchored)
     nodes = tuple(Node(f"node{i + 1:02}", rack=f"r{i % 2}") for i in range(4))

@@ -7,9 +7,10 @@ and a root is acked exactly when its whole tree was executed.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import pytest
@@ -23,13 +24,15 @@ from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Sampler
-from storm_lab.emulator.source import FailurePolicy
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment
+from storm_lab.model import Assignment, StormVersion, executors_of
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_0_0
 from tests.control.real_world import TOPOLOGY, Played, copies_of, play, spec
 
 FAULTS_END_S = 50.0
 RUN_S = 170.0
+VERSIONS = (V0_8_2, V0_9_7, V1_0_0, V2_0_0)
 METHODS: tuple[MigrationMethod, ...] = (
     Restart(),
     Smooth(),
@@ -53,7 +56,8 @@ class RandomMoves:
             present = control.nimbus.present.slots
             chosen = rng.sample(slots, 4)
             drawn = {executor: rng.choice(chosen) for executor in sorted(present)}
-            if present:
+            # Storm 0.8's own scheduler may leave executors over; a whole schedule needs all of them.
+            if len(present) == len(executors_of(TOPOLOGY, control.version)):
                 control.nimbus.install(Assignment(drawn), "a restless scheduler")
 
         for time_s in self.times_s:
@@ -68,6 +72,7 @@ def _plan(rng: random.Random) -> FaultPlan:
         at = round(rng.uniform(5.0, FAULTS_END_S - 5), 3)
         back = round(rng.uniform(at, FAULTS_END_S), 3)
         node, other = rng.sample(nodes, 2)
+        rack = rng.choice(("r0", "r1"))
         kinds: list[list[dict[str, object]]] = [
             [
                 {"fault": "kill-node", "at_s": at, "node": node},
@@ -89,6 +94,33 @@ def _plan(rng: random.Random) -> FaultPlan:
                 {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
             ],
             [
+                {
+                    "fault": "delay-link",
+                    "at_s": at,
+                    "node_a": node,
+                    "node_b": other,
+                    "extra_ms": round(rng.uniform(1, 8000), 1),
+                },
+                {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
+            ],
+            [
+                {"fault": "kill-rack", "at_s": at, "rack": rack},
+                {"fault": "revive-rack", "at_s": back, "rack": rack},
+            ],
+            [
+                {"fault": "deactivate-topology", "at_s": at, "topology": "tree"},
+                {"fault": "activate-topology", "at_s": back, "topology": "tree"},
+            ],
+            [
+                {
+                    "fault": "rebalance-topology",
+                    "at_s": at,
+                    "topology": "tree",
+                    "workers": rng.randrange(1, 7),
+                    "wait_s": round(rng.uniform(0, 10), 1),
+                }
+            ],
+            [
                 {"fault": "slow-node", "at_s": at, "node": node, "factor": round(rng.uniform(0.1, 0.9), 2)},
                 {"fault": "slow-node", "at_s": back, "node": node, "factor": 1.0},
             ],
@@ -97,22 +129,36 @@ def _plan(rng: random.Random) -> FaultPlan:
     return FaultPlan.of_rows(rows)
 
 
-def _played(seed: int, on_fail: FailurePolicy, anchored: bool = True) -> Played | None:
+POPPED = SourcePlan(SourceKind.RATE, rate_per_s=5.0)
+HELD = replace(POPPED, on_fail=FailurePolicy.REPLAY)
+FETCHED = replace(HELD, fetch_ns=150_000_000)
+LOG = replace(HELD, checkpoint_ns=2 * SECOND)
+CALLS = SourcePlan(SourceKind.CLOSED_LOOP, calls=4, answer_ns=SECOND // 2, on_fail=FailurePolicy.REPLAY)
+SOURCES = {"popped": POPPED, "held": HELD, "fetched": FETCHED, "log": LOG, "calls": CALLS}
+
+
+def _drawn(seed: int) -> tuple[MigrationMethod, StormVersion]:
+    """Method and version of a random run."""
+    rng = random.Random(f"method/{seed}")
+    return rng.choice(METHODS), rng.choice(VERSIONS)
+
+
+def _played(seed: int, source: SourcePlan) -> Played | None:
     """One random run, or None when its plan is refused."""
     rng = random.Random(seed)
     plan = _plan(rng)
+    method, version = _drawn(seed)
     moves = RandomMoves(
         tuple(sorted(round(rng.uniform(20, FAULTS_END_S), 3) for _ in range(rng.randrange(3))))
     )
     run = spec(
         duration_s=RUN_S,
-        on_fail=on_fail,
-        anchored=anchored,
-        migration=rng.choice(METHODS),
+        migration=method,
         faults=plan,
         services=(moves,),
         seed=seed,
-        rate_per_s=5.0,
+        version=version,
+        source=source,
     )
     try:
         plan.check(PlannedWorld(run.cluster, (TOPOLOGY,), run.version, RUN_S))
@@ -145,16 +191,17 @@ def _check_trees(played: Played) -> None:
     assert (done["sink"] <= size).all()
 
 
-def _check_at_least_once(roots: pd.DataFrame) -> None:
-    """Each line taken long enough before the end has been acked; attempts are numbered without a gap."""
+def _check_at_least_once(roots: pd.DataFrame, most: float) -> None:
+    """Each line taken long enough before the end has been acked, ``most`` times at most; attempts are
+    numbered without a gap.
+    """
     for _, tries in roots.groupby("line"):
         ordered = tries.sort_values("root_id")
         assert list(ordered["attempt"]) == list(range(len(ordered)))
-        settled = ordered["emit_ns"].iloc[0] < (RUN_S - 60) * SECOND
-        if settled:
-            assert (ordered["outcome"] == "acked").sum() == 1, (
-                f"line {ordered['line'].iloc[0]} was lost for good"
-            )
+        acks = int((ordered["outcome"] == "acked").sum())
+        assert acks <= most, f"line {ordered['line'].iloc[0]} was acked {acks} times"
+        if ordered["emit_ns"].iloc[0] < (RUN_S - 60) * SECOND:
+            assert acks >= 1, f"line {ordered['line'].iloc[0]} was lost for good"
 
 
 def _check_at_most_once(roots: pd.DataFrame) -> None:
@@ -162,24 +209,49 @@ def _check_at_most_once(roots: pd.DataFrame) -> None:
     assert roots["line"].is_unique
 
 
+def _check_callers(roots: pd.DataFrame) -> None:
+    """No caller has two calls out at a time, and none has been forgotten."""
+    ended = roots[roots["outcome"] != "pending"]
+    steps = [(int(t), 1) for t in roots["emit_ns"]] + [(int(t), -1) for t in ended["complete_ns"]]
+    waiting = 0
+    for _, step in sorted(steps):
+        waiting += step
+        assert waiting <= CALLS.calls
+    last = roots[roots["emit_ns"] > (RUN_S - 30) * SECOND]
+    assert len(last) == pytest.approx(30 * CALLS.calls / 0.51, rel=0.1)
+
+
 def conserved(seed: int) -> Counter[str] | None:
-    """Play a random run of either kind of source and check all that must hold; the tally of its roots."""
-    at_least_once = seed % 2 == 0
-    played = _played(seed, FailurePolicy.REPLAY if at_least_once else FailurePolicy.FORGET)
+    """Play a random run of one kind of source and check all that must hold; the tally of its roots."""
+    kind = list(SOURCES)[seed % len(SOURCES)]
+    played = _played(seed, SOURCES[kind])
     if played is None:
         return None
     assert played.outcome.stopped == ""
     roots = played.rows.table("roots")
+    # An activation that came in a rebalance was refused, so the topology is off: a disturbance without end.
+    left_off = any(d.action == "refuse-activate" for d in played.outcome.decisions)
+    # Storm 0.8's scheduler gives no new slot to an executor that died alone in its worker: another one.
+    version = _drawn(seed)[1]
+    left_over = len(played.outcome.final.slots) < len(executors_of(TOPOLOGY, version))
+    assert not left_over or version == V0_8_2
+    if (left_off or left_over) and roots.empty:
+        return Counter()
     tally = _check_roots(roots)
     _check_trees(played)
-    if at_least_once:
-        _check_at_least_once(roots)
-    else:
+    if kind == "popped":
         _check_at_most_once(roots)
-    return tally
+    elif not left_off and not left_over:
+        _check_at_least_once(roots, most=math.inf if kind == "log" else 1)
+        if kind == "calls":
+            _check_callers(roots)
+    tally["acked again"] = int(
+        (roots["outcome"] == "acked").sum() - roots[roots["outcome"] == "acked"]["line"].nunique()
+    )
+    return Counter({f"{kind} {outcome}": count for outcome, count in tally.items()})
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(15))
 def test_random_faults_and_moves_conserve_every_root(seed: int) -> None:
     conserved(seed)
 
@@ -198,13 +270,14 @@ def test_a_thousand_random_runs_conserve_every_root() -> None:
         runs += 1
         total.update(tally)
     print(f"{runs} random runs ({refused} plans refused): {dict(sorted(total.items()))}")
-    assert total["acked"] > 0
-    assert total["failed"] > 0
-    assert total["lost"] > 0
+    for kind in SOURCES:
+        for outcome in ("acked", "failed", "lost"):
+            assert total[f"{kind} {outcome}"] > 0, f"no root of kind {kind} ended as {outcome}"
+    assert total["log acked again"] > 0
 
 
 def test_unanchored_tuples_are_never_failed_nor_replayed() -> None:
-    played = _played(4, FailurePolicy.REPLAY, anchored=False)
+    played = _played(4, replace(HELD, anchored=False))
     assert played is not None
     roots = played.rows.table("roots")
     if len(roots):
@@ -213,7 +286,7 @@ def test_unanchored_tuples_are_never_failed_nor_replayed() -> None:
 
 
 def test_the_same_spec_gives_the_same_rows_and_the_same_decisions() -> None:
-    first, second = _played(7, FailurePolicy.REPLAY), _played(7, FailurePolicy.REPLAY)
+    first, second = _played(7, LOG), _played(7, LOG)
     assert first is not None and second is not None
     assert first.outcome.decisions == second.outcome.decisions
     for table in ("roots", "executions", "traffic", "cpu", "counts", "placements", "control"):

@@ -10,10 +10,11 @@ from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.supervisor import Phases
-from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.model import Executor, Slot
 from storm_lab.model.version import V0_9_7
 from tests.control.fake_plane import FakePlane
+from tests.control.real_world import play, spec
 from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
 
 
@@ -135,3 +136,85 @@ def test_an_executor_that_moves_back_in_time_is_not_stopped() -> None:
     home = next(worker for worker, executors in plane.alive.items() if mover in executors)
     assert plane.slots[home] == before.slots[mover]
     assert sum(mover in executors for executors in plane.alive.values()) == 1
+
+
+CYCLES = ((10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1))
+"""The paper's pairs of T_s and T_w, in seconds."""
+
+
+def _managed(sync_s: float, poll_s: float, *, sync_work_s: float, poll_work_s: float) -> float:
+    """Seconds of CPU that management uses in 100 s on two nodes with one worker each."""
+    timers = replace(timers_of(V0_9_7), assignment_sync_s=sync_s)
+    times = ControlTimes(sync_work_s=sync_work_s, poll_work_s=poll_work_s)
+    control, plane = build(2, version=V0_9_7, migration=NStorm(poll_s=poll_s), timers=timers, times=times)
+    control.nimbus.submit(chain(workers=2, executors=2))
+    run_to(control, 50)
+    before = sum(plane.charged.values())
+    run_to(control, 150)
+    return (sum(plane.charged.values()) - before) / SECOND
+
+
+@pytest.mark.parametrize(("sync_s", "poll_s"), CYCLES)
+def test_every_sync_and_every_poll_costs_its_cpu(sync_s: float, poll_s: float) -> None:
+    work = _managed(sync_s, poll_s, sync_work_s=0.05, poll_work_s=0.01)
+    assert work == pytest.approx(2 * 100 * (0.05 / sync_s + 0.01 / poll_s), abs=0.15)
+
+
+def test_management_costs_more_cpu_the_shorter_the_cycles() -> None:
+    used = [_managed(*cycle, sync_work_s=0.05, poll_work_s=0.01) for cycle in CYCLES]
+    assert used == sorted(used)
+    assert used[3] > 2.5 * used[2] > 6 * used[1]
+
+
+def test_a_cycle_shorter_than_its_own_work_leaves_ticks_out() -> None:
+    # A poll of 30 ms every 20 ms, a sync of 100 ms every 80 ms: each is begun at every second tick.
+    used = _managed(0.08, 0.02, sync_work_s=0.1, poll_work_s=0.03)
+    assert used == pytest.approx(2 * 100 * (0.1 / 0.16 + 0.03 / 0.04), rel=0.02)
+
+
+def test_a_sync_and_a_poll_take_their_time_before_anything_moves() -> None:
+    starts = []
+    for work_s in (0.0, 0.03):
+        times = ControlTimes(sync_work_s=0.1 if work_s else 0.0, poll_work_s=work_s)
+        timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0)
+        phases = {"node01": phases_at(1.0), "node02": phases_at(0.0)}
+        method = NStorm(poll_s=5.0)
+        control, _ = build(2, version=V0_9_7, migration=method, timers=timers, times=times, phases=phases)
+        control.nimbus.submit(chain(workers=2, executors=2))
+        _move_at(control, 100.5, "node01")
+        run_to(control, 130)
+        (entry,) = control.log.of("update-threads")[:1]
+        starts.append(entry.time_ns / SECOND)
+    # The first sync, and so the grid of polls, is over 0.1 s later; a poll adds 0.03 s.
+    assert starts[1] - starts[0] == pytest.approx(0.13, abs=1e-6)
+
+
+def test_a_supervisor_that_dies_in_a_sync_does_not_act_on_it() -> None:
+    phases = {"node01": phases_at(1.0), "node02": phases_at(0.0)}
+    control, _ = _two_nodes(phases)
+    _move_at(control, 100.5, "node01")
+    run_to(control, 101.01)
+    control.supervisors["node01"].power_off("test")
+    run_to(control, 101.02)
+    control.supervisors["node01"].power_on()
+    run_to(control, 101.06)
+    taken = [e for e in control.log.of("take-assignment") if e.actor == "supervisor:node01"]
+    assert all(entry.time_ns < 100 * SECOND for entry in taken)
+    run_to(control, 101.08)
+    taken = [e for e in control.log.of("take-assignment") if e.actor == "supervisor:node01"]
+    assert taken[-1].time_ns == round(101.07 * SECOND)
+
+
+def test_short_cycles_show_as_cpu_of_the_nodes_in_the_tuple_log() -> None:
+    used = []
+    for sync_s, poll_s in CYCLES:
+        run = spec(duration_s=40.0, migration=NStorm(poll_s=poll_s))
+        assert run.timers is not None
+        rows = play(replace(run, timers=replace(run.timers, assignment_sync_s=sync_s))).rows.table("cpu")
+        late = rows[rows["start_ns"] >= 20 * SECOND]
+        used.append(float(late.loc[late["thread"] == "housekeeping", "cpu_ms"].sum()))
+    assert used == sorted(used)
+    # What is added by shorter cycles is in proportion to syncs and polls a second, whatever a node's clock.
+    works = [0.05 / sync_s + 0.01 / poll_s for sync_s, poll_s in CYCLES]
+    expected = (works[3] - works[0]) / (works[2] - works[0])
+    assert (used[3] - used[0]) / (used[2] - used[0]) == pytest.approx(expected, rel=0.05)

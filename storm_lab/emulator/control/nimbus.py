@@ -197,8 +197,8 @@ class Nimbus:
     def kill(self, topology_id: str, *, wait_s: float | None = None, reason: str) -> None:
         """The kill command: spouts off, wait (by default the message timeout), then the topology is gone.
 
-        Its supervisors end its workers when they next see that nothing is assigned to their slots. A rebalance
-        that waits is given up.
+        Its supervisors end its workers when they next see that nothing is assigned to their slots. A
+        rebalance that waits is given up.
         """
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):

@@ -53,16 +53,16 @@ class ControlTimes:
         unit="s",
         low=0.01,
         high=0.1,
-        source="N-Storm: CPU of a supervisor's read of ZooKeeper and write into its node's store, for which it "
-        "does nothing else; physical range, the paper says only that cycles of 300 ms are too short",
+        source="N-Storm: CPU of a supervisor's read of ZooKeeper and write into its node's store, during "
+        "which it does nothing else; physical range, the paper says only that 300 ms cycles are too short",
     )
     poll_work_s: float = constant(
         0.01,
         unit="s",
         low=0.002,
         high=0.03,
-        source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; physical "
-        "range, the paper says only that cycles of 100 ms are too short",
+        source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; "
+        "physical range, the paper says only that cycles of 100 ms are too short",
     )
 
 
