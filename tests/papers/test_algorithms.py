@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from storm_lab.model import Assignment, Topology, executors_of
@@ -13,7 +15,9 @@ from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.reporting.figures import nodes_by_gamma, save_figure
 from storm_lab.reporting.record import read_verdicts
+from storm_lab.reporting.report import SEVERAL, collect_report, render_report
 from storm_lab.reporting.verdict import Outcome, judge
 from storm_lab.runs.study import Study
 from storm_lab.schedulers.contract import SchedulingView
@@ -185,3 +189,21 @@ def test_an_ack_that_comes_too_early_or_not_at_all_is_found() -> None:
     rows.append("executions", {"root_id": [r for r, _ in executed], "end_ns": [end for _, end in executed]})
     check = trees.check_trees(rows, failing=False)
     assert (check.too_early, check.unacked, check.incomplete) == (2, 1, 1)
+
+
+# --- in the report ---
+
+
+def test_figures_of_an_experiment_on_several_papers_stand_apart_in_the_report(tmp_path: Path) -> None:
+    gammas = [1.0, 1.7, 6.0]
+    figure = nodes_by_gamma(
+        pd.DataFrame(tstorm.nodes_by_gamma(gammas), index=gammas),
+        pd.DataFrame([("word-count", 1.0, 10)], columns=["topology", "gamma", "nodes"]),
+    )
+    save_figure(
+        figure, tmp_path / "figures" / SLUG / "nodes.svg", title="Nodes by gamma", alt="Falling steps."
+    )
+    page = render_report(collect_report(tmp_path))
+    assert page.index(f"<h3>{SEVERAL}</h3>") < page.index("Nodes by gamma")
+    assert f"storm-lab run {SLUG}" in page
+    assert "storm-lab run mfstorm-mapping" not in page
