@@ -34,28 +34,34 @@ class CostModel:
         3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
     )
     serialise_us: float = constant(
-        12.0, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}"
+        8.38, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
     )
     serialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     deserialise_us: float = constant(
-        13.0, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}"
+        7.65, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
     )
     deserialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
-        8.0, unit="us", low=2, high=30, source=f"transfer thread, per tuple, with its system call; {_RANGE}"
+        6.69,
+        unit="us",
+        low=2,
+        high=30,
+        source=f"transfer thread, per tuple, with its system call; {_RANGE}",
+        fitted=True,
     )
     receive_us: float = constant(
-        10.0,
+        44.4,
         unit="us",
         low=2,
         high=60,
         source=f"read and decode an arriving tuple with its system call; {_RANGE}. Receive thread (0.8, 2.x) "
         "or network thread (0.9 to 1.x), which does so whether or not the tuple is ever executed",
+        fitted=True,
     )
     deliver_us: float = constant(
         2.0,
@@ -74,26 +80,29 @@ class CostModel:
         5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
     )
     log_emit_us: float = constant(
-        60.0,
+        79.6,
         unit="us",
         low=10,
         high=200,
         source="topology.debug: format and write the log line of an emit; R-Storm's recordings",
+        fitted=True,
     )
     log_receive_us: float = constant(
-        40.0,
+        13.9,
         unit="us",
         low=10,
         high=200,
         source="topology.debug: format and write the log line of a received tuple; R-Storm's recordings",
+        fitted=True,
     )
     wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
     switch_us: float = constant(
-        10.0,
+        1.55,
         unit="us",
         low=1,
         high=50,
         source="context switch and cache refill, per burst and run-queue round",
+        fitted=True,
     )
     loopback_us: float = constant(
         50.0, unit="us", low=20, high=500, source="loopback TCP between processes of a node"
@@ -124,11 +133,12 @@ class CostModel:
         0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
     )
     process_penalty: float = constant(
-        0.0,
+        0.242,
         unit="1",
         low=0.0,
         high=1.0,
         source="slow-down of a node per further worker process: caches, timers, smaller batches",
+        fitted=True,
     )
     worker_memory_mb: float = constant(
         768.0, unit="MB", low=256, high=2048, source="heap of a worker, Storm's default -Xmx768m"

@@ -10,6 +10,7 @@ from storm_lab.papers.parameter import unknown_name
 _MODULES: tuple[str, ...] = (
     "storm_lab.papers.algorithms.algorithms",
     "storm_lab.papers.tstorm.word_count",
+    "storm_lab.papers.rstorm.recordings",
 )
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 

@@ -30,8 +30,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "pipeline": frozenset({"tuplelog"}),
     "reporting": frozenset({"pipeline", "tuplelog", "papers", "model"}),
     "runs": ALL_BUT_CLI - {"runs", "bench"},
+    "calibration": ALL_BUT_CLI - {"reporting", "bench"},
     "bench": ALL_BUT_CLI - {"bench"},
-    "cli": ALL_BUT_CLI,
+    "cli": ALL_BUT_CLI | {"calibration"},
 }
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class RecordedRun:
         return f"{self.topology}-{self.scheduler}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordedTopology:
     """A topology with what its components do, and the runs that were made of it."""
 
@@ -114,7 +115,7 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
     path = _FILE if source == PACKAGED else Path(source)
     try:
         data = path.read_bytes()
-        document = json.loads(data)
+        return _parsed(data)
     except (OSError, ValueError) as error:
         raise UserError(
             f"the recordings cannot be read: {error}",
@@ -122,6 +123,11 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
             value=source,
             remedy="give a JSON file",
         ) from error
+
+
+@cache
+def _parsed(data: bytes) -> Recordings:
+    document = json.loads(data)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UserError(
             "the file holds no recordings", field="schema", remedy=f"its schema must be {SCHEMA!r}"
@@ -133,7 +139,6 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
         raise UserError(
             f"the recordings do not fit their form: {error!r}",
             field="recordings",
-            value=source,
             remedy="compare with storm_lab/papers/rstorm/recordings.json",
         ) from error
     return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest())
@@ -192,7 +197,7 @@ def _run(name: str, scheduler: str, entry: Mapping[str, Any]) -> RecordedRun:
 
 
 def merged_by_host(run: RecordedRun) -> RecordedRun:
-    """The run that nobody made: the same executors on the same hosts, in one worker per host and topology."""
+    """The run that nobody made: the same executors on the same hosts, in one worker on each."""
     slots = {
         executor: Slot(slot.node, min(s.port for s in run.placement.slots.values() if s.node == slot.node))
         for executor, slot in run.placement.slots.items()

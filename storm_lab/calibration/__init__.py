@@ -1,0 +1,1 @@
+"""Calibration: the shared constants of the cost model, fitted once on a few named targets, then frozen."""

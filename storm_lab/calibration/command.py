@@ -1,0 +1,67 @@
+"""``storm-lab calibrate``: fit the shared constants of the cost model, or show how well they fit."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from tqdm import tqdm
+
+from storm_lab.calibration.constants_file import Fit, constants_path
+from storm_lab.calibration.evaluation import Evaluation, played_code
+from storm_lab.calibration.search import Range, evaluations_of, search
+from storm_lab.calibration.target import targets
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.papers.rstorm.recording import load_recordings
+
+
+def fitted_ranges() -> dict[str, Range]:
+    """The constants that are fitted, those marked so in the cost model, with their physical ranges."""
+    return {c.name: Range(c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
+
+
+@click.command(
+    epilog="\b\nExamples:\n  storm-lab calibrate\n  storm-lab calibrate --rounds 0\n"
+    "  storm-lab calibrate --rounds 6 --jobs 4"
+)
+@click.option(
+    "--rounds", default=4, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
+)
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
+)
+@click.option(
+    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
+)
+def calibrate(rounds: int, seed: int, jobs: int) -> None:
+    """Fit the constants of the cost model on the recorded runs.
+
+    The search starts from the cost model's present values and stays inside their physical ranges; with 0
+    rounds the present values are only checked. The outcome goes to data/calibration/constants.json; to put
+    it into force, copy its values into storm_lab/emulator/cost.py. An interrupted search goes on where it
+    stopped.
+    """
+    ranges = fitted_ranges()
+    present = {c.name: c.value for c in constants_of(CostModel()) if c.fitted}
+    with (
+        tqdm(
+            total=evaluations_of(ranges, rounds),
+            disable=None,
+            bar_format="calibrating {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
+            file=sys.stderr,
+            leave=False,
+        ) as bar,
+        Evaluation(seed, jobs, bar.update) as evaluation,
+    ):
+        found = search(present, ranges, evaluation.residuals, rounds)
+        predicted = evaluation.predicted(found.values)
+    wanted = targets(load_recordings())
+    fit = Fit(found.values, seed, wanted, predicted, played_code())
+    fit.write(constants_path())
+    for name, value in found.values.items():
+        click.echo(f"{name:20} {value:8.4g}  (was {present[name]:g})")
+    for target in wanted:
+        error = 100 * (predicted[target.name] / target.measured - 1)
+        click.echo(f"{target.name:32} {target.measured:10.4g} {predicted[target.name]:10.4g} {error:+6.1f} %")
+    click.echo(f"\nwritten: {constants_path()}")

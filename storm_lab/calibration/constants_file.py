@@ -1,0 +1,93 @@
+"""``data/calibration/constants.json``: the fitted constants, what they were fitted on, what is left over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from storm_lab.calibration.target import Target
+from storm_lab.emulator.constant import Constant, constants_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.platform.places import project_root
+
+SCHEMA = "calibration/1"
+
+
+def constants_path() -> Path:
+    """Where the file lies in the checkout."""
+    return project_root() / "data" / "calibration" / "constants.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The outcome of a calibration: constants by name, and every target with what was predicted for it."""
+
+    values: Mapping[str, float]
+    seed: int
+    targets: Sequence[Target]
+    predicted: Mapping[str, float]
+    code_digest: str
+
+    def document(self) -> dict[str, Any]:
+        """As it is written."""
+        known: dict[str, Constant] = {constant.name: constant for constant in constants_of(CostModel())}
+        return {
+            "schema": SCHEMA,
+            "source": "recordings of R-Storm's topologies, storm_lab/papers/rstorm/recordings.json",
+            "seed": self.seed,
+            "code_digest": self.code_digest,
+            "constants": {
+                name: {
+                    "value": value,
+                    "unit": known[name].unit,
+                    "low": known[name].low,
+                    "high": known[name].high,
+                    "targets": "all below",
+                }
+                for name, value in self.values.items()
+            },
+            "targets": [
+                {
+                    "name": target.name,
+                    "unit": target.unit,
+                    "weight": round(target.weight, 3),
+                    "measured": float(f"{target.measured:.5g}"),
+                    "predicted": float(f"{self.predicted[target.name]:.5g}"),
+                    "residual_percent": round(
+                        100.0 * (self.predicted[target.name] / target.measured - 1.0), 1
+                    ),
+                }
+                for target in self.targets
+            ],
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the file; it is replaced whole."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(json.dumps(self.document(), indent=1) + "\n", encoding="utf-8")
+        part.replace(path)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The file's content.
+
+    Raises:
+        UserError: there is none, or it is another kind of file.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the calibration cannot be read: {error}",
+            field="constants.json",
+            value=str(path),
+            remedy="run storm-lab calibrate",
+        ) from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise UserError("this is no calibration", field="schema", remedy=f"its schema must be {SCHEMA!r}")
+    return document

@@ -1,0 +1,70 @@
+"""Steady rates of a recorded run: its placement on the bare data plane, compiled code from the start.
+
+The control plane only delays the start, and warm-up only the steady state: the fit needs neither, and a run
+takes a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.papers.rstorm.recording import RecordedRun, load_recordings
+from storm_lab.papers.rstorm.recordings import plan
+from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
+
+SETTLE_S = 20
+"""Until the queues of saturated executors are full."""
+MEASURE_S = 30
+_NS = 1_000_000_000
+
+
+class _Counts:
+    """Keeps the counters of the windows from `SETTLE_S` on, by component."""
+
+    def __init__(self) -> None:
+        self.rates: dict[str, tuple[float, float]] = {}
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """A chunk of rows of one table."""
+        if table != "counts":
+            return
+        names = columns["component"]
+        for row, code in enumerate(names.codes):
+            if columns["start_ns"][row] < SETTLE_S * _NS:
+                continue
+            component = names.names[code]
+            executed, emitted = self.rates.get(component, (0.0, 0.0))
+            scale = 10.0 / MEASURE_S
+            self.rates[component] = (
+                executed + scale * float(columns["executed"][row]),
+                emitted + scale * float(columns["emitted"][row]),
+            )
+
+
+def steady_rates(run: RecordedRun, cost: CostModel, seed: int) -> dict[str, tuple[float, float]]:
+    """By component: tuples executed and emitted per 10 s; quiet components count 0."""
+    recordings = load_recordings()
+    recorded = recordings.topology(run.topology)
+    counts = _Counts()
+    plane = DataPlane(
+        recorded_hosts(),
+        VERSION,
+        replace(cost, warm_up_factor=1.0),
+        (plan(recorded, recordings.line_lengths),),
+        seed=seed,
+        recorder=counts,
+        sample_every=1 << 40,
+    )
+    groups = run.placement.workers()
+    workers = {slot: plane.start_worker(slot, run.topology, executors) for slot, executors in groups.items()}
+    view = {executor: workers[slot] for slot, executors in groups.items() for executor in executors}
+    for worker in workers.values():
+        plane.connect(worker, view)
+    for worker in workers.values():
+        plane.activate(worker, True)
+    plane.run_until((SETTLE_S + MEASURE_S) * _NS)
+    return {c.id: counts.rates.get(c.id, (0.0, 0.0)) for c in recorded.topology.components}

@@ -1,0 +1,169 @@
+"""Recordings of real Storm runs, played again: what throughput does the emulator predict from a placement?
+
+Every recorded run is played with its own placement. Two questions that nobody put to the real machines are
+asked of the emulator alone: the even scheduler's hosts with one worker process on each (*merged*), and the
+even scheduler's runs if a further process cost nothing but its threads (*no-penalty*).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.recording import (
+    PACKAGED,
+    RecordedRun,
+    RecordedTopology,
+    load_recordings,
+    merged_by_host,
+)
+from storm_lab.papers.rstorm.recordings_claims import measure
+from storm_lab.papers.rstorm.testbed import CLOCK_MHZ, VERSION, recorded_hosts
+from storm_lab.papers.rstorm.usercode import bolt_of, spout_of
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "rstorm-recordings"
+MERGED = "merged"
+NO_PENALTY = "no-penalty"
+_SEVERAL_WORKERS = "even"
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "recordings",
+        PACKAGED,
+        "topologies, placements and recorded rates: the package's own, or a JSON file of the same form",
+        choices=(PACKAGED,),
+        is_file=True,
+    ),
+    Parameter("seeds", (1,), "one emulation of every run per seed", low=0, high=2**31 - 1),
+    Parameter("duration_s", 150.0, "virtual length of a run", unit="s", low=60, high=900),
+    Parameter("from_s", 100.0, "rates are means from here on", unit="s", low=20, high=800),
+    Parameter(
+        "clock_mhz",
+        CLOCK_MHZ,
+        "clock of the hosts in terms of the machines that the cost model's constants hold for",
+        unit="MHz",
+        low=1000,
+        high=3000,
+    ),
+    Parameter("what_if", True, "also play what nobody recorded: merged workers, and no cost of a process"),
+)
+
+
+@cache
+def plan(recorded: RecordedTopology, lengths: tuple[int, ...]) -> TopologyPlan:
+    """Topology, trace and sources: spouts that are never empty, and nothing acked."""
+    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.usercode import Bolt, Spout
+
+    topology = recorded.topology
+    code: dict[str, Spout | Bolt] = {}
+    for place, component in enumerate(topology.components):
+        definition = recorded.definitions[component.id]
+        if component.is_spout:
+            code[component.id] = spout_of(definition.does, lengths)
+        else:
+            code[component.id] = bolt_of(definition.does, place, definition.sleep_ms_per_char)
+    sources = {
+        spout.id: SourcePlan(
+            SourceKind.SATURATED,
+            sleep_ns=round(recorded.definitions[spout.id].sleep_ms * 1e6),
+            anchored=False,
+        )
+        for spout in topology.spouts
+    }
+    return TopologyPlan(topology, build_trace(topology, code, VERSION), sources)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Every recorded run, and where there were several workers on a host, what if not.
+
+    Raises:
+        UserError: the recordings cannot be read.
+    """
+    recordings = load_recordings(parameters.text("recordings"))
+    variants: list[str] = []
+    for run in recordings.runs:
+        variants.append(run.variant)
+        compared = set(recordings.topology(run.topology).runs) > {_SEVERAL_WORKERS}
+        if parameters.flag("what_if") and run.scheduler == _SEVERAL_WORKERS and compared:
+            variants += [f"{run.variant}-{MERGED}", f"{run.variant}-{NO_PENALTY}"]
+    shared = parameters.only(("duration_s", "from_s", "clock_mhz"))
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=shared,
+            emulate=emulate,
+            storm_version=VERSION,
+            inputs={"recordings": recordings.digest},
+            files={"recordings": parameters.text("recordings")},
+            # Nothing is acked, and the counters tell the throughput: a few executions are enough.
+            sample_every=5000,
+        )
+        for variant in variants
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    from storm_lab.emulator.cost import CostModel
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.tuplelog import Status
+
+    recordings = load_recordings(spec.files["recordings"])
+    run, cost = _played(spec.variant, recordings.runs), CostModel()
+    if spec.variant.endswith(NO_PENALTY):
+        cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
+    recorded = recordings.topology(run.topology)
+    outcome = Emulation(
+        EmulationSpec(
+            cluster=recorded_hosts(spec.parameters.number("clock_mhz")),
+            version=spec.storm_version,
+            topologies=(plan(recorded, recordings.line_lengths),),
+            scheduler=DefaultScheduler(),
+            placement=run.placement,
+            duration_s=spec.parameters.number("duration_s"),
+            seed=spec.seed,
+            cost=cost,
+            sample_every=spec.sample_every,
+        )
+    ).run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round(spec.parameters.number("from_s") * 1e9),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )
+
+
+def _played(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
+    """The recorded run that a variant plays, with its workers merged where the name says so."""
+    for run in recorded:
+        if variant in (run.variant, f"{run.variant}-{NO_PENALTY}"):
+            return run
+        if variant == f"{run.variant}-{MERGED}":
+            return merged_by_host(run)
+    raise KeyError(variant)
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="R-Storm",
+    title="Recorded runs of R-Storm's author, predicted from their placements",
+    figure="recordings behind figures 8 and 12",
+    parameters=PARAMETERS,
+    claims=(),
+    notebook="rstorm/recordings.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,160 @@
+"""The recorded runs of R-Storm's author: the data, the declaration, and what is read from the logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model import check_assignment, executors_of
+from storm_lab.papers.rstorm import recording
+from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings, merged_by_host
+from storm_lab.papers.rstorm.recordings import EXPERIMENT, plan
+from storm_lab.papers.rstorm.recordings_claims import (
+    component_errors,
+    rates,
+    ratio_errors,
+    sink_errors,
+    what_if,
+)
+from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
+
+PACKAGE_FILE = Path(recording.__file__).with_name("recordings.json")
+
+
+@pytest.mark.parametrize("run", load_recordings().runs, ids=lambda run: run.variant)
+def test_every_recorded_placement_is_a_whole_one_on_the_six_hosts(run) -> None:
+    topology = load_recordings().topology(run.topology).topology
+    check_assignment(run.placement, recorded_hosts(), executors_of(topology, VERSION))
+
+
+@pytest.mark.parametrize("run", load_recordings().runs, ids=lambda run: run.variant)
+def test_the_even_scheduler_ran_twelve_workers_and_r_storm_one_on_a_host(run) -> None:
+    slots = set(run.placement.slots.values())
+    if run.scheduler == "even":
+        assert len(slots) == 12
+    else:
+        assert len(slots) == len({slot.node for slot in slots}) in (5, 6)
+
+
+def test_the_sinks_of_the_recordings_follow_from_the_components_before_them() -> None:
+    # Linear-3: no tuple stays in a process and the sinks keep up, so they execute what bolt 1 emits.
+    run = load_recordings().topology("linear-3").runs["even"]
+    assert run.sink == pytest.approx(run.emitted["bolt_linear_1"], rel=0.01)
+
+
+def test_merging_workers_moves_no_executor_to_another_host() -> None:
+    for run in load_recordings().runs:
+        merged = merged_by_host(run).placement
+        assert {e: s.node for e, s in merged.slots.items()} == {
+            e: s.node for e, s in run.placement.slots.items()
+        }
+        assert len(set(merged.slots.values())) == len(merged.nodes_used())
+
+
+def test_lines_are_shortened_filtered_and_lengthened_as_defined() -> None:
+    recordings = load_recordings()
+    trace = plan(recordings.topology("page-load"), recordings.line_lengths).trace
+    sizes = {}
+    for number, (component, _) in enumerate(trace.streams):
+        sizes[component] = trace.emissions["bytes"][trace.emissions["stream"] == number]
+    lines = len(sizes["spout_head"])
+    assert len(sizes["bolt_transform"]) == lines
+    assert len(sizes["bolt_filter"]) / lines == pytest.approx(0.8, abs=0.03)
+    assert len(sizes["bolt_output_sink"]) / lines == pytest.approx(0.64, abs=0.04)
+    assert sizes["spout_head"].mean() == pytest.approx(40.25 + 3, abs=2)
+    assert sizes["bolt_transform"].mean() == pytest.approx(31.75 + 3, abs=2)
+    kept = sizes["bolt_filter_2"].mean()
+    assert sizes["bolt_aggregate"].mean() == pytest.approx(kept + 8, abs=1)
+
+
+def test_there_is_a_run_for_every_recording_and_for_what_nobody_recorded() -> None:
+    variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked())}
+    assert {run.variant for run in load_recordings().runs} <= variants
+    assert {"linear-even-merged", "page-load-even-no-penalty"} <= variants
+    assert "linear-3-even-merged" not in variants
+    bare = EXPERIMENT.runs(EXPERIMENT.checked({"what_if": False}))
+    assert {spec.variant for spec in bare} == {run.variant for run in load_recordings().runs}
+
+
+def own_file(folder: Path, change) -> str:
+    document = json.loads(PACKAGE_FILE.read_text(encoding="utf-8"))
+    change(document)
+    path = folder / "own.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def test_a_topology_with_a_placement_is_added_in_a_file(tmp_path: Path) -> None:
+    def add_star(document: dict) -> None:
+        star = document["topologies"]["star"]
+        names = {c["id"]: c["executors"] for c in star["components"]}
+        rows, task = [], 1
+        for component in sorted(names):
+            for _ in range(names[component]):
+                rows.append([component, task, task, task % 6, 0])
+                task += 1
+        star["runs"] = {"own": {"placement": rows}}
+
+    source = own_file(tmp_path, add_star)
+    variants = [s.variant for s in EXPERIMENT.runs(EXPERIMENT.checked({"recordings": source}))]
+    assert "star-own" in variants
+    run = load_recordings(source).topology("star").runs["own"]
+    assert run.sink is None
+    check_assignment(
+        run.placement,
+        recorded_hosts(),
+        executors_of(load_recordings(source).topology("star").topology, VERSION),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(schema="other"), "schema"),
+        (lambda d: d["topologies"]["linear"]["components"][1].update(does="dance"), "dance"),
+        (lambda d: d["topologies"]["linear"]["runs"]["even"].pop("placement"), "placement"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, change, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_recordings(own_file(tmp_path, change))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"none\.json"):
+        load_recordings(str(tmp_path / "none.json"))
+
+
+def tables(factor: float) -> SimpleNamespace:
+    """Metric tables in which every recorded rate comes out ``factor`` times as high from 100 s on."""
+    rows = []
+    recordings = load_recordings(PACKAGED)
+    for run in recordings.runs:
+        sinks = recordings.topology(run.topology).sinks
+        for t in (90.0, 100.0, 110.0):
+            scale = factor if t >= 100 else 99.0
+            for component in recordings.topology(run.topology).topology.components:
+                executed = run.sink * scale / len(sinks) if component.id in sinks else 0.0
+                emitted = run.emitted.get(component.id, 0.0) * scale
+                rows.append((run.variant, 1, component.id, t, 10.0, executed, emitted))
+    columns = ["variant", "seed", "component", "t_s", "width_s", "executed", "emitted"]
+    return SimpleNamespace(component_throughput_10s=pd.DataFrame(rows, columns=columns))
+
+
+def test_errors_are_those_of_the_mean_rates_after_the_start() -> None:
+    recordings = load_recordings()
+    found = rates(tables(1.1), 100.0)
+    sinks = sink_errors(found, recordings)
+    assert len(sinks) == len(recordings.runs)
+    assert sinks["error_%"].to_numpy() == pytest.approx(10.0)
+    assert component_errors(found, recordings)["error_%"].to_numpy() == pytest.approx(10.0)
+    ratios = ratio_errors(sinks)
+    assert list(ratios["topology"]) == ["linear", "diamond", "page-load", "page-load-paced"]
+    assert ratios["error_%"].to_numpy() == pytest.approx(0.0)
+    assert ratios["recorded"].tolist() == pytest.approx([1.978, 1.433, 2.013, 1.004], abs=0.001)
+    assert what_if(found, recordings).empty
