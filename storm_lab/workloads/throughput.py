@@ -1,0 +1,66 @@
+"""The Throughput Test (T-Storm, sections III and V): big random tuples through bolts that do next to nothing.
+
+Each spout executor draws an identifier and a random text once, when it opens, and emits the pair over and
+over. Identity bolts pass on what they get, counters count tuples by identifier.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+FIELDS = ("id", "item")
+"""Fields of every stream of the Throughput Test."""
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class EmitRandomTexts(Spout):
+    """One record per executor: its identifier and its text of ``characters``, drawn from ``seed``.
+
+    The executors take records in turn, so each identifier has an equal share of the tuples, as when equal
+    executors send nothing but their own. Taking the same pair again costs nothing.
+    """
+
+    def __init__(self, executors: int, characters: int, seed: int) -> None:
+        draw = SplitMix(seed)
+        self._pairs = tuple(
+            (f"{draw.next64():016x}", "".join(_LETTERS[draw.below(len(_LETTERS))] for _ in range(characters)))
+            for _ in range(executors)
+        )
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield from self._pairs
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(0.0)
+
+
+class Identity(Bolt):
+    """Emits what it gets, after ``service_us`` of CPU."""
+
+    def __init__(self, service_us: float = 0.0) -> None:
+        self._cost = Cost(service_us)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(*values)
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost
+
+
+class CountById(Bolt):
+    """Counts tuples by identifier, at ``service_us`` of CPU each, and emits nothing."""
+
+    def __init__(self, service_us: float = 0.0) -> None:
+        self._cost = Cost(service_us)
+        self.counts: Counter[str] = Counter()
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        self.counts[str(values[0])] += 1
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost
