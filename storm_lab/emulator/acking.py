@@ -64,6 +64,7 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     r.executor = executor
     r.task = task
     r.known = 0
+    r.failed = 0
     r.acker = -1
     r.rotation = 0
     r.number = number
@@ -144,6 +145,29 @@ def close_root(k: State, root: int, outcome: int) -> None:
 
 
 @jit
+def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
+    """A root emitted with a message id while the topology has no ackers: it is acked at once, latency 0."""
+    s = s_at(k, 0)
+    e = executor_at(k, executor)
+    row = root_row_at(k, s.root_rows)
+    s.root_rows += 1
+    row.number = number
+    row.topology = e.topology
+    row.task = task
+    row.line = e.line
+    row.attempt = e.attempt
+    row.emitted = s.now
+    row.completed = s.now
+    row.outcome = ACKED
+    row.latency = 0
+    row.sleep = 0
+    task_at(k, task).acked += 1
+    source = source_at(k, e.source)
+    if source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s.now + source.answer)
+
+
+@jit
 def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
     """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
     call.
@@ -206,6 +230,7 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
         r.acker = executor
         r.ledger = np.uint64(0)
         r.known = 0
+        r.failed = 0
     r.rotation = rotation
     kind = message.kind
     if kind == INIT:
@@ -214,9 +239,11 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
         r.init_time = s.now
     elif kind == ACK:
         r.ledger ^= message.edge
+    elif kind == FAIL:
+        r.failed = 1
     if r.known == 0:
         return
-    if kind == FAIL:
+    if r.failed != 0:
         emit_control(k, thread, FAILED, message.task, r.task, root, np.uint64(0))
         r.acker = -1
     elif r.ledger == np.uint64(0):

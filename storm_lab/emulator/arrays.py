@@ -65,6 +65,8 @@ if ENABLED:
                 first = builder.bitcast(state, context.get_value_type(_BYTES))
                 place = builder.gep(first, [word(offset)])
                 address = builder.load(builder.bitcast(place, word.as_pointer()))
+                # The addresses do not change while compiled code runs: they need not be read again.
+                address.set_metadata("invariant.load", builder.module.add_metadata([]))
                 row = builder.add(address, builder.mul(index, word(size)))
                 return builder.inttoptr(row, context.get_value_type(signature.return_type))
 

@@ -130,7 +130,8 @@ def leave_cpu(k: State, thread: int) -> None:
     if i == n:
         return
     last = run_queue_at(k, node * s_at(k, 0).queue_width + n).value
-    if i > 0 and _before(k, last, run_queue_at(k, node * s_at(k, 0).queue_width + (i - 1) >> 1).value):
+    parent = node * s_at(k, 0).queue_width + ((i - 1) >> 1)
+    if i > 0 and _before(k, last, run_queue_at(k, parent).value):
         _up(k, node, i, last)
     else:
         _down(k, node, i, last)

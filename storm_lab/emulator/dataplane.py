@@ -19,7 +19,7 @@ from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED
 from storm_lab.emulator.logbook import Logbook, Recorder, WindowSample
 from storm_lab.emulator.names import NS_PER_S
 from storm_lab.emulator.offset_log import OffsetLogs
-from storm_lab.emulator.pools import grow_messages, grow_records, grow_roots, grow_threads
+from storm_lab.emulator.pools import grow_messages, grow_records, grow_roots, grow_run_queues, grow_threads
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.tables import QueueSizes, build
 from storm_lab.errors import StormLabError, UserError
@@ -27,6 +27,7 @@ from storm_lab.model import Cluster, Executor, Slot, StormVersion
 from storm_lab.model.version import V1_0_0
 
 COUNT_WINDOW_NS = 10 * NS_PER_S
+LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
 
 
@@ -91,11 +92,13 @@ class DataPlane:
         self._executor_rows = 0
         self._threads = 0
         self._worker_slots: dict[int, Slot] = {}
+        self._node_threads = {node.id: 0 for node in cluster.nodes}
         self._processes = {node.id: 0 for node in cluster.nodes}
         self._routes: dict[tuple[int, ...], int] = {(): 0}
         self._next_count = COUNT_WINDOW_NS
         # From 1.0 on workers tell each other their queues' loads, every 5 s.
         self._reports_loads = version >= V1_0_0
+        self._next_report = LOAD_REPORT_NS
         self._start_calls()
 
     @property
@@ -120,14 +123,17 @@ class DataPlane:
             EmulationStoppedError: more tuples are queued than the stated limit.
         """
         while self._next_count <= time_ns:
-            if self._reports_loads:
-                self._play(self._next_count - COUNT_WINDOW_NS // 2)
-                lifecycle.report_loads(handle(self._kernel), self._executor_rows)
-            self._play(self._next_count)
-            if self._reports_loads:
-                lifecycle.report_loads(handle(self._kernel), self._executor_rows)
+            self._play_and_report(self._next_count)
             self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
             self._next_count += COUNT_WINDOW_NS
+        self._play_and_report(time_ns)
+
+    def _play_and_report(self, time_ns: int) -> None:
+        """Play on, with the reports of load that workers send each other from 1.0 on, every 5 s."""
+        while self._reports_loads and self._next_report <= time_ns:
+            self._play(self._next_report)
+            lifecycle.report_loads(handle(self._kernel), self._executor_rows)
+            self._next_report += LOAD_REPORT_NS
         self._play(time_ns)
 
     def _play(self, time_ns: int) -> None:
@@ -170,7 +176,7 @@ class DataPlane:
         It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
         ``generation`` is kept for the caller's own use in the log.
         """
-        self._reserve(1, executors)
+        self._reserve(1, executors, slot.node)
         worker = self._workers
         self._workers += 1
         node = self._names.node_index[slot.node]
@@ -195,19 +201,17 @@ class DataPlane:
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
-        self._reserve(0, [executor])
+        self._reserve(0, [executor], self._worker_slots[worker].node)
         self._open_executor(worker, executor)
         refresh(handle(self._kernel))
 
-    def _reserve(self, workers: int, executors: Sequence[Executor]) -> None:
+    def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
         k = grow_records(self._kernel, "worker", self._workers + workers)
         k = grow_records(k, "executor", self._executor_rows + len(executors))
-        threads = (
-            self._threads
-            + workers * lifecycle.THREADS_PER_WORKER
-            + len(executors) * lifecycle.THREADS_PER_EXECUTOR
-        )
-        k = grow_threads(k, threads)
+        new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
+        k = grow_threads(k, self._threads + new)
+        self._node_threads[node] += new
+        k = grow_run_queues(k, self._node_threads[node])
         ticks = 2 * sum(len(e.tasks) for e in executors) + 64
         if k.s[0].free_messages < ticks:
             k = grow_messages(k, 2 * len(k.message) + ticks)
@@ -244,6 +248,7 @@ class DataPlane:
                 loss += self._close_executor(worker, executor)
         loss += Loss(*lifecycle.close_worker(handle(self._kernel), worker))
         slot = self._worker_slots.pop(worker)
+        self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
         refresh(handle(self._kernel))
@@ -268,6 +273,7 @@ class DataPlane:
         self._write_rows()
         self._log.stop_executor(self.now_ns, index)
         loss = Loss(*lifecycle.close_executor(handle(self._kernel), index))
+        self._node_threads[self._worker_slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._leave_source(executor)
         return loss
 
@@ -291,8 +297,12 @@ class DataPlane:
         self._offsets.take(self._kernel)
         self._log.write_rows(self._kernel)
 
-    def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
-        """Set where executors run, as ``worker`` sees it; those left out are unknown to it."""
+    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
+        """Set where executors run, as ``worker`` sees it; those left out are unknown to it.
+
+        Returns:
+            How many tuples had waited in the worker for executors that it now knows (0.9 on).
+        """
         known = [
             self._executors[key]
             for key in ((w, e) for e, w in sorted(view.items()))
@@ -301,8 +311,9 @@ class DataPlane:
         row = self._routes.setdefault(tuple(known), len(self._routes))
         self._kernel = lifecycle.add_route(self._kernel, row, known)
         self._kernel.worker[worker].route = row
-        lifecycle.deliver_parked(handle(self._kernel), worker)
+        delivered = int(lifecycle.deliver_parked(handle(self._kernel), worker))
         refresh(handle(self._kernel))
+        return delivered
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""

@@ -45,7 +45,7 @@ def _subscribers(topology: Topology, component: str, stream: str) -> list[tuple[
 
 def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
     stream_rows: list[tuple[int, int]] = []
-    subscription_rows: list[tuple[int, int, int]] = []
+    subscription_rows: list[tuple[int, int, int, int]] = []
     own_count: dict[int, int] = {}
     first_stream: list[int] = []
     states: dict[int, list[tuple[int, int]]] = {}
@@ -60,21 +60,22 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
             for target, grouping in group:
                 index = names.component_index[topology.id, target.id]
                 kind = _GROUPINGS[grouping]
+                plain = bool(topology.settings.get("topology.disable.loadaware.messaging", False))
+                load_aware = version >= V1_0_0 and not plain
                 if kind == layout.G_SHUFFLE and version >= V1_0_0:
-                    plain = topology.settings.get("topology.disable.loadaware.messaging", False)
-                    kind = layout.G_SHUFFLE_ONCE if plain else layout.G_LOAD_AWARE
+                    kind = layout.G_LOAD_AWARE if load_aware else layout.G_SHUFFLE_ONCE
                 own = own_count.get(source, 0)
                 own_count[source] = own + 1
                 states.setdefault(source, []).append((index, kind))
-                subscription_rows.append((index, kind, own))
+                subscription_rows.append((index, kind, own, int(load_aware)))
     arrays["stream"] = records("stream", len(stream_rows))
     for i, (first, count) in enumerate(stream_rows):
         arrays["stream"][i].first_subscription = first
         arrays["stream"][i].subscriptions = count
     arrays["subscription"] = records("subscription", len(subscription_rows))
-    for i, (target_index, kind, own) in enumerate(subscription_rows):
+    for i, (target_index, kind, own, aware) in enumerate(subscription_rows):
         row = arrays["subscription"][i]
-        row.component, row.grouping, row.own = target_index, kind, own
+        row.component, row.grouping, row.own, row.load_aware = target_index, kind, own, aware
     for t, first in enumerate(first_stream):
         arrays["topology"][t].first_stream = first
     _lay_shuffles(arrays, components, states, version)

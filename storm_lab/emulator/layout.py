@@ -248,6 +248,7 @@ ROOT = _record(
     ("executor", _I8),  # spout executor instance that waits for it
     ("task", _I8),
     ("known", _I8),  # the acker has its init message
+    ("failed", _I8),  # a bolt has failed a tuple of its tree
     ("acker", _I8),  # acker instance that holds the entry
     ("rotation", _I8),  # the acker's rotation count at the last put
     ("next", _I8),
@@ -305,10 +306,10 @@ TOPOLOGY = _record(
 
 STREAM = _record(("first_subscription", _I8), ("subscriptions", _I8))
 
-SUBSCRIPTION = _record(("component", _I8), ("grouping", _I8), ("own", _I8), ("spare", _I8))
+SUBSCRIPTION = _record(("component", _I8), ("grouping", _I8), ("own", _I8), ("load_aware", _I8))
 
 # One per (sending task, subscription of its component): where its shuffle stands.
-SHUFFLE = _record(("first", _I8), ("index", _I8), ("due", _I8), ("scope", _I8))
+SHUFFLE = _record(("first", _I8), ("index", _I8), ("due", _I8), ("scope", _I8), ("local", _I8))
 
 SOURCE = _record(
     ("kind", _I8),

@@ -357,8 +357,11 @@ def report_loads(k: State, executors: int) -> None:
 
 
 @entry
-def deliver_parked(k: State, worker: int) -> None:
-    """A worker's view has changed: hand over what waited for executors that it now knows, in order."""
+def deliver_parked(k: State, worker: int) -> int:
+    """A worker's view has changed: hand over what waited for executors that it now knows, in order; returns
+    how many that were.
+    """
+    delivered = 0
     w = worker_at(k, worker)
     m = w.parked_head
     w.parked_head = w.parked_tail = -1
@@ -375,10 +378,12 @@ def deliver_parked(k: State, worker: int) -> None:
                 lose(k, m)
             elif has_room(k, receiver):
                 enqueue(k, receiver, m)
+                delivered += 1
             else:
                 message.target = -1
                 park(k, worker, m)
         m = after
+    return delivered
 
 
 @entry

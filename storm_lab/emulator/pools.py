@@ -53,8 +53,17 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     sources = 2 * int(k.s[0].nodes) + int(k.s[0].channels) + 2 * threads
     position = np.full(sources, -1, np.int64)
     position[: len(k.position)] = k.position
-    run_queue = np.full((len(k.node), threads), -1, np.int64)
-    run_queue[:, : k.run_queue.shape[1]] = k.run_queue
     k = grow_records(k, "event", sources)
-    k.s[0].threads = k.s[0].queue_width = threads
-    return k._replace(position=position, run_queue=run_queue, stack=np.zeros(threads, np.int64))
+    k.s[0].threads = threads
+    return k._replace(position=position, stack=np.zeros(threads, np.int64))
+
+
+def grow_run_queues(k: Kernel, needed: int) -> Kernel:
+    """A kernel whose nodes have room for ``needed`` threads each that want CPU at once."""
+    width = k.run_queue.shape[1]
+    if needed <= width:
+        return k
+    run_queue = np.full((len(k.node), max(needed, 2 * width)), -1, np.int64)
+    run_queue[:, :width] = k.run_queue
+    k.s[0].queue_width = run_queue.shape[1]
+    return k._replace(run_queue=run_queue)

@@ -45,7 +45,6 @@ from storm_lab.emulator.layout import (
     G_LOCAL,
     G_NONE,
     G_PARTIAL,
-    G_SHUFFLE_ONCE,
     IN_CLUSTER,
     IN_NODE,
     IN_PROCESS,
@@ -101,15 +100,17 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
         permutation_at(k, first + chosen).value += 1
         return c.first_task + chosen
     if g == G_LOCAL:
+        # The targets in the sender's own worker in turn; the shuffle proper when there is none.
         row = worker_at(k, worker).route
         w = shuffle_at(k, state)
         for _ in range(n):
-            w.index += 1
-            i = permutation_at(k, w.first + w.index % n).value
-            e = route_at(k, row * s_at(k, 0).tasks + c.first_task + i).value
+            w.local = (w.local + 1) % n
+            e = route_at(k, row * s_at(k, 0).tasks + c.first_task + w.local).value
             if e >= 0 and executor_at(k, e).worker == worker:
-                return c.first_task + i
-    return c.first_task + _walk(k, task, state, n, g != G_SHUFFLE_ONCE)
+                return c.first_task + w.local
+        if sub.load_aware != 0:
+            return load_aware_target(k, task, worker, subscription, state)
+    return c.first_task + _walk(k, task, state, n, s_at(k, 0).version_1 == 0)
 
 
 @inline

@@ -85,6 +85,8 @@ def check_source(spout: str, plan: SourcePlan) -> None:
 
     if plan.kind is SourceKind.RATE and not (math.isfinite(plan.rate_per_s) and 0 <= plan.rate_per_s <= 1e8):
         refuse("rate_per_s", plan.rate_per_s, "give lines per second from 0 to 1e8")
+    if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
+        refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
     if plan.kind is SourceKind.CLOSED_LOOP and plan.calls < 1:
         refuse("calls", plan.calls, "give at least one concurrent caller")
     if plan.kind is SourceKind.TRACE:

@@ -8,7 +8,14 @@ wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency
 
 from __future__ import annotations
 
-from storm_lab.emulator.acking import close_root, fail_expired, open_root, rotate_pending, send_to_acker
+from storm_lab.emulator.acking import (
+    ack_untracked,
+    close_root,
+    fail_expired,
+    open_root,
+    rotate_pending,
+    send_to_acker,
+)
 from storm_lab.emulator.arrays import (
     arrival_at,
     cost_at,
@@ -248,6 +255,9 @@ def spout_emitted(k: State, thread: int) -> None:
         send_to_acker(k, thread, INIT, task, e.topology, root, xor)
     else:
         emit_all(k, thread, t.executor, task, record, -1, logged)
+        if source_at(k, e.source).anchored != 0:
+            # A message id but nobody to track it: Storm calls the spout's ack at once.
+            ack_untracked(k, t.executor, task, number)
 
 
 @jit

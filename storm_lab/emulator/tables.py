@@ -51,7 +51,7 @@ class QueueSizes:
     def of(cls, version: StormVersion) -> QueueSizes:
         """Storm's default buffer sizes."""
         if version >= V2_0_0:
-            return cls(main=32768, send=1, transfer=1000 * TUPLES_PER_BATCH)
+            return cls(main=32768, send=1, transfer=1000)
         return cls(main=1024 * TUPLES_PER_BATCH, send=1024, transfer=1024 * TUPLES_PER_BATCH)
 
 

@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Tape, chain, chain_trace, constant_work, nodes, start, take_overheads_away
+from scene import (
+    MS,
+    PLAIN,
+    SECOND,
+    Tape,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    start,
+    take_overheads_away,
+)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.dataplane import DataPlane, EmulationStoppedError
@@ -94,7 +105,7 @@ def test_two_topologies_share_a_node_and_its_cores() -> None:
         for name in ("one", "two")
     ]
     tape = Tape()
-    plane = DataPlane(nodes(1, cores=1), V0_8_2, CostModel(warm_up_factor=1.0), plans, seed=1, recorder=tape)
+    plane = DataPlane(nodes(1, cores=1), V0_8_2, PLAIN, plans, seed=1, recorder=tape)
     take_overheads_away(plane)
     plane.kernel.cost["poll"] = 1 * MS
     for port, plan in enumerate(plans):
