@@ -62,7 +62,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 gains[gamma],
                 unit="%",
                 how=f"100 * (1 - T-Storm / Storm), mean processing time of {window}",
-                basis=Basis.FITTED if gamma == 1.0 else Basis.PREDICTED,
             ),
         ]
         if gamma == 1.0:
@@ -85,7 +84,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                     _processing(tables, STORM, seeds, RESTABLE_S),
                     unit="ms",
                     how=_SETTLED,
-                    basis=Basis.FITTED,
                 ),
             ]
         if gamma == 1.8:
