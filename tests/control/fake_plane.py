@@ -71,10 +71,11 @@ class FakePlane:
         self.alive[worker].remove(executor)
         return FakeLoss(2)
 
-    def connect(self, worker: int, view: Mapping[Executor, int]) -> None:
+    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
         for executor, target in view.items():
             assert executor in self.alive[target], f"{executor} is not in worker {target}"
         self.views[worker] = dict(view)
+        return 0
 
     def activate(self, worker: int, active: bool) -> None:
         assert worker in self.alive

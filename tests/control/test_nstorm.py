@@ -12,7 +12,8 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.model import Executor, Slot
-from storm_lab.model.version import V0_9_7
+from storm_lab.model.version import V0_8_2, V0_9_7
+from storm_lab.monitoring.random_moves import RandomMoves
 from tests.control.fake_plane import FakePlane
 from tests.control.real_world import play, spec
 from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
@@ -218,3 +219,17 @@ def test_short_cycles_show_as_cpu_of_the_nodes_in_the_tuple_log() -> None:
     works = [0.05 / sync_s + 0.01 / poll_s for sync_s, poll_s in CYCLES]
     expected = (works[3] - works[0]) / (works[2] - works[0])
     assert (used[3] - used[0]) / (used[2] - used[0]) == pytest.approx(expected, rel=0.05)
+
+
+def test_tuples_for_an_absent_executor_wait_with_their_senders_and_the_log_counts_them() -> None:
+    # Both supervisors read every 10 s, so a moved bolt may be away for long; its senders hold what is for it.
+    moves = RandomMoves("tree", first_s=20.0, period_s=20.0, executors=3)
+    run = spec(duration_s=90.0, migration=NStorm(poll_s=1.0), services=(moves,), rate_per_s=100.0)
+    decisions = play(run).outcome.decisions
+    sent = [d for d in decisions if d.action == "send-buffered"]
+    assert sent
+    assert all(int(str(d.detail["tuples"])) > 0 for d in sent)
+    started = {d.time_ns for d in decisions if d.action in ("start-executor", "worker-ready")}
+    assert started & {d.time_ns for d in sent}
+    old = play(replace(run, version=V0_8_2)).outcome.decisions
+    assert not [d for d in old if d.action == "send-buffered"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
+from storm_lab.emulator.control.decision_log import DecisionLog
 from storm_lab.emulator.control.migration.method import HandOver
 from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.times import ControlTimes, Timers
@@ -22,8 +23,11 @@ from storm_lab.model import Executor, Slot
 class Connections:
     """The links of all running workers."""
 
-    def __init__(self, clock: VirtualClock, plane: SteppedPlane, times: ControlTimes, timers: Timers) -> None:
+    def __init__(
+        self, clock: VirtualClock, plane: SteppedPlane, log: DecisionLog, times: ControlTimes, timers: Timers
+    ) -> None:
         self._clock = clock
+        self._log = log
         self._plane = plane
         self._retry_ns = ns(times.connect_retry_s)
         self._spouts_wait = timers.spouts_wait_for_connections
@@ -131,7 +135,15 @@ class Connections:
             view = views[key]
             if view != process.view:
                 process.view = view
-                self._plane.now().connect(process.id, view)
+                buffered = self._plane.now().connect(process.id, view)
+                if buffered:
+                    self._log.note(
+                        process.actor,
+                        "send-buffered",
+                        str(process.slot),
+                        "their receivers are reached again",
+                        tuples=buffered,
+                    )
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running.get(topology_id, ()):
                 # Bolts of a worker that is not connected yet would hold what they get: as long as that is so

@@ -67,7 +67,7 @@ class ControlPlane:
         self.log = DecisionLog(self.clock, on_decision)
         self.placements = PlacementLog(on_placement)
         self.zookeeper = ZooKeeper(self.clock, zookeeper)
-        self.connections = Connections(self.clock, self.plane, times, timers)
+        self.connections = Connections(self.clock, self.plane, self.log, times, timers)
         self.nimbus = Nimbus(self, cluster, scheduler, seed)
         self.fleet = Fleet(self)
         self.hand_over = migration.begin(self)
