@@ -1,0 +1,113 @@
+"""T-Storm's Throughput Test as declared, and the readings of section V on tables made by hand."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from storm_lab.model.executor import executors_of
+from storm_lab.model.topology import Grouping
+from storm_lab.papers.ledger import load_claims
+from storm_lab.papers.tstorm import gamma_runs
+from storm_lab.papers.tstorm.testbed import STORM, VERSION
+from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, plan, topology
+
+DEFAULTS = EXPERIMENT.checked()
+RUN = {"variant": "v", "seed": 1}
+
+
+def test_the_topology_is_the_printed_one() -> None:
+    declared = topology(DEFAULTS)
+    assert {c.id: c.executors for c in declared.components} == {"spout": 5, "identity": 15, "counter": 15}
+    assert declared.workers == 40
+    assert len(executors_of(declared, VERSION)) == 45, "ten ackers: 45 executors give 7 and 2 nodes"
+
+
+def test_counters_are_grouped_by_identifier_or_not_at_all() -> None:
+    (by_id,) = topology(DEFAULTS).component("counter").inputs
+    assert (by_id.grouping, by_id.fields) == (Grouping.FIELDS, ("id",))
+    (shuffled,) = topology(EXPERIMENT.checked({"counting": "shuffle"})).component("counter").inputs
+    assert shuffled.grouping is Grouping.SHUFFLE
+
+
+def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
+    specs = EXPERIMENT.runs(EXPERIMENT.checked({"gammas": [1.0, 6.0], "seeds": [4, 5]}))
+    assert [(spec.variant, spec.seed) for spec in specs] == [
+        (variant, seed) for variant in (STORM, "tstorm-g1", "tstorm-g6") for seed in (4, 5)
+    ]
+    assert "gamma" not in specs[0].parameters and "capacity_fraction" not in specs[0].parameters
+
+
+def test_at_most_five_counters_get_tuples() -> None:
+    made = plan(EXPERIMENT.runs(DEFAULTS)[0])
+    assert made.sources["spout"].sleep_ns == 5_000_000
+    keys = made.trace.records["key"]
+    assert 1 <= len({int(key) % 15 for key in keys[keys != 0]}) <= 5
+    assert made.trace.emissions["bytes"].min() > 10_240
+
+
+def test_every_claim_is_the_ledgers_of_this_experiment() -> None:
+    ledger = load_claims()
+    assert {ledger.claim(claim).experiment for claim in EXPERIMENT.claims} == {EXPERIMENT.slug}
+
+
+class Tables:
+    """Metric tables of one run that consolidates at 46-59 s and is re-assigned at 364 s."""
+
+    latency_10s = pd.DataFrame(
+        [
+            {**RUN, "t_s": t, "tuples": 10, "processing_mean_ms": ms}
+            for t, ms in [(10, 5.0), (50, 4.0), (60, 2.0), (100, 1.0), (110, 9.0), (370, 1.0), (380, 3.0)]
+        ]
+    )
+    events = pd.DataFrame(
+        [
+            {**RUN, "kind": "rebalance", "time_s": 16.0},
+            {**RUN, "kind": "re-assignment", "time_s": 364.0},
+        ]
+    )
+    occupancy = pd.DataFrame(
+        [
+            {**RUN, "from_s": 15.0, "to_s": 59.3, "workers": 40},
+            {**RUN, "from_s": 59.3, "to_s": 370.0, "workers": 10},
+            {**RUN, "from_s": 370.0, "to_s": 1000.0, "workers": 7},
+        ]
+    )
+    stabilisation = pd.DataFrame(
+        [
+            {**RUN, "from_s": 16.0, "to_s": 364.0, "stable_s": 110.0},
+            {**RUN, "from_s": 364.0, "to_s": 1000.0, "stable_s": 430.0},
+        ]
+    )
+    spikes = pd.DataFrame(
+        [
+            {**RUN, "time_s": 16.0, "peak_s": 50.0, "is_spike": True},
+            {**RUN, "time_s": 364.0, "peak_s": 380.0, "is_spike": True},
+        ]
+    )
+
+
+TABLES: Any = Tables()
+
+
+def test_the_initial_period_ends_when_the_last_executor_is_ready_and_tuples_complete() -> None:
+    assert gamma_runs.consolidated_s(TABLES, "v", [1]) == [59.3]
+
+
+def test_without_a_rebalance_there_is_no_initial_period() -> None:
+    assert gamma_runs.consolidated_s(TABLES, "v", [1, 2]) == [59.3, None]
+
+
+def test_the_minute_after_a_moment_begins_with_its_bin() -> None:
+    assert gamma_runs.minute_from(TABLES, "v", [1], [59.3]) == [pytest.approx((4 + 2 + 1) / 3)]
+    assert gamma_runs.minute_from(TABLES, "v", [1], [None]) == [None]
+
+
+def test_workers_before_any_generated_schedule() -> None:
+    workers = gamma_runs.at_time(TABLES.occupancy, "workers", "v", [1, 2], gamma_runs.GENERATED_S)
+    assert workers == [10, None]
+
+
+def test_the_re_assignment_is_the_one_after_the_first_generated_schedule() -> None:
+    assert gamma_runs.stable_after(TABLES, "v", [1, 2]) == [430.0, None]
+    assert gamma_runs.spike_at(TABLES, "v", [1, 2]) == [385.0, None]
