@@ -235,8 +235,9 @@ def conserved(seed: int) -> Counter[str] | None:
     version = _drawn(seed)[1]
     left_over = len(played.outcome.final.slots) < len(executors_of(TOPOLOGY, version))
     assert not left_over or version == V0_8_2
+    crippled = Counter({"runs left off": int(left_off), "runs left over": int(left_over)})
     if (left_off or left_over) and roots.empty:
-        return Counter()
+        return crippled
     tally = _check_roots(roots)
     _check_trees(played)
     if kind == "popped":
@@ -248,7 +249,7 @@ def conserved(seed: int) -> Counter[str] | None:
     tally["acked again"] = int(
         (roots["outcome"] == "acked").sum() - roots[roots["outcome"] == "acked"]["line"].nunique()
     )
-    return Counter({f"{kind} {outcome}": count for outcome, count in tally.items()})
+    return crippled + Counter({f"{kind} {outcome}": count for outcome, count in tally.items()})
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -274,6 +275,8 @@ def test_a_thousand_random_runs_conserve_every_root() -> None:
         for outcome in ("acked", "failed", "lost"):
             assert total[f"{kind} {outcome}"] > 0, f"no root of kind {kind} ended as {outcome}"
     assert total["log acked again"] > 0
+    # Runs of which nothing can be promised must stay few.
+    assert total["runs left off"] + total["runs left over"] < 0.05 * runs
 
 
 def test_unanchored_tuples_are_never_failed_nor_replayed() -> None:
