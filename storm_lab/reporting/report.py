@@ -19,6 +19,7 @@ from storm_lab.errors import UserError
 from storm_lab.papers.claim import number, with_unit
 from storm_lab.papers.contradiction import Contradiction, load_contradictions
 from storm_lab.papers.ledger import Ledger, load_claims
+from storm_lab.papers.registry import experiments
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
 from storm_lab.reporting.tally import Tally, tallies
@@ -115,10 +116,11 @@ def collect_report(
 
 def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
     figures = []
+    without_claims = _papers_of_experiments()
     for path in sorted(folder.glob("*/*.svg")):
         if path.name.startswith("."):
             continue
-        if path.parent.name not in ledger.owners:
+        if path.parent.name not in ledger.owners and path.parent.name not in without_claims:
             raise UserError(
                 "figures of an unknown experiment",
                 field=f"figures/{path.parent.name}",
@@ -127,6 +129,11 @@ def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
         link = path.relative_to(folder.parent).as_posix()
         figures.append(ReportFigure(path.parent.name, read_figure(path), link))
     return tuple(figures)
+
+
+def _papers_of_experiments() -> dict[str, str]:
+    """The paper of each experiment that can be run, also of those that answer no claim."""
+    return {experiment.slug: experiment.paper for experiment in experiments()}
 
 
 def write_report(path: Path, content: ReportContent) -> Path:
@@ -190,7 +197,9 @@ def _row(verdict: Verdict, notebooks: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
-    paper_of: dict[str, str] = {}
+    paper_of = _papers_of_experiments()
+    for slug in {verdict.claim.owner for verdict in content.verdicts}:
+        paper_of.pop(slug, None)
     for verdict in content.verdicts:
         owner, paper = verdict.claim.owner, verdict.claim.paper
         paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL

@@ -159,13 +159,30 @@ def _is_parameter(name: str, value: object) -> bool:
     return not (callable(value) or isinstance(value, ModuleType))
 
 
+_CELL = 44
+"""Most characters of a table's cell."""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CELL else text[: _CELL - 3].rstrip() + "..."
+
+
 def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
-    """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis."""
+    """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis.
+
+    Long cells are cut, so that a row fits a terminal; the report has them whole.
+    """
     from storm_lab.reporting.verdict import measured_text
 
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
-        (v.claim.id, v.claim.expected_text, measured_text(v) or "-", v.outcome.value, v.basis.value)
+        (
+            v.claim.id,
+            _cut(v.claim.expected_text),
+            _cut(measured_text(v) or "-"),
+            v.outcome.value,
+            v.basis.value,
+        )
         for v in verdicts
     ]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
