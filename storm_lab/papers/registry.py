@@ -9,6 +9,9 @@ from storm_lab.papers.parameter import unknown_name
 
 _MODULES: tuple[str, ...] = (
     "storm_lab.papers.algorithms.algorithms",
+    "storm_lab.papers.tstorm.traffic",
+    "storm_lab.papers.tstorm.overload",
+    "storm_lab.papers.tstorm.throughput_test",
     "storm_lab.papers.tstorm.word_count",
     "storm_lab.papers.rstorm.recordings",
 )

@@ -48,7 +48,7 @@ def test_at_most_five_counters_get_tuples() -> None:
 
 def test_every_claim_is_the_ledgers_of_this_experiment() -> None:
     ledger = load_claims()
-    assert {ledger.claim(claim).experiment for claim in EXPERIMENT.claims} == {EXPERIMENT.slug}
+    assert {ledger.claim(claim).owner for claim in EXPERIMENT.claims} == {EXPERIMENT.slug}
 
 
 class Tables:

@@ -31,8 +31,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
         (1,),
-        "one emulation of every setting per seed; seeds differ by less than 1 %, "
-        "and each run logs a million tuples",
+        "one emulation of every setting per seed; one by default, for a run logs a million tuples",
         low=0,
         high=2**31 - 1,
     ),
