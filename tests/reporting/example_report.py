@@ -52,7 +52,10 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
         about=f.About(3, 150, "Storm default"), nodes=example.occupancy(), end_s=1000,
     )  # fmt: skip
     f.save_figure(
-        figure, reports / "figures" / "tstorm-word-count" / "figure-6.svg", title="Word Count, Fig. 6", alt=alt
+        figure,
+        reports / "figures" / "tstorm-word-count" / "figure-6.svg",
+        title="Word Count, Fig. 6",
+        alt=alt,
     )
     notebook = reports / "tstorm" / "word-count.html"
     notebook.parent.mkdir(parents=True, exist_ok=True)
