@@ -223,7 +223,8 @@ def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) ->
 def measure_pace(seconds: float) -> dict[str, float]:
     """Virtual seconds per wall-clock second of every experiment's first and largest run, log included.
 
-    Experiments that let their ``duration_s`` be set play ``seconds`` of it, or their least.
+    Experiments that let their ``duration_s`` be set play ``seconds`` of it, or their least; those without
+    runs are left out.
     """
     from storm_lab.papers.registry import experiments
     from storm_lab.runs.digest import identity_of
@@ -236,7 +237,10 @@ def measure_pace(seconds: float) -> dict[str, float]:
         given: dict[str, object] = {}
         if "duration_s" in declared:
             given["duration_s"] = max(seconds, declared["duration_s"].low or 0.0)
-        spec = experiment.runs(experiment.checked(given))[0]
+        specs = experiment.runs(experiment.checked(given))
+        if not specs:
+            continue
+        spec = specs[0]
         with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
             began = time.perf_counter()
             folder = play((spec, identity_of(spec)), Path(home))
