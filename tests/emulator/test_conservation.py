@@ -103,7 +103,7 @@ def test_every_root_is_acked_failed_lost_or_pending_and_counted_once(
     # All messages are back in the pool but those that are still queued or on a wire.
     k = scene.plane.kernel
     used = len(k.message) - int(k.s[0].free_messages)
-    assert 0 <= used < 6000
+    assert 0 <= used < 3000
 
 
 def test_tuples_that_die_with_a_worker_time_out_and_a_holding_source_replays_them() -> None:
