@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.commands", "Show why each executor got its slot."),
+    "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""

@@ -23,6 +23,11 @@ def runs_folder() -> Path:
     return project_root() / "data" / "runs"
 
 
+def sweeps_folder() -> Path:
+    """Where the tables of sweeps land; never committed."""
+    return project_root() / "data" / "sweeps"
+
+
 def reports_folder() -> Path:
     """Where executed notebooks and the report land."""
     return project_root() / "reports"

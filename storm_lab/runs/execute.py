@@ -20,7 +20,7 @@ from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from tqdm import tqdm
 
@@ -33,6 +33,9 @@ from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 JOBS = 2
 Task = tuple[RunSpec, RunIdentity]
 """A run with its identity, which is taken once: the sources may change while an experiment runs."""
+
+OnFailure = Callable[[RunSpec, StormLabError], None]
+"""Told of a run that was refused or failed, so that the others go on."""
 
 _Pipe: TypeAlias = "Connection[Any, Any]"
 
@@ -89,28 +92,44 @@ def play_all(
     jobs: int = JOBS,
     show_progress: bool = False,
     fresh: bool = False,
+    on_failure: OnFailure | None = None,
 ) -> tuple[PlayedRun, ...]:
     """Have every run of ``specs`` on disk, in their order; equal runs are played once.
 
     ``jobs`` processes play at a time; 0 plays in this process. ``show_progress`` draws a bar where stderr is
-    a terminal. ``fresh`` plays again what is there.
+    a terminal. ``fresh`` plays again what is there. With ``on_failure``, a run that fails is reported to it
+    and left out of the result.
 
     Raises:
-        StormLabError: as `play`. Runs that were whole by then are kept.
+        StormLabError: as `play`, without ``on_failure``. Runs that were whole by then are kept.
         KeyboardInterrupt: after all half runs are gone.
     """
     tasks = [(spec, identity_of(spec)) for spec in specs]
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
     missing = {run: task for run, task in distinct.items() if fresh or not is_whole(_folder(task[1], home))}
+    lost: set[str] = set()
+
+    def fail(task: Task, error: StormLabError) -> None:
+        if on_failure is None:
+            raise error
+        lost.add(task[1].run)
+        on_failure(task[0], error)
+
     if missing:
-        with _bar(len(missing), show_progress) as advance:
+        with progress_bar(len(missing), show_progress) as advance:
             if jobs:
-                _Pool(min(jobs, len(missing)), home, advance).play(list(missing.values()))
+                _Pool(min(jobs, len(missing)), home, advance, fail).play(list(missing.values()))
             else:
                 for number, task in enumerate(missing.values()):
-                    play(task, home, partial(advance, number))
+                    try:
+                        play(task, home, partial(advance, number))
+                    except StormLabError as error:
+                        fail(task, error)
+                    advance(number, 1.0)
     return tuple(
-        PlayedRun(spec, _folder(identity, home), identity.run not in missing) for spec, identity in tasks
+        PlayedRun(spec, _folder(identity, home), identity.run not in missing)
+        for spec, identity in tasks
+        if identity.run not in lost
     )
 
 
@@ -119,7 +138,7 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 
 @contextmanager
-def _bar(runs: int, show: bool) -> Iterator[Callable[[int, float], None]]:
+def progress_bar(runs: int, show: bool) -> Iterator[Callable[[int, float], None]]:
     """A bar over the virtual time of all runs; yields the function that moves it."""
     # disable=None: no bar where stderr is no terminal.
     with tqdm(
@@ -155,17 +174,24 @@ def _interruptions_ignored() -> Iterator[None]:
 class _Pool:
     """Processes that play runs handed to them one by one."""
 
-    def __init__(self, jobs: int, home: Path | None, advance: Callable[[int, float], None]) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        home: Path | None,
+        advance: Callable[[int, float], None],
+        fail: Callable[[Task, StormLabError], None],
+    ) -> None:
         self._jobs = jobs
         self._home = home
         self._advance = advance
+        self._fail = fail
         self._workers: dict[_Pipe, SpawnProcess] = {}
         self._playing: dict[_Pipe, int] = {}
 
     def play(self, tasks: Sequence[Task]) -> None:
         """Play them all; on any error or interruption stop all processes before passing it on."""
         try:
-            with _interruptions_ignored():
+            for _ in range(self._jobs):
                 self._start()
             self._play(tasks)
         except BaseException:
@@ -175,14 +201,15 @@ class _Pool:
             pipe.close()
             process.join()
 
-    def _start(self) -> None:
+    def _start(self) -> _Pipe:
         context = get_context("spawn")
-        for _ in range(self._jobs):
-            ours, theirs = context.Pipe()
+        ours, theirs = context.Pipe()
+        with _interruptions_ignored():
             process = context.Process(target=_work, args=(theirs, self._home), daemon=True)
             process.start()
-            theirs.close()
-            self._workers[ours] = process
+        theirs.close()
+        self._workers[ours] = process
+        return ours
 
     def _play(self, tasks: Sequence[Task]) -> None:
         waiting = list(enumerate(tasks))
@@ -193,9 +220,15 @@ class _Pool:
                 try:
                     message = pipe.recv()
                 except EOFError:
-                    self._report_death(pipe, tasks)
-                if isinstance(message, BaseException):
-                    raise message
+                    self._fail(tasks[self._playing[pipe]], self._death(pipe, tasks))
+                    self._advance(self._playing.pop(pipe), 1.0)
+                    del self._workers[pipe]
+                    if waiting:
+                        self._hand(self._start(), waiting)
+                    continue
+                if isinstance(message, StormLabError):
+                    self._fail(tasks[self._playing[pipe]], message)
+                    message = 1.0, True
                 share, whole = message
                 self._advance(self._playing[pipe], share)
                 if whole:
@@ -208,7 +241,7 @@ class _Pool:
             self._playing[pipe] = number
             pipe.send(task)
 
-    def _report_death(self, pipe: _Pipe, tasks: Sequence[Task]) -> NoReturn:
+    def _death(self, pipe: _Pipe, tasks: Sequence[Task]) -> RunFailed:
         process = self._workers[pipe]
         process.join(_GRACE_S)
         code = process.exitcode
@@ -217,7 +250,7 @@ class _Pool:
             if code is not None and code < 0
             else f"status {code}"
         )
-        raise RunFailed(f"the process that played {tasks[self._playing[pipe]][0]} ended with {why}")
+        return RunFailed(f"the process that played {tasks[self._playing[pipe]][0]} ended with {why}")
 
     def _stop(self) -> None:
         """End the processes; each removes its half run."""

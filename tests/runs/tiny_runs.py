@@ -18,7 +18,7 @@ def spec(variant: str, emulate: Emulate, seed: int = 1, **parameters: int) -> Ru
     return RunSpec("tiny", variant, seed, Parameters(parameters), emulate, V0_8_2)
 
 
-def write_roots(writer: RunWriter, rows: int) -> None:
+def write_roots(writer: RunWriter, rows: int, latency_ns: int = 500) -> None:
     numbers = np.arange(rows, dtype=np.int64)
     writer.append(
         "roots",
@@ -29,9 +29,9 @@ def write_roots(writer: RunWriter, rows: int) -> None:
             "line": numbers,
             "attempt": np.zeros(rows, np.int16),
             "emit_ns": numbers * 1000,
-            "complete_ns": numbers * 1000 + 500,
+            "complete_ns": numbers * 1000 + latency_ns,
             "outcome": ["acked"] * rows,
-            "latency_ns": np.full(rows, 500, np.int64),
+            "latency_ns": np.full(rows, latency_ns, np.int64),
             "sleep_ns": np.zeros(rows, np.int64),
         },
     )
@@ -42,6 +42,13 @@ def quick(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     note_played()
     write_roots(writer, spec.seed)
     advance(0.5)
+    writer.finish(duration_ns=10**9)
+
+
+def timed(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Tuples take as many milliseconds as the seed says."""
+    note_played()
+    write_roots(writer, 5, spec.seed * 10**6)
     writer.finish(duration_ns=10**9)
 
 

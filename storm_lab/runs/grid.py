@@ -1,0 +1,238 @@
+"""The settings of a sweep: what is varied, over which values and seeds, and the runs that this asks for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.papers.experiment import RunSpec
+from storm_lab.papers.parameter import Parameter, ParameterValue, check_parameters, unknown_name
+from storm_lab.papers.registry import experiment
+from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
+from storm_lab.papers.tstorm.word_count import PARAMETERS as LEAGUE_PARAMETERS
+from storm_lab.papers.tstorm.word_count import SLUG as LEAGUE_SLUG
+from storm_lab.schedulers.registry import make_scheduler
+
+MOST_SETTINGS = 10_000
+"""Settings that one sweep may have; more is a typing error, or wants sweeps of its own."""
+
+SEEDS = "seeds"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point of the grid: the varied values, and the runs that an experiment makes of them."""
+
+    varied: Mapping[str, ParameterValue]
+    specs: tuple[RunSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is swept: an experiment, or T-Storm's Word Count under schedulers of the reader's choice."""
+
+    slug: str
+    declared: tuple[Parameter, ...]
+    entrants: tuple[Entrant, ...] = ()
+
+    @classmethod
+    def of(cls, slug: str, schedulers: Sequence[str] = ()) -> Subject:
+        """The experiment of that slug; with ``schedulers``, its workload and cluster under each of them.
+
+        A scheduler is ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; with ``online:`` before, it runs on measured
+        load in T-Storm's place.
+
+        Raises:
+            UserError: no such experiment or scheduler, or an experiment that takes none.
+        """
+        found = experiment(slug)
+        if not schedulers:
+            return cls(slug, found.parameters)
+        if slug != LEAGUE_SLUG:
+            raise UserError(
+                "this experiment compares fixed schedulers",
+                field="scheduler",
+                value=schedulers[0],
+                remedy=f"sweep {LEAGUE_SLUG} with schedulers of your own, or leave them out",
+            )
+        declared = tuple(item for item in LEAGUE_PARAMETERS if item.name != "gammas")
+        entrants = tuple(_entrant(text) for text in dict.fromkeys(schedulers))
+        return cls(slug, declared, entrants)
+
+    def parameter(self, name: str) -> Parameter:
+        """A declared parameter.
+
+        Raises:
+            UserError: there is none of that name.
+        """
+        known = {item.name: item for item in self.declared}
+        if name not in known:
+            raise unknown_name("parameter", name, known, self.slug)
+        return known[name]
+
+    def runs(self, given: Mapping[str, ParameterValue]) -> tuple[RunSpec, ...]:
+        """The runs at some values.
+
+        Raises:
+            UserError: values that do not fit, alone or together.
+        """
+        if self.entrants:
+            return league_runs(self.entrants, league_parameters(given))
+        return experiment(self.slug).runs(check_parameters(self.declared, given, self.slug))
+
+
+def settings_of(
+    subject: Subject,
+    fixed: Mapping[str, object],
+    vary: Mapping[str, Sequence[object]],
+    seeds: Sequence[int] | None,
+    only: Sequence[str] = (),
+) -> tuple[Setting, ...]:
+    """Every combination of the varied values, in the order given, with its runs.
+
+    ``only`` are patterns (``tstorm-*``) of the variants to keep; without any, all are kept.
+
+    Raises:
+        UserError: an unknown parameter, a value out of range, a parameter both fixed and varied, nothing to
+            run, or more settings than `MOST_SETTINGS`.
+    """
+    base = {name: subject.parameter(name).checked(value) for name, value in fixed.items()}
+    if seeds is not None:
+        if SEEDS in fixed or SEEDS in vary:
+            raise UserError("is given twice", field="seeds", remedy="give it once")
+        base[SEEDS] = subject.parameter(SEEDS).checked(list(seeds))
+    axes: dict[str, list[ParameterValue]] = {}
+    for name, values in vary.items():
+        if name == SEEDS:
+            raise UserError("seeds are no axis", field="vary", value=name, remedy="write --seeds 1-5")
+        if name in fixed:
+            raise UserError("is both set and varied", field=f"parameter {name}", remedy="do one of the two")
+        axes[name] = _axis(subject.parameter(name), values)
+    size = 1
+    for values in axes.values():
+        size *= len(values)
+    if size > MOST_SETTINGS:
+        raise UserError(
+            "the sweep has too many settings", field="vary", value=size, remedy=f"at most {MOST_SETTINGS}"
+        )
+    settings = []
+    for point in itertools.product(*axes.values()):
+        varied = dict(zip(axes, point, strict=True))
+        settings.append(Setting(varied, subject.runs(base | varied)))
+    if only:
+        settings = _chosen(settings, only)
+    if not any(setting.specs for setting in settings):
+        raise UserError(
+            "this experiment needs no emulation, so there is nothing to sweep",
+            field="experiment",
+            value=subject.slug,
+        )
+    return tuple(settings)
+
+
+def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
+    """``name=80,100,120`` or, for numbers, ``name=80:120:20`` (both ends included) as a name and its values.
+
+    Raises:
+        UserError: not of that form, or as `Parameter.parsed`.
+    """
+    name, equals, values = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise UserError(
+            "is not a parameter to vary", field="vary", value=text, remedy="write name=value,value"
+        )
+    parameter = subject.parameter(name)
+    found: list[ParameterValue] = []
+    for piece in values.split(","):
+        if not piece.strip():
+            continue
+        pieces = piece.split(":")
+        if len(pieces) == 3 and not isinstance(parameter.default, str | bool):
+            found.extend(_steps(parameter, pieces))
+        else:
+            found.append(parameter.parsed(piece.strip()))
+    if not found:
+        raise UserError("has no value", field="vary", value=text, remedy="write name=value,value")
+    return name, found
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``1-5``, ``1,2,7`` or both as seeds, in order and each once.
+
+    Raises:
+        UserError: not of that form.
+    """
+    seeds: list[int] = []
+    for piece in text.split(","):
+        low, dash, high = piece.strip().partition("-")
+        if not low.isdecimal() or (dash and not high.isdecimal()) or (dash and int(high) < int(low)):
+            raise UserError("are no seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7")
+        last = int(high) if dash else int(low)
+        if last - int(low) >= MOST_SETTINGS:
+            raise UserError("are too many seeds", field="seeds", value=text, remedy="a handful is enough")
+        seeds.extend(range(int(low), last + 1))
+    return tuple(dict.fromkeys(seeds))
+
+
+def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:
+    text = ":".join(pieces)
+    try:
+        low, high, step = (float(piece) for piece in pieces)
+    except ValueError:
+        low, high, step = 0.0, 0.0, 0.0
+    if not step > 0 or not high >= low:
+        raise UserError(
+            "is no range", field=f"parameter {parameter.name}", value=text, remedy="write low:high:step"
+        )
+    count = (high - low) / step
+    if not count < MOST_SETTINGS:
+        raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)
+    # Through text, so that 0.1:0.5:0.1 gives 0.3 and a whole number stays one.
+    return [parameter.parsed(f"{low + index * step:.12g}") for index in range(int(count + 1e-9) + 1)]
+
+
+def _axis(parameter: Parameter, values: Sequence[object]) -> list[ParameterValue]:
+    """The values of one axis, each once; a list parameter takes single numbers as lists of one."""
+    if isinstance(values, str) or not values:
+        raise UserError("has no values to try", field=f"parameter {parameter.name}", value=values)
+    wrapped = isinstance(parameter.default, tuple)
+    checked = [
+        parameter.checked([value] if wrapped and not isinstance(value, list | tuple) else value)
+        for value in values
+    ]
+    return list(dict.fromkeys(checked))
+
+
+def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
+    """The settings with the runs whose variant is like a pattern; settings without any are left out."""
+    variants = list(dict.fromkeys(spec.variant for setting in settings for spec in setting.specs))
+    for pattern in only:
+        if not any(fnmatchcase(variant, pattern) for variant in variants):
+            raise UserError(
+                "no variant of the experiment has this name",
+                field="only",
+                value=pattern,
+                remedy=f"there are: {', '.join(variants)}",
+            )
+    kept = [
+        Setting(
+            setting.varied,
+            tuple(s for s in setting.specs if any(fnmatchcase(s.variant, pattern) for pattern in only)),
+        )
+        for setting in settings
+    ]
+    return [setting for setting in kept if setting.specs]
+
+
+def _entrant(text: str) -> Entrant:
+    online, rest = text.startswith("online:"), text.removeprefix("online:")
+    name, _, given = rest.partition(":")
+    scheduler: Any = make_scheduler(name, [piece for piece in given.split(",") if piece.strip()])
+    # The label becomes part of file names and of tables.
+    label = rest.replace(":", "-").replace("=", "").replace(",", "-")
+    return Entrant(f"{label}-online" if online else label, scheduler, online)

@@ -1,0 +1,146 @@
+"""Playing runs as a Spark job: one task a run, on whatever the session runs on.
+
+A run is written by the process that plays it, so the folder of runs must be one that all machines see, and
+the package must be installed on each, in the same state. Both are checked, run by run.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from storm_lab.errors import StormLabError
+from storm_lab.platform.places import runs_folder
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import (
+    OnFailure,
+    PlayedRun,
+    RunFailed,
+    Task,
+    is_whole,
+    play,
+    progress_bar,
+    run_folder,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from storm_lab.papers.experiment import RunSpec
+
+_LOOK_S = 0.5
+"""Seconds between two looks at which runs are whole."""
+
+
+def play_on_spark(
+    specs: Sequence[RunSpec],
+    spark: SparkSession,
+    *,
+    home: Path | None = None,
+    show_progress: bool = False,
+    fresh: bool = False,
+    on_failure: OnFailure | None = None,
+) -> tuple[PlayedRun, ...]:
+    """As `storm_lab.runs.execute.play_all`, with a Spark task in the place of a process.
+
+    ``home`` is the folder of all runs; the bar moves with every run that becomes whole.
+
+    Raises:
+        StormLabError: as `storm_lab.runs.execute.play_all`; also where a run does not appear in ``home``, or
+            the machine that played it has other code.
+    """
+    home = (home or runs_folder()).resolve()
+    tasks = [(spec, identity_of(spec)) for spec in specs]
+    distinct = {identity.run: (spec, identity) for spec, identity in tasks}
+    missing = {
+        run: task for run, task in distinct.items() if fresh or not is_whole(run_folder(task[0], home))
+    }
+    lost: set[str] = set()
+    if missing:
+        with _watched([run_folder(spec, home) for spec, _ in missing.values()], show_progress and not fresh):
+            answers = _job(list(missing.values()), home, spark)
+        for run, text in answers.items():
+            spec, _ = missing[run]
+            if not text and not is_whole(run_folder(spec, home)):
+                text = f"run {spec} was played, but is not in {home}: all machines must share this folder"
+            if text:
+                error = RunFailed(text)
+                if on_failure is None:
+                    raise error
+                lost.add(run)
+                on_failure(spec, error)
+    return tuple(
+        PlayedRun(spec, run_folder(spec, home), identity.run not in missing)
+        for spec, identity in tasks
+        if identity.run not in lost
+    )
+
+
+def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, str]:
+    """Play them; returns for every run what went wrong, or nothing."""
+    rows = pd.DataFrame(
+        {
+            "run": [identity.run for _, identity in tasks],
+            "task": [pickle.dumps(task) for task in tasks],
+            "home": str(home),
+        }
+    )
+    # Dealt out one by one from a single partition: a task for each run.
+    frame = spark.createDataFrame(rows).coalesce(1).repartition(len(tasks))
+    try:
+        answers = frame.mapInPandas(_played, "run string, error string").toPandas()
+    except BaseException:
+        with suppress(Exception):
+            spark.sparkContext.cancelAllJobs()
+        with suppress(Exception):
+            spark.interruptAll()
+        raise
+    return dict(zip(answers["run"], answers["error"], strict=True))
+
+
+def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """The task: plays the runs of its partition, on a machine of the cluster."""
+    for batch in batches:
+        errors = [
+            _error(pickle.loads(task), Path(home))
+            for task, home in zip(batch["task"], batch["home"], strict=True)
+        ]
+        yield pd.DataFrame({"run": batch["run"], "error": errors})
+
+
+def _error(task: Task, home: Path) -> str:
+    spec, identity = task
+    if identity_of(spec).run != identity.run:
+        return f"run {spec}: the machine that should play it has other code or other libraries"
+    try:
+        play(task, home)
+    except StormLabError as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def _watched(folders: Sequence[Path], show: bool) -> Iterator[None]:
+    """A bar over the runs that are whole, while the block lasts."""
+    ended = threading.Event()
+    with progress_bar(len(folders), show) as advance:
+
+        def look() -> None:
+            while not ended.wait(_LOOK_S):
+                for number, folder in enumerate(folders):
+                    if folder.exists():
+                        advance(number, 1.0)
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()

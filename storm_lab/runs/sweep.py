@@ -1,0 +1,212 @@
+"""Sweeps: an experiment over parameters, schedulers and seeds, many emulations at a time.
+
+>>> from storm_lab.runs.sweep import sweep                              # doctest: +SKIP
+>>> rows = sweep("tstorm-word-count", vary={"lines_per_s": [80, 100, 120]}, seeds=range(1, 6))
+>>> rows[["lines_per_s", "variant", "seed", "processing_mean_ms"]]      # doctest: +SKIP
+>>> summary_rows(rows, ["processing_mean_ms"])      # mean and 95 % interval over seeds; doctest: +SKIP
+
+Runs are those of the experiments themselves, kept under their digest: what was played for one is not played
+for the other, and a sweep that was interrupted goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.papers.experiment import RunSpec
+from storm_lab.platform.places import sweeps_folder
+from storm_lab.runs.digest import identity_of, scalar, text_digest
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.grid import Setting, Subject, settings_of
+from storm_lab.runs.sweep_table import metric_names, run_rows, summary_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Where = Literal["local", "spark"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep, checked: its settings with their runs, and the metrics of its summary."""
+
+    slug: str
+    settings: tuple[Setting, ...]
+    metrics: tuple[str, ...]
+
+    @property
+    def specs(self) -> tuple[RunSpec, ...]:
+        """All runs, in order; a run that several settings share stands once for each."""
+        return tuple(spec for setting in self.settings for spec in setting.specs)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds in use."""
+        return tuple(sorted({spec.seed for spec in self.specs}))
+
+    @property
+    def name(self) -> str:
+        """Experiment and a digest of all that was asked for; the sweep's folder."""
+        runs = [str(sorted((n, scalar(v)) for n, v in setting.varied.items())) for setting in self.settings]
+        specs = [
+            f"{spec} {sorted((n, scalar(v)) for n, v in spec.parameters.items())}" for spec in self.specs
+        ]
+        return f"{self.slug}-{text_digest(*runs, *specs, *self.metrics)[:12]}"
+
+    def run(
+        self,
+        *,
+        where: Where = "local",
+        jobs: int = JOBS,
+        show_progress: bool = False,
+        fresh: bool = False,
+        home: Path | None = None,
+        spark: SparkSession | None = None,
+    ) -> SweepResult:
+        """Play what is missing, compute the metrics of all runs from their logs, and tabulate them.
+
+        ``where`` is this machine's processes, ``jobs`` at a time, or Spark: ``spark``, else the session of
+        the environment (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run
+        that is refused or fails gets a row that says why; the others go on.
+
+        Raises:
+            StormLabError: no run came out, or there is no Java for Spark.
+            KeyboardInterrupt: what was whole by then is kept.
+        """
+        failures: dict[str, str] = {}
+
+        def note(spec: RunSpec, error: StormLabError) -> None:
+            failures[identity_of(spec).run] = str(error)
+
+        names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
+        played: tuple[PlayedRun, ...]
+        if where == "spark":
+            from storm_lab.pipeline.session import spark_session
+            from storm_lab.runs.spark_play import play_on_spark
+
+            spark = spark or spark_session()
+            played = play_on_spark(
+                self.specs, spark, home=home, show_progress=show_progress, fresh=fresh, on_failure=note
+            )
+        else:
+            played = play_all(
+                self.specs, home=home, jobs=jobs, show_progress=show_progress, fresh=fresh, on_failure=note
+            )
+        if not played:
+            raise UserError(
+                f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}",
+                field="sweep",
+                value=self.slug,
+            )
+        from storm_lab.pipeline.summary import metrics_of
+
+        tables = metrics_of(sorted({run.folder for run in played}), spark)
+        rows = run_rows(self.settings, names, tables, failures)
+        reused = len({run.folder for run in played if run.reused})
+        return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What a sweep found.
+
+    ``rows`` are described at `storm_lab.runs.sweep_table.run_rows`, ``summary`` at
+    `storm_lab.runs.sweep_table.summary_rows`. ``reused`` runs lay there before; ``failures`` are the
+    reasons of those that left none.
+    """
+
+    sweep: Sweep
+    rows: pd.DataFrame
+    summary: pd.DataFrame
+    reused: int
+    failures: tuple[str, ...]
+
+    def write(self, folder: Path | None = None) -> Path:
+        """Write ``runs.parquet``, ``runs.csv``, ``summary.csv`` and ``sweep.json``; returns the folder.
+
+        Raises:
+            UserError: the folder cannot be written.
+        """
+        place = folder if folder is not None else sweeps_folder() / self.sweep.name
+        asked = {
+            "experiment": self.sweep.slug,
+            "settings": [
+                {name: scalar(value) for name, value in setting.varied.items()}
+                for setting in self.sweep.settings
+            ],
+            "seeds": list(self.sweep.seeds),
+            "metrics": list(self.sweep.metrics),
+            "runs": sorted(self.rows["run"].unique()),
+        }
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for name, data in (
+                ("runs.parquet", self.rows.to_parquet(index=False)),
+                ("runs.csv", self.rows.to_csv(index=False).encode()),
+                ("summary.csv", self.summary.to_csv(index=False).encode()),
+                ("sweep.json", (json.dumps(asked, indent=1) + "\n").encode()),
+            ):
+                partial = place / f".{name}-{os.getpid()}"
+                partial.write_bytes(data)
+                partial.replace(place / name)
+        except OSError as error:
+            raise UserError(
+                f"the results cannot be written ({error.strerror})", field="out", value=str(place)
+            ) from error
+        return place
+
+
+def sweep(
+    experiment: str,
+    *,
+    vary: Mapping[str, Sequence[object]] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    seeds: Sequence[int] | None = None,
+    schedulers: Sequence[str] = (),
+    only: Sequence[str] = (),
+    where: Where = "local",
+    jobs: int = JOBS,
+    show_progress: bool = True,
+    home: Path | None = None,
+) -> pd.DataFrame:
+    """Run an experiment at every combination of the varied values, for every seed and scheduler.
+
+    Returns one row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row
+    with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
+
+    Args: vary: values to try by parameter. parameters: values of the others. seeds: else the experiment's.
+    schedulers: texts as of `storm_lab.runs.grid.Subject.of`. only: patterns of the variants to keep. The rest
+    as `Sweep.run`.
+
+    Raises:
+        StormLabError: as `planned` and `Sweep.run`.
+    """
+    subject = Subject.of(experiment, schedulers)
+    found = planned(subject, parameters or {}, vary or {}, seeds, only)
+    return found.run(where=where, jobs=jobs, show_progress=show_progress, home=home).rows
+
+
+def planned(
+    subject: Subject,
+    parameters: Mapping[str, object],
+    vary: Mapping[str, Sequence[object]],
+    seeds: Sequence[int] | None,
+    only: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+) -> Sweep:
+    """The sweep that this asks for; nothing is played.
+
+    Raises:
+        UserError: an unknown name, a value that does not fit, or nothing to run.
+    """
+    chosen = metric_names(metrics)
+    settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
+    return Sweep(subject.slug, settings, chosen)

@@ -1,0 +1,145 @@
+"""The command ``storm-lab sweep``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+import click
+import pandas as pd
+
+from storm_lab.errors import UserError
+from storm_lab.papers.parameter import ParameterValue
+from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
+from storm_lab.runs.sweep import SweepResult, Where, planned
+from storm_lab.runs.sweep_table import shown
+
+_EXAMPLES = """\b
+Examples:
+  storm-lab sweep tstorm-word-count --vary lines_per_s=80,100,120 --seeds 1-5
+  storm-lab sweep tstorm-word-count --param alpha=0.5 --vary gammas=1:2:0.2
+  storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json
+  storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8
+  storm-lab sweep tstorm-word-count --seeds 1-20 --where spark
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("slug", metavar="EXPERIMENT")
+@click.option("-p", "--param", "fixed", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
+@click.option(
+    "--vary",
+    metavar="NAME=VALUES",
+    multiple=True,
+    help="Try each of some values: 80,100,120 or 80:120:20. Repeated, every combination.",
+)
+@click.option("--seeds", metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7; else the experiment's own.")
+@click.option(
+    "--scheduler",
+    "schedulers",
+    metavar="NAME[:K=V,...]",
+    multiple=True,
+    help="Word Count under this scheduler instead of the paper's; online: before the name for measured load.",
+)
+@click.option(
+    "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
+)
+@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric for the summary.")
+@click.option(
+    "--where",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Processes of this machine, or a Spark job (STORM_LAB_SPARK_MASTER or _REMOTE says where).",
+)
+@click.option(
+    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Local runs at a time."
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
+@click.option("--fresh", is_flag=True, help="Play again what is there already.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, and how much of it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+def sweep(
+    slug: str,
+    fixed: tuple[str, ...],
+    vary: tuple[str, ...],
+    seeds: str | None,
+    schedulers: tuple[str, ...],
+    only: tuple[str, ...],
+    metrics: tuple[str, ...],
+    where: str,
+    jobs: int,
+    out: Path | None,
+    fresh: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Run an experiment over parameters, schedulers and seeds.
+
+    Every run gives a row of metrics, computed from its tuple log; the summary has means and 95 % intervals
+    over seeds. What was played before is not played again, and after an interruption the same command goes
+    on. Exit status 1 when a run failed.
+    """
+    subject = Subject.of(slug, schedulers)
+    axes: dict[str, list[ParameterValue]] = {}
+    for text in vary:
+        name, values = parse_axis(text, subject)
+        if name in axes:
+            raise UserError("is varied twice", field=f"parameter {name}", remedy="give all values at once")
+        axes[name] = values
+    chosen = parse_seeds(seeds) if seeds is not None else None
+    found = planned(subject, _fixed(fixed, subject), axes, chosen, only, metrics)
+    if dry_run:
+        from storm_lab.runs.execute import is_whole, run_folder
+
+        folders = {run_folder(spec) for spec in found.specs}
+        whole = sum(is_whole(folder) for folder in folders)
+        count = {"settings": len(found.settings), "runs": len(folders), "there": whole}
+        click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
+        return
+    done = found.run(where=cast(Where, where), jobs=jobs, show_progress=True, fresh=fresh)
+    folder = done.write(out)
+    if as_json:
+        click.echo(json.dumps(_document(done, folder), indent=1, ensure_ascii=False))
+    else:
+        click.echo(shown(done.summary))
+        click.echo(
+            f"\n{len(done.rows['run'].unique())} runs, {done.reused} of them there before; in {folder}"
+        )
+        for reason in dict.fromkeys(done.failures):
+            click.echo(f"failed: {reason.splitlines()[0]}", err=True)
+        if len(found.seeds) == 1:
+            click.echo("one seed, so no interval: add --seeds 1-5", err=True)
+    if done.failures:
+        sys.exit(1)
+
+
+def _fixed(texts: tuple[str, ...], subject: Subject) -> dict[str, ParameterValue]:
+    given: dict[str, ParameterValue] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise UserError("is not a parameter", field="param", value=text, remedy="write name=value")
+        if name in given:
+            raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
+        given[name] = subject.parameter(name).parsed(value.strip())
+    return given
+
+
+def _document(done: SweepResult, folder: Path) -> dict[str, object]:
+    return {
+        "folder": str(folder),
+        "runs": _records(done.rows),
+        "summary": _records(done.summary),
+        "reused": done.reused,
+        "failures": list(done.failures),
+    }
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows as JSON objects; what is not there is null."""
+    records: list[dict[str, object]] = json.loads(frame.to_json(orient="records"))
+    return records

@@ -1,0 +1,202 @@
+"""Tables of a sweep: one row of results a run, and means with intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from storm_lab.errors import UserError
+from storm_lab.papers.measurement import over_seeds
+from storm_lab.papers.parameter import unknown_name
+from storm_lab.runs.digest import scalar
+from storm_lab.runs.grid import Setting
+from storm_lab.tuplelog import Status
+
+if TYPE_CHECKING:
+    from storm_lab.pipeline.summary import MetricTables
+
+FAILED = "failed"
+"""Status of a run that left no log; the reason stands beside it."""
+
+SETTING_COLUMNS = ("experiment", "variant", "seed", "topology", "run", "status", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class SweptMetric:
+    """A number of a run: the metric table that it is taken from, and its unit."""
+
+    table: str
+    unit: str
+
+
+METRICS: Mapping[str, SweptMetric] = {
+    **{
+        f"{kind}_{statistic}_ms": SweptMetric("steady_latency", "ms")
+        for kind in ("complete", "processing")
+        for statistic in ("mean", "p50", "p95", "p99")
+    },
+    "acked": SweptMetric("steady", "tuples"),
+    "failed": SweptMetric("steady", "tuples"),
+    "acked_per_s": SweptMetric("steady", "1/s"),
+    "executed_per_s": SweptMetric("steady", "1/s"),
+    "nodes_mean": SweptMetric("steady", "nodes"),
+    "workers_mean": SweptMetric("steady", "workers"),
+    "nodes_last": SweptMetric("steady", "nodes"),
+    "workers_last": SweptMetric("steady", "workers"),
+    "acked_per_s_per_node": SweptMetric("steady", "1/s"),
+    "executed_per_s_per_node": SweptMetric("steady", "1/s"),
+    "inter_node_share": SweptMetric("steady_traffic_share", "0 to 1"),
+    "inter_process_share": SweptMetric("steady_traffic_share", "0 to 1"),
+    "cores_used": SweptMetric("steady_cpu", "cores"),
+    "utilisation_used_nodes": SweptMetric("steady_cpu", "0 to 1"),
+    "utilisation_all_nodes": SweptMetric("steady_cpu", "0 to 1"),
+}
+"""What a row holds: all from the tuple log, after the run's warm-up, defined beside the tables' functions."""
+
+SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
+"""Metrics of the summary when none is asked for."""
+
+
+def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
+    """Metrics by name, or all of a table (``steady latency``); `SHOWN` when none is asked for.
+
+    Raises:
+        UserError: there is no such metric or table.
+    """
+    tables = list(dict.fromkeys(metric.table for metric in METRICS.values()))
+    names: list[str] = []
+    for text in asked:
+        name = text.strip().replace(" ", "_").replace("-", "_")
+        if name in tables:
+            names.extend(metric for metric, found in METRICS.items() if found.table == name)
+        elif name in METRICS:
+            names.append(name)
+        else:
+            raise unknown_name("metric", text, [*METRICS, *tables], "a sweep")
+    return tuple(dict.fromkeys(names)) or SHOWN
+
+
+def run_rows(
+    settings: Sequence[Setting],
+    names: Sequence[Sequence[str]],
+    tables: MetricTables | None,
+    failures: Mapping[str, str],
+) -> pd.DataFrame:
+    """One row for every run of every setting, and for every topology of the run.
+
+    ``names`` are the runs' names, in the specs' order; ``failures`` maps those without a log to the reason.
+    A run that several settings share has a row in each: the column ``run`` tells. Columns: the varied
+    parameters, `SETTING_COLUMNS`, and those of `METRICS` (empty where a run has no such number).
+    """
+    metrics = _metrics_by_run(tables)
+    rows: list[dict[str, object]] = []
+    for setting, own in zip(settings, names, strict=True):
+        varied: dict[str, object] = {name: scalar(value) for name, value in setting.varied.items()}
+        for spec, run in zip(setting.specs, own, strict=True):
+            place = varied | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed}
+            if run in failures:
+                rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})
+            rows.extend(place | found for found in metrics.get(run, ()))
+    columns = [*(settings[0].varied if settings else ()), *SETTING_COLUMNS, *METRICS]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Mean and 95 % interval (Student's t) over seeds of each metric, for each setting, variant and topology.
+
+    Columns: the varied parameters, experiment, variant, topology, metric, unit, runs, seeds (those that have
+    the number), stopped_runs (that ended before their time, counted in), failed_runs (left out), mean, low,
+    high. Low and high are empty where only one seed has the number.
+    """
+    varied = list(rows.columns[: list(rows.columns).index("experiment")])
+    keys = [*varied, "experiment", "variant"]
+    found = []
+    for place, group in rows.groupby(keys, sort=False, dropna=False):
+        failed = int((group["status"] == FAILED).sum())
+        whole = group[group["status"] != FAILED]
+        for topology, own in whole.groupby("topology", sort=True) if len(whole) else [("", group)]:
+            for metric in metrics:
+                samples = [float(value) for value in own[metric].dropna()]
+                value = over_seeds(samples) if samples else None
+                found.append(
+                    dict(zip(keys, place, strict=True))
+                    | {
+                        "topology": topology,
+                        "metric": metric,
+                        "unit": METRICS[metric].unit,
+                        "runs": len(group["seed"].unique()),
+                        "seeds": len(samples),
+                        "stopped_runs": int((own["status"] == Status.STOPPED.value).sum()),
+                        "failed_runs": failed,
+                        "mean": value.value if value else None,
+                        "low": value.low if value else None,
+                        "high": value.high if value else None,
+                    }
+                )
+    columns = [
+        *keys,
+        "topology",
+        "metric",
+        "unit",
+        "runs",
+        "seeds",
+        "stopped_runs",
+        "failed_runs",
+        "mean",
+        "low",
+        "high",
+    ]
+    return pd.DataFrame(found, columns=columns).astype({"mean": float, "low": float, "high": float})
+
+
+def shown(summary: pd.DataFrame) -> str:
+    """The summary as plain text, a row for each setting, variant and topology, a column for each metric."""
+    keys = list(summary.columns[: list(summary.columns).index("metric")])
+    keys = [key for key in keys if key != "experiment" and (key != "topology" or summary[key].nunique() > 1)]
+    if summary.empty:
+        return "no runs"
+    lines = []
+    for place, group in summary.groupby(keys, sort=False, dropna=False):
+        cells = {
+            f"{row.metric}, {row.unit}" if row.unit != "ms" else str(row.metric): _interval(row)
+            for row in group.itertuples()
+        }
+        first = group.iloc[0]
+        notes = [f"{first[f'{name}_runs']} {name}" for name in ("stopped", "failed") if first[f"{name}_runs"]]
+        counted = f"{first['seeds']}" + (f" ({', '.join(notes)})" if notes else "")
+        lines.append(dict(zip(keys, place, strict=True)) | {"seeds": counted} | cells)
+    text: str = pd.DataFrame(lines).to_string(index=False)
+    return text
+
+
+def _interval(row: object) -> str:
+    mean, low, high = (float(getattr(row, name)) for name in ("mean", "low", "high"))
+    if mean != mean:
+        return "none"
+    return f"{mean:.4g}" if low != low else f"{mean:.4g} ± {(high - low) / 2:.2g}"
+
+
+def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, object]]]:
+    """The rows of each run, without what names the setting."""
+    if tables is None:
+        return {}
+    sources = {table: getattr(tables, table) for table in {metric.table: None for metric in METRICS.values()}}
+    places = [frame[["run", "topology"]] for frame in sources.values() if "topology" in frame]
+    joined = pd.concat(places).drop_duplicates()
+    for table, frame in sources.items():
+        names = [name for name, metric in METRICS.items() if metric.table == table]
+        missing = [name for name in names if name not in frame]
+        if missing:
+            raise UserError("the metric table has no such column", field=table, value=missing[0])
+        keys = ["run", "topology"] if "topology" in frame else ["run"]
+        joined = joined.merge(frame[[*keys, *names]], on=keys, how="left")
+    facts = tables.runs[["run", "status", "reason"]]
+    # A run that ends before its warm-up does has no row of its own in the tables.
+    joined = facts.merge(joined, on="run", how="left").fillna({"topology": ""})
+    by_run: dict[str, list[dict[str, object]]] = {}
+    for row in joined.sort_values(["run", "topology"]).to_dict("records"):
+        by_run.setdefault(str(row["run"]), []).append({str(name): value for name, value in row.items()})
+    return by_run

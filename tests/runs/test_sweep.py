@@ -1,0 +1,231 @@
+"""Sweeps: every combination with every seed, a row a run, intervals over seeds, and going on after a stop."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from storm_lab.cli import main
+from storm_lab.errors import UserError
+from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.runs import grid
+from storm_lab.runs.execute import play_all
+from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of
+from storm_lab.runs.sweep import planned, sweep
+from storm_lab.runs.sweep_table import FAILED, METRICS, metric_names, run_rows, shown, summary_rows
+from tests.runs import tiny_runs
+
+PARAMETERS = (
+    Parameter("rate", 5, "a number", low=1, high=100),
+    Parameter("share", 0.5, "a fraction", low=0, high=1),
+    Parameter("factors", (1.0, 2.0), "a list"),
+    Parameter("seeds", (1, 2), "seeds", low=0),
+)
+
+
+def tiny(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """One run a seed that depends on the rate, and one that depends on nothing; rate 13 is refused."""
+    rate = parameters.integer("rate")
+    emulate = tiny_runs.refusing if rate == 13 else tiny_runs.timed
+    return tuple(
+        spec
+        for seed in parameters.integers("seeds")
+        for spec in (
+            tiny_runs.spec("own", emulate, seed, rate=rate),
+            tiny_runs.spec("shared", tiny_runs.timed, seed),
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def tiny_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Experiment("tiny", "none", "t", "f", PARAMETERS, (), "tiny.ipynb", tiny, lambda *_: ())
+    monkeypatch.setattr(grid, "experiment", lambda slug: found)
+
+
+@pytest.fixture
+def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    monkeypatch.setenv("TINY_RUNS_MARKS", str(folder))
+    return folder
+
+
+def settings(**vary: list[object]) -> tuple[Setting, ...]:
+    return settings_of(Subject.of("tiny"), {}, vary, (1, 2))
+
+
+def test_every_combination_is_a_setting_and_every_seed_a_run() -> None:
+    found = settings(rate=[1, 2], share=[0, 0.5, 1])
+    assert [dict(setting.varied) for setting in found] == [
+        {"rate": rate, "share": share} for rate in (1, 2) for share in (0.0, 0.5, 1.0)
+    ]
+    assert [(s.variant, s.seed) for s in found[0].specs] == [
+        ("own", 1), ("shared", 1), ("own", 2), ("shared", 2)
+    ]  # fmt: skip
+
+
+def test_a_list_parameter_is_varied_number_by_number() -> None:
+    assert [setting.varied["factors"] for setting in settings(factors=[1, 1.5])] == [(1.0,), (1.5,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("rate=1,2,2", [1, 2, 2]),
+        ("rate=10:30:10", [10, 20, 30]),
+        ("share=0.1:0.5:0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
+        ("rate=1, 10:20:5", [1, 10, 15, 20]),
+        ("factors=1:2:0.5", [(1.0,), (1.5,), (2.0,)]),
+    ],
+)
+def test_values_are_listed_or_stepped(text: str, values: list[object]) -> None:
+    assert parse_axis(text, Subject.of("tiny"))[1] == values
+
+
+def test_seeds_are_listed_or_spanned() -> None:
+    assert parse_seeds("1-3,7,2") == (1, 2, 3, 7)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1-", "3-1", "-1", "1-99999999"])
+def test_what_is_no_list_of_seeds_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="seeds"):
+        parse_seeds(text)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "vary", "only", "named"),
+    [
+        ({}, {"rat": [1]}, [], "rate"),
+        ({}, {"rate": [101]}, [], "101"),
+        ({}, {"rate": []}, [], "rate"),
+        ({}, {"seeds": [1]}, [], "seeds"),
+        ({"seeds": [1]}, {}, [], "seeds"),
+        ({"rate": 1}, {"rate": [2]}, [], "rate"),
+        ({}, {}, ["nobody-*"], "own, shared"),
+        ({}, {"rate": list(range(1, 101)), "share": [i / 200 for i in range(200)]}, [], "20000"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused_before_anything_runs(
+    fixed: dict[str, object], vary: dict[str, list[object]], only: list[str], named: str
+) -> None:
+    with pytest.raises(UserError, match=named.replace("*", r"\*")):
+        settings_of(Subject.of("tiny"), fixed, vary, (1,), only)
+
+
+def test_only_some_variants_are_run() -> None:
+    found = settings_of(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1,), ["o*"])
+    assert [spec.variant for setting in found for spec in setting.specs] == ["own", "own"]
+
+
+def test_schedulers_are_for_the_experiment_that_takes_any() -> None:
+    with pytest.raises(UserError, match="tstorm-word-count"):
+        Subject.of("tiny", ["default"])
+    entrants = Subject.of("tstorm-word-count", ["default", "online:tstorm:gamma=1.8"]).entrants
+    assert [(entrant.name, entrant.online) for entrant in entrants] == [
+        ("default", False), ("tstorm-gamma1.8-online", True)
+    ]  # fmt: skip
+
+
+def test_metrics_are_asked_for_by_name_or_by_table() -> None:
+    assert metric_names(["nodes_mean", "steady latency"])[:2] == ("nodes_mean", "complete_mean_ms")
+    with pytest.raises(UserError, match="nodes_mean"):
+        metric_names(["nodes_meen"])
+
+
+def hand_made_rows() -> pd.DataFrame:
+    empty = dict.fromkeys(METRICS)
+    common = {"experiment": "tiny", "variant": "own", "topology": "t", "reason": ""} | empty
+    return pd.DataFrame(
+        [
+            {"rate": 1} | common | {"seed": 1, "run": "a", "status": "complete", "nodes_mean": 5.0},
+            {"rate": 1} | common | {"seed": 2, "run": "b", "status": "stopped", "nodes_mean": 7.0},
+            {"rate": 1} | common | {"seed": 3, "run": "c", "status": FAILED, "topology": ""},
+            {"rate": 2} | common | {"seed": 1, "run": "d", "status": "complete", "nodes_mean": 4.0},
+        ]
+    )
+
+
+def test_the_summary_has_students_interval_over_seeds_and_counts_what_is_missing() -> None:
+    first, second = summary_rows(hand_made_rows(), ["nodes_mean"]).to_dict("records")
+    # Two values: half-width 12.706 * sqrt(2) / sqrt(2).
+    assert first["mean"] == 6.0
+    assert first["high"] - first["mean"] == pytest.approx(12.706, abs=1e-3)
+    assert [first[name] for name in ("runs", "seeds", "stopped_runs", "failed_runs")] == [3, 2, 1, 1]
+    assert second["mean"] == 4.0
+    assert math.isnan(second["low"])
+
+
+def test_the_printed_summary_shows_what_was_left_out() -> None:
+    text = shown(summary_rows(hand_made_rows(), ["nodes_mean"]))
+    assert "2 (1 stopped, 1 failed)" in text
+    assert "6 ± 13" in text
+
+
+def test_runs_of_several_settings_are_played_once_and_have_a_row_in_each(marks: Path, tmp_path: Path) -> None:
+    found = planned(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1,))
+    played = play_all(found.specs, home=tmp_path / "runs", jobs=0)
+    assert len(list(marks.iterdir())) == 3
+    assert len({run.folder for run in played}) == 3
+    names = [["r1", "s"], ["r2", "s"]]
+    rows = run_rows(found.settings, names, None, {"r1": "no", "s": "no", "r2": "no"})
+    assert rows["run"].tolist() == ["r1", "s", "r2", "s"]
+    assert rows["rate"].tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("emulate", [tiny_runs.refusing, tiny_runs.broken, tiny_runs.dying])
+def test_other_runs_go_on_when_one_fails(tmp_path: Path, emulate: Callable[..., None]) -> None:
+    specs = [
+        tiny_runs.spec("bad", emulate),
+        *(tiny_runs.spec("good", tiny_runs.quick, seed) for seed in (1, 2, 3)),
+    ]
+    told = []
+    played = play_all(specs, home=tmp_path, jobs=1, on_failure=lambda spec, error: told.append(spec.variant))
+    assert told == ["bad"]
+    assert [run.spec.seed for run in played] == [1, 2, 3]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", ["local", "spark"])
+def test_a_sweep_gives_a_row_for_every_run_and_goes_on_with_what_is_missing(
+    where: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "runs"
+    asked = {"where": where, "jobs": 1, "seeds": (3, 5), "home": home, "show_progress": False}
+    once = sweep("tiny", vary={"rate": [7]}, **asked)  # type: ignore[arg-type]
+    played = {run: run.stat().st_mtime_ns for run in home.glob("tiny/*/manifest.json")}
+    assert len(played) == 4
+    assert once["complete_mean_ms"].tolist() == [3, 3, 5, 5]
+    more = sweep("tiny", vary={"rate": [7, 13, 8]}, **asked)  # type: ignore[arg-type]
+    assert len(list(home.glob("tiny/*/manifest.json"))) == 6
+    assert {run: run.stat().st_mtime_ns for run in played} == played
+    assert more["status"].tolist() == ["complete"] * 4 + [FAILED, "complete"] * 2 + ["complete"] * 4
+    assert "lower it" in more["reason"][4]
+    assert more["complete_mean_ms"].dropna().tolist() == [3, 3, 5, 5, 3, 5, 3, 3, 5, 5]
+
+
+@pytest.mark.spark
+def test_the_command_writes_its_tables_and_fails_when_a_run_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_here(specs: list[RunSpec], **given: Any) -> object:
+        return play_all(specs, **(given | {"home": tmp_path / "runs", "jobs": 0}))
+
+    monkeypatch.setattr("storm_lab.runs.sweep.play_all", play_here)
+    out = tmp_path / "tables"
+    command = ["sweep", "tiny", "--vary", "rate=7,13", "--seeds", "1-2", "--jobs", "1", "--out", str(out)]
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--metric", "complete_mean_ms", "--json"])
+    assert end.value.code == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["folder"] == str(out)
+    own = [row for row in document["summary"] if row["variant"] == "own"]
+    assert [(row["rate"], row["mean"], row["failed_runs"]) for row in own] == [(7, 1.5, 0), (13, None, 2)]
+    assert len(pd.read_parquet(out / "runs.parquet")) == len(pd.read_csv(out / "runs.csv")) == 8
+    assert len(pd.read_csv(out / "summary.csv")) == 4
+    assert json.loads((out / "sweep.json").read_text())["settings"] == [{"rate": 7}, {"rate": 13}]
