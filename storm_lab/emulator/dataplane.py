@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from storm_lab.emulator import lifecycle
 from storm_lab.emulator.arrays import handle
+from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.flow import shares
 from storm_lab.emulator.kernel import refresh, run
@@ -62,7 +63,8 @@ class DataPlane:
     """Plays tuples through workers on a cluster, in virtual time.
 
     ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
-    :class:`EmulationStoppedError`. ``sample_every`` k logs the executions of one root tuple in k.
+    :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
+    the executions of one root tuple in k.
     """
 
     def __init__(
@@ -76,13 +78,16 @@ class DataPlane:
         recorder: Recorder | None = None,
         sample_every: int = 1,
         most_messages: int = 20_000_000,
+        bundle: Bundle | None = None,
     ) -> None:
         self._cluster = cluster
         self._cost = cost
+        self._bundle = bundle or Bundle()
+        self._bundle.check()
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = QueueSizes.of(version)
         self._most_messages = most_messages
-        self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every)
+        self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every, self._bundle)
         self._kernel = grow_messages(self._kernel, 1 << 12)
         self._kernel = grow_roots(self._kernel, 1 << 12)
         self._log = Logbook(cluster, self._names, recorder)
@@ -340,6 +345,7 @@ class DataPlane:
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes, in both directions; without either it is as before."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
+        extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
         lifecycle.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
         lifecycle.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
 
@@ -348,7 +354,7 @@ class DataPlane:
         key = (topology_id, spout)
         first = self._names.source_index[key]
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
-        for part, rate in enumerate(shares(round(rate_per_s * 1000), tasks)):
+        for part, rate in enumerate(shares(round(self._bundle.rate(rate_per_s) * 1000), tasks)):
             lifecycle.set_rate(handle(self._kernel), first + part, rate)
         refresh(handle(self._kernel))
 

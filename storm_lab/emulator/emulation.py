@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.constant import check_constants
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
@@ -57,6 +58,7 @@ class EmulationSpec:
         zookeeper: ZooKeeper's speed and other load.
         window_s: length of the windows in which traffic and CPU are counted, for the log and the monitors.
         sample_every: log the executions of one root tuple in this many.
+        bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
     """
 
     cluster: Cluster
@@ -75,6 +77,7 @@ class EmulationSpec:
     zookeeper: ZooKeeperPlan = field(default_factory=ZooKeeperPlan)
     window_s: float = 20.0
     sample_every: int = 1
+    bundle: Bundle = field(default_factory=Bundle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,7 @@ class Emulation:
             seed=spec.seed,
             recorder=recorder,
             sample_every=spec.sample_every,
+            bundle=spec.bundle,
         )
         control = self.wire(plane)
         end_ns = ns(spec.duration_s)

@@ -6,7 +6,7 @@ monitors read their samples here too, so that what they see is what the log hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -253,30 +253,38 @@ class Logbook:
         )
 
     def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
-        rows: list[tuple[int, int, int, int, int]] = []
+        # By columns: a wide topology has hundreds of thousands of pairs of tasks.
+        pieces: list[NDArray[np.int64]] = []
         traffic: dict[tuple[str, int, int], int] = {}
+        ids = k.task["id"]
         for a, b in zip(*np.nonzero(k.pair_first >= 0), strict=True):
             first, n = int(k.pair_first[a, b]), int(k.component[b].tasks)
             block = k.traffic[first : first + int(k.component[a].tasks) * n]
-            for pair in np.flatnonzero(block.any(axis=1)):
-                source = int(k.component[a].first_task) + int(pair) // n
-                target = int(k.component[b].first_task) + int(pair) % n
-                name = self._names.topologies[int(k.component[a].topology)]
-                traffic[name, int(k.task[source].id), int(k.task[target].id)] = int(block[pair].sum())
-                for locality in np.flatnonzero(block[pair]):
-                    sizes = int(k.traffic_bytes[first + pair, locality])
-                    rows.append((source, target, int(locality), int(block[pair, locality]), sizes))
+            pair, locality = np.nonzero(block)
+            if not len(pair):
+                continue
+            source = int(k.component[a].first_task) + pair // n
+            target = int(k.component[b].first_task) + pair % n
+            sizes = k.traffic_bytes[first + pair, locality]
+            pieces.append(np.stack([source, target, locality, block[pair, locality], sizes]))
+            sums = block.sum(axis=1)
+            used = np.flatnonzero(sums)
+            name = self._names.topologies[int(k.component[a].topology)]
+            froms = ids[int(k.component[a].first_task) + used // n].tolist()
+            tos = ids[int(k.component[b].first_task) + used % n].tolist()
+            traffic.update(
+                ((name, from_task, to_task), tuples)
+                for from_task, to_task, tuples in zip(froms, tos, sums[used].tolist(), strict=True)
+            )
         k.traffic[:] = 0
         k.traffic_bytes[:] = 0
-        if self._recorder is not None and rows:
-            self._write_traffic(k, rows, start, end)
+        if self._recorder is not None and pieces:
+            self._write_traffic(k, np.concatenate(pieces, axis=1), start, end)
         return traffic
 
-    def _write_traffic(
-        self, k: Kernel, rows: Sequence[tuple[int, int, int, int, int]], start: int, end: int
-    ) -> None:
+    def _write_traffic(self, k: Kernel, rows: NDArray[np.int64], start: int, end: int) -> None:
         assert self._recorder is not None
-        source, target, locality, tuples, sizes = (np.array(column) for column in zip(*rows, strict=True))
+        source, target, locality, tuples, sizes = rows
         component = k.task["component"]
         self._recorder.append(
             "traffic",

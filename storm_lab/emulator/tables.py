@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator import flow
+from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.layout import Arrays, Kernel, records
 from storm_lab.emulator.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
@@ -62,6 +63,7 @@ def build(
     plans: Sequence[TopologyPlan],
     seed: int,
     sample_every: int,
+    bundle: Bundle | None = None,
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run.
 
@@ -115,6 +117,8 @@ def build(
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
     s.bolt_margin = flow.most_copies(kernel) + 4
+    if bundle is not None:
+        bundle.apply(kernel)
     return kernel, names
 
 

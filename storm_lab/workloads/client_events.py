@@ -1,0 +1,100 @@
+"""Client events (Storm@Twitter, section 3.4): users do things, and the unique ones are counted each second.
+
+The spout reads events from Kafka and deserialises them, distributors pass them on, user counters keep the
+users they have seen in the present second and report their number once a second, aggregators add the
+reports up. Events are acked when they have been counted; reports are emitted outside their trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+EVENT_FIELDS = ("timestamp", "user_id")
+REPORT_FIELDS = ("timestamp", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEventCosts:
+    """CPU of the user code at the reference clock, microseconds a call, and the size of an event, bytes."""
+
+    read_us: float
+    distribute_us: float
+    count_us: float
+    aggregate_us: float
+    event_bytes: int
+
+
+class ReadEvents(Spout):
+    """``events`` events of users drawn evenly from ``users``, a thousand to the second."""
+
+    def __init__(self, events: int, users: int, seed: int, costs: ClientEventCosts) -> None:
+        draw = SplitMix(seed)
+        self._events = tuple((number // 1000, draw.below(users)) for number in range(events))
+        self._costs = costs
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield from self._events
+
+    def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
+        emit(*record, size=self._costs.event_bytes)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(self._costs.read_us)
+
+
+class Distribute(Bolt):
+    """Passes an event on, to the counter of its user."""
+
+    def __init__(self, costs: ClientEventCosts) -> None:
+        self._costs = costs
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(*values, size=self._costs.event_bytes)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(self._costs.distribute_us)
+
+
+class CountUsers(Bolt):
+    """Counts the users of the present second and reports at a tick."""
+
+    def __init__(self, costs: ClientEventCosts) -> None:
+        self._costs = costs
+        self._second: object = 0
+        self.seen: set[object] = set()
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        second, user = values
+        if second != self._second:
+            self._second = second
+            self.seen.clear()
+        self.seen.add(user)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(self._costs.count_us)
+
+    def tick(self, emit: Emit) -> None:
+        emit(self._second, len(self.seen))
+
+    def tick_cost(self) -> Cost:
+        return Cost(self._costs.count_us)
+
+
+class AddReports(Bolt):
+    """Adds the counters' reports up, second by second."""
+
+    def __init__(self, costs: ClientEventCosts) -> None:
+        self._costs = costs
+        self.total: dict[object, int] = {}
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        second, count = values
+        assert isinstance(count, int)
+        self.total[second] = self.total.get(second, 0) + count
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(self._costs.aggregate_us)

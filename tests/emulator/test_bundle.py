@@ -1,0 +1,158 @@
+"""Bundles: k tuples played as one are the same system seen k times more slowly, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from storm_lab.emulator.bundle import LARGEST, Bundle
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot
+from tests.emulator.scene import (
+    MS,
+    PLAIN,
+    SECOND,
+    US,
+    Scene,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    poisson,
+    start,
+)
+
+ONLY_TUPLES = replace(PLAIN, idle_jvm_share=0.0)
+"""No work that keeps its own time: then the slow motion is exact."""
+K = 20
+
+
+def _play(bundle: Bundle, real_s: float, source: SourcePlan, **options: Any) -> Scene:
+    """``real_s`` seconds of the system that the bundles stand for: a spout and two bolts on two nodes."""
+    topology = chain([2, 2, 3], ackers=2, max_spout_pending=8, message_timeout_s=1e6)
+    trace = chain_trace([constant_work(200 * US), constant_work(300 * US)])
+    scene = start(
+        topology,
+        trace,
+        source,
+        nodes(2, cores=2),
+        lambda e: _place(e),
+        cost=options.pop("cost", ONLY_TUPLES),
+        bundle=bundle,
+        **options,
+    )
+    scene.plane.run_until(round(real_s * bundle.size * SECOND))
+    return scene
+
+
+def _place(executor: Executor) -> Slot:
+    return Slot(f"node{executor.start % 2}", 6700)
+
+
+def _latencies(scene: Scene) -> NDArray[np.int64]:
+    scene.plane.finish()
+    acked = scene.tape.column("roots", "outcome") == "acked"
+    found: NDArray[np.int64] = scene.tape.column("roots", "latency_ns")[acked]
+    return found
+
+
+SATURATED = SourcePlan(SourceKind.SATURATED, on_fail=FailurePolicy.REPLAY)
+
+
+def test_the_steady_state_is_the_same_in_slow_motion() -> None:
+    single = _latencies(_play(Bundle(), 2.0, SATURATED))
+    bundled = _latencies(_play(Bundle(K), 2.0, SATURATED))
+    assert len(single) > 1000
+    # As many bundles in k times the time are as many tuples a second. Rounding to nanoseconds is k times
+    # finer there, after which order, and so the further course, differ.
+    assert len(bundled) == pytest.approx(len(single), rel=0.01)
+    assert bundled.mean() / K == pytest.approx(single.mean(), rel=0.01)
+    assert np.percentile(bundled, 99) / K == pytest.approx(np.percentile(single, 99), rel=0.05)
+
+
+def test_without_contention_every_latency_is_k_fold() -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
+    single, bundled = (_latencies(_play(Bundle(size), 1.0, source)) for size in (1, K))
+    assert len(single) == len(bundled) > 90
+    assert np.abs(bundled - K * single).max() <= 50 * K, "to within the rounding of fifty steps"
+
+
+def test_cpu_use_is_that_of_single_tuples() -> None:
+    def cores(bundle: Bundle) -> float:
+        scene = _play(bundle, 2.0, SATURATED)
+        return float(scene.plane.kernel.thread["cpu"].sum()) / scene.plane.now_ns
+
+    assert cores(Bundle(K)) == pytest.approx(cores(Bundle()), rel=0.01)
+
+
+def test_a_source_with_a_rate_delivers_a_kth_of_it_also_after_a_change() -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=600.0, on_fail=FailurePolicy.REPLAY)
+    scene = _play(Bundle(K), 0.5, source)
+    assert scene.plane.processed("t") == pytest.approx(600 * 10 / K, abs=2)
+    scene.plane.set_load("t", "spout", 200.0)
+    scene.plane.run_until(scene.plane.now_ns + 10 * SECOND)
+    assert scene.plane.processed("t") == pytest.approx((600 + 200) * 10 / K, abs=3)
+
+
+def test_recorded_arrivals_come_as_the_bundles_that_they_complete() -> None:
+    source = poisson(500.0, 4000)
+    scene = _play(Bundle(K), 0.2, source)
+    scene.plane.finish()
+    emitted = scene.tape.column("roots", "emit_ns") if "roots" in scene.tape.rows else np.zeros(0)
+    assert source.arrivals_ns is not None
+    arrived = int((source.arrivals_ns < scene.plane.now_ns).sum())
+    executed = int(sum(chunk["emitted"].sum() for chunk in scene.tape.rows["counts"])) // 2
+    assert len(emitted) == 0, "not anchored"
+    assert executed == pytest.approx(arrived / K, abs=2)
+
+
+def test_without_delays_only_costs_grow() -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
+    stretched = _latencies(_play(Bundle(K), 1.0, source))
+    costs_only = _latencies(_play(Bundle(K, delays=False), 1.0, source))
+    least = stretched - costs_only
+    assert (least > (K - 1) * PLAIN.wake_us * US).all(), "a wake-up at least is not stretched"
+
+
+def test_what_keeps_its_own_time_ends_the_likeness() -> None:
+    topology = chain([1, 1], ackers=1, max_spout_pending=400, message_timeout_s=1.0)
+    trace = chain_trace([constant_work(MS)])
+
+    def failed(size: int) -> int:
+        scene = start(
+            topology,
+            trace,
+            SATURATED,
+            nodes(1),
+            lambda e: Slot("node0", 6700),
+            cost=ONLY_TUPLES,
+            bundle=Bundle(size),
+        )
+        scene.plane.run_until(4 * SECOND)
+        scene.plane.finish()
+        return int((scene.tape.column("roots", "outcome") == "failed").sum())
+
+    assert failed(1) == 0, "400 pending at 1 ms each wait 0.4 s"
+    assert failed(10) > 0, "played ten times slower they wait 4 s, and the timeout is still 1 s"
+
+
+def test_bundles_of_one_change_no_byte() -> None:
+    plain = _play(Bundle(), 0.2, SATURATED)
+    assert (_latencies(plain) == _latencies(_play(Bundle(1), 0.2, SATURATED))).all()
+
+
+@pytest.mark.parametrize("size", [0, -3, LARGEST + 1])
+def test_a_size_that_cannot_be_is_refused(size: int) -> None:
+    with pytest.raises(UserError, match="cannot be played as one") as refusal:
+        _play(Bundle(size), 0.1, SATURATED)
+    assert refusal.value.field == "bundle.size"
+
+
+def test_too_few_recorded_arrivals_are_refused() -> None:
+    with pytest.raises(UserError, match="no whole bundle"):
+        _play(Bundle(K), 0.1, poisson(100.0, K - 1))
