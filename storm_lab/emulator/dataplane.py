@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from storm_lab.emulator import lifecycle
 from storm_lab.emulator.arrays import handle
@@ -90,6 +91,7 @@ class DataPlane:
         self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every, self._bundle)
         self._kernel = grow_messages(self._kernel, 1 << 12)
         self._kernel = grow_roots(self._kernel, 1 << 12)
+        self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
         self._log = Logbook(cluster, self._names, recorder)
         self._offsets = OffsetLogs(plans, self._names)
         self._executors: dict[tuple[int, Executor], int] = {}
@@ -105,6 +107,14 @@ class DataPlane:
         self._reports_loads = version >= V1_0_0
         self._next_report = LOAD_REPORT_NS
         self._start_calls()
+
+    def _state(self) -> Any:
+        """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
+        kernel, state = self._handled
+        if kernel is not self._kernel:
+            state = handle(self._kernel)
+            self._handled = (self._kernel, state)
+        return state
 
     @property
     def now_ns(self) -> int:
@@ -137,7 +147,7 @@ class DataPlane:
         """Play on, with the reports of load that workers send each other from 1.0 on, every 5 s."""
         while self._reports_loads and self._next_report <= time_ns:
             self._play(self._next_report)
-            lifecycle.report_loads(handle(self._kernel), self._executor_rows)
+            lifecycle.report_loads(self._state(), self._executor_rows)
             self._next_report += LOAD_REPORT_NS
         self._play(time_ns)
 
@@ -150,7 +160,7 @@ class DataPlane:
 
     def _play_on(self, time_ns: int) -> None:
         while True:
-            reason = run(handle(self._kernel), time_ns, _BUDGET)
+            reason = run(self._state(), time_ns, _BUDGET)
             if reason == REACHED:
                 return
             if reason == NEED_MESSAGES:
@@ -201,14 +211,14 @@ class DataPlane:
         self._set_slowness(slot.node)
         for executor in executors:
             self._open_executor(worker, executor)
-        refresh(handle(self._kernel))
+        refresh(self._state())
         return worker
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
         self._reserve(0, [executor], self._worker_slots[worker].node)
         self._open_executor(worker, executor)
-        refresh(handle(self._kernel))
+        refresh(self._state())
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
         k = grow_records(self._kernel, "worker", self._workers + workers)
@@ -251,33 +261,33 @@ class DataPlane:
         for owner, executor in list(self._executors):
             if owner == worker:
                 loss += self._close_executor(worker, executor)
-        loss += Loss(*lifecycle.close_worker(handle(self._kernel), worker))
+        loss += Loss(*lifecycle.close_worker(self._state(), worker))
         slot = self._worker_slots.pop(worker)
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
-        refresh(handle(self._kernel))
+        refresh(self._state())
         return loss
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
         loss = self._close_executor(worker, executor)
-        refresh(handle(self._kernel))
+        refresh(self._state())
         return loss
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Roots that die with a spout are logged, and held sources get their lines back.
         index = self._executors.pop((worker, executor))
         self._reserve_messages(4 * lifecycle.LOSE_MOST)
-        lifecycle.return_in_hand(handle(self._kernel), index)
+        lifecycle.return_in_hand(self._state(), index)
         while True:
             self._write_rows()
             self._reserve_messages(4 * lifecycle.LOSE_MOST)
-            if lifecycle.lose_pending(handle(self._kernel), index) == 0:
+            if lifecycle.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
         self._log.stop_executor(self.now_ns, index)
-        loss = Loss(*lifecycle.close_executor(handle(self._kernel), index))
+        loss = Loss(*lifecycle.close_executor(self._state(), index))
         self._node_threads[self._worker_slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._leave_source(executor)
         return loss
@@ -292,7 +302,7 @@ class DataPlane:
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
                 lifecycle.rewind(self._kernel, source, acked)
-        lifecycle.wake_readers(handle(self._kernel), source)
+        lifecycle.wake_readers(self._state(), source)
 
     def _reserve_messages(self, free: int) -> None:
         while self._kernel.s[0].free_messages < free:
@@ -316,21 +326,28 @@ class DataPlane:
         row = self._routes.setdefault(tuple(known), len(self._routes))
         self._kernel = lifecycle.add_route(self._kernel, row, known)
         self._kernel.worker[worker].route = row
-        delivered = int(lifecycle.deliver_parked(handle(self._kernel), worker))
-        refresh(handle(self._kernel))
+        delivered = int(lifecycle.deliver_parked(self._state(), worker))
+        refresh(self._state())
         return delivered
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
-        lifecycle.charge(handle(self._kernel), worker, cpu_ns)
-        refresh(handle(self._kernel))
+        lifecycle.charge(self._state(), worker, cpu_ns)
+        refresh(self._state())
+
+    def hold_sending(self, worker: int, duration_ns: int) -> None:
+        """Let a worker's transfer thread send nothing for so long from now on: its table of connections is
+        locked. Executors go on, and what they produce queues up.
+        """
+        w = self._kernel.worker[worker]
+        w.held_until = max(int(w.held_until), self.now_ns + duration_ns)
 
     def activate(self, worker: int, active: bool) -> None:
         """Let the worker's spouts call nextTuple, or not."""
         for (owner, _), index in self._executors.items():
             if owner == worker:
-                lifecycle.set_active(handle(self._kernel), index, int(active))
-        refresh(handle(self._kernel))
+                lifecycle.set_active(self._state(), index, int(active))
+        refresh(self._state())
 
     def sample(self) -> WindowSample:
         """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
@@ -355,8 +372,8 @@ class DataPlane:
         first = self._names.source_index[key]
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
         for part, rate in enumerate(shares(round(self._bundle.rate(rate_per_s) * 1000), tasks)):
-            lifecycle.set_rate(handle(self._kernel), first + part, rate)
-        refresh(handle(self._kernel))
+            lifecycle.set_rate(self._state(), first + part, rate)
+        refresh(self._state())
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None is no limit."""
@@ -409,4 +426,4 @@ class DataPlane:
                 continue
             if self._kernel.s[0].free_messages < 2 * source.calls:
                 self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
-            lifecycle.first_calls(handle(self._kernel), index, source.calls)
+            lifecycle.first_calls(self._state(), index, source.calls)

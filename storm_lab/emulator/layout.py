@@ -157,6 +157,7 @@ WORKER = _record(
     ("owed", _I8),  # CPU that housekeeping has still to spend, ns
     ("parked_head", _I8),  # messages to executors whose place is not known yet
     ("parked_tail", _I8),
+    ("held_until", _I8),  # until then the connections' table is locked and nothing is sent
     ("log_holder", _I8),  # thread that writes into the log, with debug logging
     ("log_head", _I8),  # threads that wait to write
     ("log_tail", _I8),

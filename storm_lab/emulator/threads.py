@@ -275,21 +275,24 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
 
 
 @jit
-def _wire_is_full(k: State, thread: int, m: int) -> bool:
-    """2.x: above Netty's high watermark the transfer thread waits until the card has sent down to the low
-    one.
+def _may_not_send(k: State, thread: int, m: int) -> bool:
+    """A transfer thread waits while its worker's table of connections is locked; in 2.x also above Netty's
+    high watermark, until the card has sent down to the low one.
     """
     c = cost_at(k, 0)
     t = thread_at(k, thread)
-    if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
-        return False
-    p = node_at(k, t.node)
     now = s_at(k, 0).now
-    if p.nic_out_free - now <= c.wire_high * p.nic_ps_per_byte // 1000:
-        return False
+    until = worker_at(k, t.worker).held_until
+    if until <= now:
+        if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
+            return False
+        p = node_at(k, t.node)
+        if p.nic_out_free - now <= c.wire_high * p.nic_ps_per_byte // 1000:
+            return False
+        until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
     t.state = WAITING
     t.wait = WAIT_WIRE
-    schedule(k, timer_source(k, thread), p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000)
+    schedule(k, timer_source(k, thread), until)
     return True
 
 
@@ -307,7 +310,7 @@ def flush_output(k: State, thread: int) -> bool:
             if full >= 0:
                 wait_for_room(k, thread, full)
                 return False
-        elif receiver == -2 and _wire_is_full(k, thread, m):
+        elif receiver == -2 and _may_not_send(k, thread, m):
             return False
         t.out_head = message_at(k, m).next
         if receiver >= 0:

@@ -43,6 +43,8 @@ class FakePlane:
         self.acked = 0
         self.stored = 0
         self.charged: dict[int, int] = {}
+        self.held: list[tuple[int, int, int]] = []
+        """Time, worker and length of each hold of its sending, in ns."""
         self._last_sample = 0
 
     def run_until(self, time_ns: int) -> None:
@@ -112,6 +114,9 @@ class FakePlane:
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         self.calls.append(("max-pending", topology_id, limit))
+
+    def hold_sending(self, worker: int, duration_ns: int) -> None:
+        self.held.append((self.now_ns, worker, duration_ns))
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         assert worker in self.alive

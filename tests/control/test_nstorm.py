@@ -9,8 +9,10 @@ import pytest
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.model import Executor, Slot
 from storm_lab.model.version import V0_8_2, V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
@@ -233,3 +235,44 @@ def test_tuples_for_an_absent_executor_wait_with_their_senders_and_the_log_count
     assert started & {d.time_ns for d in sent}
     old = play(replace(run, version=V0_8_2)).outcome.decisions
     assert not [d for d in old if d.action == "send-buffered"]
+
+
+def _holds_per_s(sync_s: float, poll_s: float | None) -> float:
+    """How often a worker's sending is held, by N-Storm's polls or by Storm's refreshes."""
+    timers = replace(timers_of(V0_9_7), assignment_sync_s=sync_s)
+    method = Restart() if poll_s is None else NStorm(poll_s=poll_s)
+    control, plane = build(2, version=V0_9_7, migration=method, timers=timers)
+    control.nimbus.submit(chain(workers=2, executors=2))
+    run_to(control, 150)
+    late = [worker for time_ns, worker, _ in plane.held if time_ns > 50 * SECOND]
+    assert {length for _, _, length in plane.held} == {ns(ControlTimes().refresh_hold_s)}
+    assert set(late) == set(plane.alive)
+    return len(late) / len(plane.alive) / 100
+
+
+def test_every_method_holds_a_workers_sending_when_it_refreshes_its_connections() -> None:
+    assert _holds_per_s(10.0, None) == pytest.approx(0.1), "Storm: every refresh_s"
+    assert _holds_per_s(10.0, 3.0) == pytest.approx(1 / 3, rel=0.05)
+    assert _holds_per_s(0.3, 0.1) == pytest.approx(10.0, rel=0.01)
+
+
+def test_workers_of_one_node_do_not_poll_together() -> None:
+    timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0)
+    control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers)
+    control.nimbus.submit(chain(workers=3, executors=3))
+    run_to(control, 100)
+    phases = {worker: time_ns % ns(3.0) for time_ns, worker, _ in plane.held if time_ns > 50 * SECOND}
+    assert len(set(phases.values())) == 3
+
+
+CALLERS = SourcePlan(SourceKind.CLOSED_LOOP, calls=2, answer_ns=1_000_000, on_fail=FailurePolicy.REPLAY)
+
+
+def test_long_holds_make_a_closed_loop_slower_and_short_ones_do_not() -> None:
+    answered = []
+    for hold_s in (0.00001, 0.0001, 0.03):
+        run = spec(duration_s=30.0, migration=NStorm(poll_s=0.1), source=CALLERS)
+        played = play(replace(run, times=replace(run.times, refresh_hold_s=hold_s)))
+        answered.append(int((played.rows.table("roots")["outcome"] == "acked").sum()))
+    assert answered[1] > 0.99 * answered[0]
+    assert answered[2] < 0.8 * answered[0]

@@ -79,7 +79,12 @@ def control() -> pd.DataFrame:
         rows.append((359.0 + 0.9 * number, f"worker:{20 + number}", "ready"))
     for number, node in enumerate(NODES):
         rows.append((378.0 + 0.4 * number, f"supervisor:{node}", "kill-worker"))
-    return pd.DataFrame(rows, columns=["time_s", "actor", "action"])
+    table = pd.DataFrame(rows, columns=["time_s", "actor", "action"])
+    losses = (f'{{"lost_receive_queue":{n},"lost_executing":0}}' for n in range(len(table)))
+    return table.assign(
+        subject="somewhere",
+        detail=[d if a == "kill-worker" else "" for a, d in zip(table["action"], losses, strict=True)],
+    )
 
 
 def cells() -> pd.DataFrame:

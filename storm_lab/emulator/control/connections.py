@@ -30,6 +30,7 @@ class Connections:
         self._log = log
         self._plane = plane
         self._retry_ns = ns(times.connect_retry_s)
+        self._hold_ns = ns(times.refresh_hold_s)
         self._spouts_wait = timers.spouts_wait_for_connections
         self._running: dict[str, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
@@ -71,7 +72,12 @@ class Connections:
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
         """The process takes over a table of who is where: drops what it needs no more and connects to the
         rest.
+
+        Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
+        the worker's transfer thread waits for it.
         """
+        if self._hold_ns > 0:
+            self._plane.now().hold_sending(process.id, self._hold_ns)
         if process.assignment is assignment and not process.trying_since:
             self.settle(process)
             return

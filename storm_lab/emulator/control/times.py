@@ -64,6 +64,15 @@ class ControlTimes:
         source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; "
         "physical range, the paper says only that cycles of 100 ms are too short",
     )
+    refresh_hold_s: float = constant(
+        0.0001,
+        unit="s",
+        low=0.00001,
+        high=0.03,
+        source="a worker's refresh of its connections, by any method, holds the lock under which its "
+        "transfer thread sends; Storm 0.9's code copies one map under it, N-Storm's procedure may hold it "
+        "for a whole poll",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""A re-assignment in slow motion: which executor ran where, and what the control plane did meanwhile."""
+"""A re-assignment in slow motion: which executor ran where, what the control plane did, and what became of
+tuples meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from matplotlib.patches import Patch
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
+    PAPER,
     About,
     colour_of,
     foot,
@@ -20,6 +23,7 @@ from storm_lab.reporting.figures.style import (
     need,
     new_figure,
 )
+from storm_lab.reporting.figures.tuple_fates import LOST, draw_fates, tuple_fates
 
 _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*", "<", ">")
 _MOST_ROWS = 40
@@ -35,43 +39,49 @@ def migration_gantt(
     actions: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
-    """Above, a lane for each kind of actor with its actions; below, a row for each executor that moved.
+    """Above, a lane for each supervisor and each other kind of actor with its actions; in the middle a row
+    for each executor that moved; below, the tuples that a sender held and sent on, and those lost.
 
-    A gap in a row is time in which the executor ran nowhere; two bars above each other are two copies.
+    A bar ends where its thread or process was stopped and begins where one was started. A dotted line from
+    one to the next is the transfer, in which the executor ran nowhere, with its length; two bars above each
+    other are two copies. A cross at the end of a bar says how many tuples died with that executor.
 
     Args:
         stays: columns component, start_task, from_s, to_s, worker, node; of one run.
-        control: columns time_s, actor, action; of one run.
+        control: columns time_s, actor, action, subject, detail (JSON as in the control log); of one run.
         start_s, end_s: the window to show, in seconds.
         about: for the foot; a migration is that of one seed.
-        actions: what to show of the control plane; everything by default.
+        actions: what to show of the control plane; everything but the sending of held tuples by default.
 
     Raises:
-        UserError: a column is missing or no executor was placed in the window.
+        UserError: a column is missing, a detail is not JSON, or no executor was placed in the window.
     """
     need(stays, ["component", "start_task", "from_s", "to_s", "worker", "node"], "stays")
-    need(control, ["time_s", "actor", "action"], "control events")
+    need(control, ["time_s", "actor", "action", "subject", "detail"], "control events")
     within = (stays["from_s"] < end_s) & (stays["to_s"] > start_s)
     shown = need(stays[within], [], "stays in this window")
     moved, still = _moved(shown, start_s, end_s)
-    events = control[(control["time_s"] >= start_s) & (control["time_s"] <= end_s)]
-    if actions:
-        events = events[events["action"].isin(actions)]
-    lanes = sorted({_lane(actor) for actor in events["actor"]})
+    inside = control[(control["time_s"] >= start_s) & (control["time_s"] <= end_s)]
+    fates = tuple_fates(inside)
+    events = (
+        inside[inside["action"].isin(actions)] if actions else inside[inside["action"] != "send-buffered"]
+    )
+    lanes = sorted({_lane(actor) for actor in events["actor"]}, key=natural)
     nodes = sorted(set(shown["node"]), key=natural)
     colours = colour_of(nodes)
     rows = max(1, moved["start_task"].nunique())
+    heights = [0.7 + 0.26 * max(2, len(lanes)), 0.7 + 0.2 * max(3, min(rows, _MOST_ROWS)), 1.3]
     with house_style():
-        figure = new_figure(1.9 + 0.26 * len(lanes) + 0.2 * min(rows, _MOST_ROWS))
-        upper, lower = figure.subplots(
-            2, 1, sharex=True, height_ratios=[max(2, len(lanes)), max(3, rows * 0.8)]
-        )
+        figure = new_figure(1.0 + sum(heights))
+        upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=heights)
         _draw_events(upper, events, lanes)
-        _draw_bars(lower, moved, colours, start_s, end_s)
+        _draw_bars(middle, moved, colours, start_s, end_s)
+        _draw_losses(middle, moved, fates)
+        draw_fates(lower, fates, start_s, end_s)
         lower.set_xlim(start_s, end_s)
         lower.set_xlabel("time since submission, s")
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in nodes]
-        lower.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
+        middle.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         staying = f"{still} executors stayed where they were and are left out · " if still else ""
@@ -89,8 +99,9 @@ def _moved(shown: pd.DataFrame, start_s: float, end_s: float) -> tuple[pd.DataFr
 
 
 def _lane(actor: str) -> str:
-    """``supervisor:node-3`` and its like share one lane."""
-    return str(actor).partition(":")[0]
+    """Each supervisor has a lane, for its phase matters; ``worker:3`` and its like share one."""
+    kind = str(actor).partition(":")[0]
+    return str(actor) if kind == "supervisor" else kind
 
 
 def _draw_events(axes: Axes, events: pd.DataFrame, lanes: Sequence[str]) -> None:
@@ -126,6 +137,7 @@ def _draw_bars(
         left, right = max(first, start_s), min(last, end_s)
         # The newest copy lies a little lower, so that an overlap shows as two bars.
         y = row_of[task] + (0.14 if first == newest else -0.14)
+        _draw_transfer(axes, moved, task, first, row_of[task])
         axes.barh(y, right - left, left=left, height=0.5, color=colours[node], edgecolor=INK, linewidth=0.5)
     axes.set_yticks(range(len(keys)), [f"{component} {task}" for component, task in keys], fontsize=8)
     axes.set_ylim(max(1, len(keys)) - 0.4, -0.6)
@@ -133,3 +145,35 @@ def _draw_bars(
     axes.set_title(
         "executors that moved" + ("" if len(row_of) == len(set(moved["start_task"])) else " (first 40)")
     )
+
+
+def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, row: int) -> None:
+    """The time between an executor's last stop and this start, if it ran nowhere then."""
+    before = moved[(moved["start_task"] == task) & (moved["from_s"] < start_s)]
+    if before.empty or (gone := float(before["to_s"].max())) >= start_s:
+        return
+    axes.plot([gone, start_s], [row, row], color=LINES[3], linestyle=":", linewidth=1.6, zorder=1)
+    axes.annotate(
+        f"{start_s - gone:.1f} s", ((gone + start_s) / 2, row), ha="center", va="center", fontsize=7,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
+    )  # fmt: skip
+
+
+def _draw_losses(axes: Axes, moved: pd.DataFrame, fates: pd.DataFrame) -> None:
+    """A cross at the stop of each thread that took tuples with it; a worker's losses belong to no row."""
+    rows = {
+        f"{component}[{task}": place
+        for place, (component, task) in enumerate(
+            list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
+        )
+    }
+    lost = fates[fates["kind"] == LOST].groupby(["time_s", "subject"], as_index=False)["tuples"].sum()
+    for time_s, subject, tuples in zip(lost["time_s"], lost["subject"], lost["tuples"], strict=True):
+        # The log names an executor by its range of tasks, count[21,21].
+        row = rows.get(str(subject).partition(",")[0])
+        if row is not None:
+            axes.plot(time_s, row, marker="X", color=LINES[1], markersize=min(5 + tuples**0.5, 12), zorder=4)
+            axes.annotate(
+                f"{tuples} lost", (time_s, row), xytext=(5, 0), textcoords="offset points", va="center",
+                fontsize=7,
+            )  # fmt: skip

@@ -61,6 +61,7 @@ class _ThreadLevelUpdate(HandOver):
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
         self._polls: dict[int, Cycle] = {}
         self._looking: set[int] = set()
+        self._seen: dict[int, StoredAssignment] = {}
         self._coming: dict[tuple[int, Executor], Event] = {}
         self._going: dict[tuple[int, Executor], Event] = {}
 
@@ -77,8 +78,15 @@ class _ThreadLevelUpdate(HandOver):
         return False
 
     def worker_ready(self, process: WorkerProcess) -> None:
+        # Workers of a node that start together do not look together: JVMs take their own time to get there.
+        period_ns = ns(self._method.poll_s)
+        phase = self.control.random(f"nstorm/poll/{process.number}").random()
         self._polls[process.number] = self.control.clock.every(
-            ns(self._method.poll_s), Rank.WORKER, process.actor, partial(self._poll, process)
+            period_ns,
+            Rank.WORKER,
+            process.actor,
+            partial(self._poll, process),
+            first_ns=self.control.clock.now_ns + int(phase * period_ns),
         )
 
     def sync_work_s(self) -> float:
@@ -111,11 +119,18 @@ class _ThreadLevelUpdate(HandOver):
         stored = self.table_for(process)
         if stored is None:
             return
-        mine = {executor for executor, slot in stored.slots.items() if slot == process.slot}
-        if not mine:
-            return  # The supervisor will end this worker.
-        self._update(process, mine)
+        if stored is not self._seen.get(process.number):
+            if not self._take_over(process, stored):
+                return  # The supervisor will end this worker.
+            self._seen[process.number] = stored
         self.control.connections.refresh(process, stored)
+
+    def _take_over(self, process: WorkerProcess, stored: StoredAssignment) -> bool:
+        """Bring the worker's threads in line with a new assignment; False if it has none for this worker."""
+        mine = {executor for executor, slot in stored.slots.items() if slot == process.slot}
+        if mine:
+            self._update(process, mine)
+        return bool(mine)
 
     def _update(self, process: WorkerProcess, mine: set[Executor]) -> None:
         running = set(process.executors)
