@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import random
 import time
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, fields
@@ -94,7 +95,8 @@ class _World:
         self.env = simpy.Environment()
         self.draws = random.Random(seed)
         self.works = works(model).tolist()
-        self.events = self.taken = self.emitted = self.cpu = 0
+        self.events = self.emitted = self.cpu = 0
+        self.lines = _Lines(self)
         self.done: list[tuple[int, int]] = []
         self.members: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
@@ -158,6 +160,67 @@ class _Processor:
         done.succeed()
         self._armed = -1
         self._arm()
+
+
+class _Lines:
+    """The lines, and the spouts that sleep until there is one: the one whose turn comes first finds it."""
+
+    def __init__(self, world: _World) -> None:
+        self._world = world
+        self._step = world.cost.idle_sleep
+        self._asleep: list[tuple[int, int, _Spout]] = []
+        self._taken = self._alarm = 0
+        self._armed = -1
+
+    @property
+    def due(self) -> int:
+        """When the next line is, or was, there."""
+        return self._taken * NS_PER_S // round(self._world.model.rate_per_s)
+
+    def take(self) -> int:
+        """Take the next line; returns its number."""
+        line = self._taken
+        self._taken += 1
+        self.watch()
+        return line
+
+    def join(self, spout: _Spout) -> None:
+        """A spout sleeps from now on."""
+        insort(self._asleep, (spout.turn % self._step, spout.number, spout))
+        self.watch()
+
+    def leave(self, spout: _Spout) -> None:
+        """A sleep is over."""
+        del self._asleep[bisect_left(self._asleep, (spout.turn % self._step, spout.number))]
+
+    def watch(self) -> None:
+        """Set the alarm for the first turn of a sleeping spout from when the next line is there."""
+        if not self._asleep:
+            self._armed = -1
+            return
+        step, asleep = self._step, self._asleep
+        at = max(self.due, self._world.now)
+        phase = at % step
+        first = bisect_left(asleep, (phase,))
+        for i in range(first, first + len(asleep)):
+            turn, _, self._finder = asleep[i % len(asleep)]
+            time = at + (turn - phase) % step
+            if self._finder.turn <= time:
+                break
+        else:
+            self._finder = asleep[first % len(asleep)][2]
+            time = self._finder.turn
+        if time != self._armed:
+            self._armed = time
+            self._alarm += 1
+            alarm = self._world.env.timeout(time - self._world.now, self._alarm)
+            alarm.callbacks.append(self._ring)
+
+    def _ring(self, alarm: simpy.Event) -> None:
+        if alarm.value != self._alarm or self._armed < 0:
+            return  # Another spout came or went since.
+        self._armed = -1
+        self._finder.find()
 
 
 class _Queue:
@@ -324,6 +387,12 @@ class _Bolt(_Executor):
 class _Spout(_Executor):
     """The spout's loop: acks, then one line, then a sleep if there was none."""
 
+    def __init__(self, world: _World, worker: _Worker, kind: str, targets: str | None) -> None:
+        super().__init__(world, worker, kind, targets)
+        self.number = len(world.members[kind])
+        self.turn = 0
+        self._found = False
+
     def run(self) -> Steps:
         """Turn after turn."""
         world, cost = self.world, self.world.cost
@@ -337,33 +406,41 @@ class _Spout(_Executor):
                 yield self.worker.processor.burst(work)
                 for message in batch:
                     world.done.append((world.now, world.now - message.root.emitted))
-            due = world.taken * NS_PER_S // round(world.model.rate_per_s)
-            if due > world.now:
-                yield from self._sleep(due)
+            if world.lines.due > world.now:
+                yield from self._sleep()
                 continue
-            line = world.taken % len(world.works)
-            world.taken += 1
+            line = world.lines.take() % len(world.works)
             yield self.worker.processor.burst(cost.poll + 2 * cost.emit)
             world.emitted += 1
             root = _Root(self, world.now, world.draws.randrange(len(ackers)))
             edges = self.emit(root, line)
             self.tell("init", ackers[root.acker], root, edges)
 
-    def _sleep(self, due: int) -> Steps:
-        """Sleep in steps of the idle sleep until a line is due or an ack has come."""
+    def _sleep(self) -> Steps:
+        """Sleep in steps of the idle sleep until a line is found or an ack has come."""
         env, step = self.world.env, self.world.cost.idle_sleep
-        began = self.world.now
+        self.turn = self.world.now + step
+        self.world.lines.join(self)
+        self._found = False
         if not self.queue.items:
             self.queue.idle = env.event()
-            turn = env.timeout(-(-(due - began) // step) * step)
-            yield turn | self.queue.idle
-            self.queue.idle = None
-            if turn.processed:
-                self.world.events += 1
-                return
-        missing = -(self.world.now - began) % step if self.world.now > began else step
-        yield env.timeout(missing)
+            yield self.queue.idle
+        if not self._found:
+            # What came waits for the end of the present sleep.
+            yield env.timeout(
+                (self.turn - self.world.now) % step if self.world.now > self.turn - step else step
+            )
+        self.world.lines.leave(self)
         self.world.events += 1
+        if self.queue.items:
+            self.world.lines.watch()
+
+    def find(self) -> None:
+        """A turn finds a line, unless one is due at this instant already for an ack that has come."""
+        if self.queue.idle is not None:
+            idle, self.queue.idle = self.queue.idle, None
+            self._found = True
+            idle.succeed()
 
 
 def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:

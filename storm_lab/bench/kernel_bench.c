@@ -21,7 +21,8 @@ enum { SPOUT, FIRST, SECOND, ACKER, KINDS };
 enum { MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING };
 enum { IDLE, WAKING, BUSY, POLLING };
 enum { DATA, INIT, ACK, COMPLETE, TICK };
-enum { NONE = -1, TURN_MOST = 1024, CONTROL_BYTES = 20, QUEUE_MOST = 1024, BATCHES = 20 };
+enum { NONE = -1, TURN_MOST = 1024, THREAD_BITS = 20, THREADS = (1 << THREAD_BITS) - 1, 
+       CONTROL_BYTES = 20, QUEUE_MOST = 1024, BATCHES = 20 };
 
 typedef struct { I next, kind, remote, target, root, line, bytes, time; U edge; } Message;
 typedef struct { U id, ledger; I known, spout, emitted, next; } Root;
@@ -30,7 +31,7 @@ typedef struct {
     I next_wake, wake_at, heap_pos, finish, order, work, cpu;
 } Thread;
 typedef struct {
-    I kind, node, main, send, turn_head, emitting, poll_phase, line, walk;
+    I kind, node, main, send, turn_head, emitting, poll_phase, awaits, line, walk;
     I targets, *order;
     U rng;
 } Executor;
@@ -43,6 +44,7 @@ static I c_dispatch, c_emit, c_serialise, c_serialise_kb, c_deserialise, c_deser
 static I c_receive, c_acker, c_spout_ack, c_poll, c_wake, c_switch, idle_sleep, hk_period, hk_work;
 static I receive_batch, send_batch, rate_milli, timeout, lines, warm_until, until, bytes, n_executors, n_threads;
 static I now, seq, heap_n, events, taken, free_message = NONE, free_root = NONE, n_messages, n_roots;
+static I *idle, n_idle, finder;
 static I acked, emitted, first_of[KINDS], count_of[KINDS], measuring, n_wires;
 static I batch_count[BATCHES], batch_sum[BATCHES], latency_sum, latency_count;
 static Message *message;
@@ -110,7 +112,8 @@ static void unschedule(I source) {
     else down(i, last);
 }
 
-static inline I timer_of(I t) { return 2 * n_nodes + n_wires + 2 * t; }
+static inline I lines_event(void) { return 2 * n_nodes + n_wires; }
+static inline I timer_of(I t) { return 2 * n_nodes + n_wires + 1 + 2 * t; }
 static inline I period_of(I t) { return timer_of(t) + 1; }
 
 /* ---- processor sharing: virtual time per node, in 1/65536 ns */
@@ -422,7 +425,59 @@ static void bolt_finish(I t) {
     go_on(t);
 }
 
+/* ---- lines: idle spouts in order of where in their period their turns lie; only the turn that will find the
+ * next line is an event. Equal turns: the lower thread first. */
+
 static inline I next_line_time(void) { return taken * 1000000000000LL / rate_milli; }
+
+static inline I key_of(I t) {
+    return executor[thread[t].executor].poll_phase % idle_sleep << THREAD_BITS | t;
+}
+
+static I place_of(I key) {
+    I low = 0, high = n_idle;
+    while (low < high) {
+        I middle = (low + high) >> 1;
+        if (idle[middle] < key) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void watch(void) {
+    I event = lines_event(), at = next_line_time(), key = 0, time = 0;
+    if (n_idle == 0) { unschedule(event); return; }
+    if (at < now) at = now;
+    I phase = at % idle_sleep, place = place_of(phase << THREAD_BITS), left = n_idle;
+    for (; left > 0; left--, place++) {
+        if (place == n_idle) place = 0;
+        key = idle[place];
+        time = (key >> THREAD_BITS) - phase;
+        time = at + (time < 0 ? time + idle_sleep : time);
+        if (executor[thread[key & THREADS].executor].poll_phase <= time) break;
+    }
+    if (left == 0) {
+        key = idle[place % n_idle];
+        time = executor[thread[key & THREADS].executor].poll_phase;
+    }
+    finder = key & THREADS;
+    I i = position[event];
+    if (i < 0 || heap[i].time != time) schedule(event, time);
+}
+
+static void await_line(I t) {
+    I key = key_of(t), place = place_of(key);
+    for (I i = n_idle++; i > place; i--) idle[i] = idle[i - 1];
+    idle[place] = key;
+    executor[thread[t].executor].awaits = 1;
+    watch();
+}
+
+static void leave_idle(I t) {
+    I i = place_of(key_of(t));
+    for (n_idle--; i < n_idle; i++) idle[i] = idle[i + 1];
+    executor[thread[t].executor].awaits = 0;
+}
 
 static void next_tuple(I t) {
     Thread *self = &thread[t];
@@ -430,19 +485,25 @@ static void next_tuple(I t) {
     I at = next_line_time();
     if (at <= now) {
         e->line = taken++ % lines;
+        watch();
         e->emitting = 1;
         start_burst(t, c_poll + 2 * c_emit);
         return;
     }
     self->state = POLLING;
     e->poll_phase = now + idle_sleep;
-    schedule(timer_of(t), self->length > 0 ? e->poll_phase : poll_time(e, at));
+    if (self->length > 0) schedule(timer_of(t), e->poll_phase);
+    await_line(t);
 }
 
 static void spout_turn(I t) {
     Thread *self = &thread[t];
-    if (self->length == 0) { next_tuple(t); return; }
     Executor *e = &executor[self->executor];
+    if (e->awaits) {
+        leave_idle(t);
+        if (self->length > 0) watch();
+    }
+    if (self->length == 0) { next_tuple(t); return; }
     I work = 0, tail = NONE, n = self->length < TURN_MOST ? self->length : TURN_MOST;
     while (n-- > 0) {
         I m = take(self);
@@ -516,7 +577,7 @@ static void period_rings(I t) {
 }
 
 static void run(I stop) {
-    I timers = 2 * n_nodes + n_wires;
+    I wires = 2 * n_nodes + n_wires, timers = timer_of(0);
     while (heap_n > 0 && heap[0].time <= stop) {
         I source = heap[0].source, n;
         now = heap[0].time;
@@ -535,7 +596,14 @@ static void run(I stop) {
             if (p->wake_head >= 0) schedule(source, thread[p->wake_head].wake_at);
             else unschedule(source);
             go_on(t);
-        } else if (source < timers) n = wire_due(source - 2 * n_nodes);
+        } else if (source < wires) n = wire_due(source - 2 * n_nodes);
+        else if (source < timers) {
+            I t = finder;
+            unschedule(source);
+            unschedule(timer_of(t));
+            n = thread[t].node;
+            spout_turn(t);
+        }
         else {
             I t = (source - timers) >> 1;
             n = thread[t].node;
@@ -568,13 +636,14 @@ static void read_model(void) {
         &timeout, &lines, &warm_until, &until, &bytes, &n_executors};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) *settings[i] = number();
     n_wires = 2 * n_nodes;
-    I most = 3 * n_nodes + 2 * n_executors, sources = 2 * n_nodes + n_wires + 2 * most;
+    I most = 3 * n_nodes + 2 * n_executors, sources = 2 * n_nodes + n_wires + 1 + 2 * most;
     executor = room((size_t)n_executors * sizeof *executor);
     thread = room((size_t)most * sizeof *thread);
     node = room((size_t)n_nodes * sizeof *node);
     wire = room((size_t)n_wires * sizeof *wire);
     heap = room((size_t)sources * sizeof *heap);
     position = room((size_t)sources * sizeof *position);
+    idle = room((size_t)n_executors * sizeof *idle);
     run_queue = room((size_t)n_nodes * sizeof *run_queue);
     for (I i = 0; i < sources; i++) position[i] = NONE;
     for (I i = 0; i < n_wires; i++) wire[i] = (Wire){lan, NONE, NONE, i >= n_nodes};

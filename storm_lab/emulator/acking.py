@@ -27,14 +27,17 @@ from storm_lab.emulator.layout import (
     ACK,
     ACKED,
     COMPLETE,
+    EXTENDED,
     FAIL,
     FAILED,
     INIT,
+    RESET,
     S_CLOSED,
     TIMED_OUT,
     State,
 )
-from storm_lab.emulator.queues import new_message, next_random, release_root
+from storm_lab.emulator.lines import return_line
+from storm_lab.emulator.queues import next_random, release_root
 from storm_lab.emulator.routing import emit_control
 
 
@@ -74,6 +77,16 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     r.init_time = -1
     r.delta = -1
     r.sleep = source_at(k, e.source).sleep
+    _link(k, root)
+    e.pending += 1
+    return root
+
+
+@inline
+def _link(k: State, root: int) -> None:
+    """Put a root into the newest bucket of its spout's pending map."""
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
     r.bucket = e.bucket
     r.next = -1
     r.previous = e.new_tail
@@ -82,8 +95,15 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     else:
         e.new_head = root
     e.new_tail = root
-    e.pending += 1
-    return root
+
+
+@jit
+def extend_root(k: State, root: int) -> None:
+    """Its acker has told the spout that a root's time begins anew; too late when it has expired."""
+    r = root_at(k, root)
+    if r.bucket >= executor_at(k, r.executor).bucket - 1:
+        _unlink(k, root)
+        _link(k, root)
 
 
 @inline
@@ -168,25 +188,6 @@ def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
 
 
 @jit
-def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
-    """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
-    call.
-    """
-    m = new_message(k)
-    message = message_at(k, m)
-    message.root = -1
-    message.number = line
-    message.record = attempt
-    message.time = time
-    source = source_at(k, source_index)
-    if source.head < 0:
-        source.head = m
-    else:
-        message_at(k, source.tail).next = m
-    source.tail = m
-
-
-@jit
 def rotate_pending(k: State, executor: int) -> None:
     """The spout's timeout tick: the older bucket's roots have expired, the newer one becomes the older."""
     e = executor_at(k, executor)
@@ -217,7 +218,7 @@ def fail_expired(k: State, executor: int, most: int) -> None:
 @jit
 def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     """What an acker does with one message: update the ledger, tell the spout when the tree is complete or
-    failed.
+    failed, or has more time.
     """
     message = message_at(k, m)
     root = message.root
@@ -226,13 +227,18 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     s = s_at(k, 0)
     timeout = topology_at(k, e.topology).timeout
     rotation = (s.now - e.started) // timeout
-    if r.acker != executor or rotation - r.rotation >= topology_at(k, e.topology).acker_buckets:
+    kind = message.kind
+    fresh = r.acker != executor or rotation - r.rotation >= topology_at(k, e.topology).acker_buckets
+    if fresh:
+        if kind == RESET:
+            return
         r.acker = executor
         r.ledger = np.uint64(0)
         r.known = 0
         r.failed = 0
-    r.rotation = rotation
-    kind = message.kind
+    # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
+    if s.version_1 == 0 or fresh or kind in (FAIL, RESET):
+        r.rotation = rotation
     if kind == INIT:
         r.known = 1
         r.ledger ^= message.edge
@@ -250,13 +256,15 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
         r.delta = s.now - r.init_time
         emit_control(k, thread, COMPLETE, message.task, r.task, root, np.uint64(0))
         r.acker = -1
+    elif kind == RESET:
+        emit_control(k, thread, EXTENDED, message.task, r.task, root, np.uint64(0))
 
 
 @jit
 def send_to_acker(
     k: State, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
 ) -> None:
-    """Produce an init, ack or fail message to the acker that keeps this root."""
+    """Produce an init, ack, fail or reset message to the acker that keeps this root."""
     topology = topology_at(k, topology_index)
     target = acker_of(k, root_at(k, root).id, topology.acker_component, topology.ackers)
     emit_control(k, thread, kind, task, target, root, edge)

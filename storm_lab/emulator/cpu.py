@@ -100,9 +100,10 @@ def start_burst(k: State, thread: int, work: int) -> None:
     node = t.node
     advance(k, node)
     p = node_at(k, node)
-    warm = worker_at(k, t.worker).warm_excess
-    if warm > 0:
-        work += (work * warm) >> 16
+    w = worker_at(k, t.worker)
+    excess = w.warm_excess + w.heap_excess
+    if excess > 0:
+        work += (work * excess) >> 16
     if p.active >= p.threads:
         # Context switch and cache refill, growing with the run queue up to four threads per core.
         work += cost_at(k, 0).switch * min(p.active // p.threads, 4)

@@ -7,6 +7,7 @@ numbered through the run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,14 @@ from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED
 from storm_lab.emulator.logbook import Logbook, Recorder, WindowSample
 from storm_lab.emulator.names import NS_PER_S
 from storm_lab.emulator.offset_log import OffsetLogs
-from storm_lab.emulator.pools import grow_messages, grow_records, grow_roots, grow_run_queues, grow_threads
+from storm_lab.emulator.pools import (
+    grow_idle,
+    grow_messages,
+    grow_records,
+    grow_roots,
+    grow_run_queues,
+    grow_threads,
+)
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.tables import QueueSizes, build
 from storm_lab.errors import StormLabError, UserError
@@ -100,6 +108,7 @@ class DataPlane:
         self._threads = 0
         self._worker_slots: dict[int, Slot] = {}
         self._node_threads = {node.id: 0 for node in cluster.nodes}
+        self._readers: Counter[int] = Counter()
         self._processes = {node.id: 0 for node in cluster.nodes}
         self._routes: dict[tuple[int, ...], int] = {(): 0}
         self._next_count = COUNT_WINDOW_NS
@@ -227,6 +236,11 @@ class DataPlane:
         k = grow_threads(k, self._threads + new)
         self._node_threads[node] += new
         k = grow_run_queues(k, self._node_threads[node])
+        for executor in executors:
+            source = self._names.source_of(executor)
+            if source >= 0:
+                self._readers[source] += 1
+                k = grow_idle(k, self._readers[source])
         ticks = 2 * sum(len(e.tasks) for e in executors) + 64
         if k.s[0].free_messages < ticks:
             k = grow_messages(k, 2 * len(k.message) + ticks)
@@ -297,6 +311,7 @@ class DataPlane:
         source = self._names.source_of(executor)
         if source < 0:
             return
+        self._readers[source] -= 1
         if not any(other == executor for _, other in self._executors):
             acked = self._offsets.forget(source)
             if acked is not None:

@@ -1,11 +1,12 @@
 """The event heap: what happens next, and to whom.
 
 An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
-wire, a thread's timer. So the heap holds one entry per busy source, not one per tuple, and an entry can be
-moved when its time changes. Equal times are served in the order in which they were scheduled (a running
-counter).
+wire, a spout's source, a thread's timer. So the heap holds one entry per busy source, not one per tuple, and
+an entry can be moved when its time changes. Equal times are served in the order in which they were scheduled
+(a running counter).
 
-Numbering of sources: nodes' processors, nodes' wake-ups, channels, then two per thread (timer, period).
+Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
+thread (timer, period).
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ from storm_lab.emulator.layout import State
 @inline
 def timer_source(k: State, thread: int) -> int:
     """Event source of a thread's one-shot timer."""
-    s = s_at(k, 0)
-    return 2 * s.nodes + s.channels + 2 * thread
+    return s_at(k, 0).timers + 2 * thread
 
 
 @inline
 def period_source(k: State, thread: int) -> int:
     """Event source of a thread's periodic tick."""
+    return s_at(k, 0).timers + 2 * thread + 1
+
+
+@inline
+def line_source(k: State, source: int) -> int:
+    """Event source of a spout source: the turn that finds its next line."""
     s = s_at(k, 0)
-    return 2 * s.nodes + s.channels + 2 * thread + 1
+    return 2 * s.nodes + s.channels + source
 
 
 @inline

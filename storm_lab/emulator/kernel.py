@@ -14,9 +14,9 @@ from storm_lab.emulator.arrays import (
     executor_at,
     message_at,
     node_at,
+    ready_at,
     run_queue_at,
     s_at,
-    stack_at,
     thread_at,
     worker_at,
 )
@@ -33,20 +33,22 @@ from storm_lab.emulator.layout import (
     WAKING,
     State,
 )
+from storm_lab.emulator.lines import line_found
 from storm_lab.emulator.routing import put_on_channel
-from storm_lab.emulator.spout import TURN_MOST
+from storm_lab.emulator.spout import TURN_MOST, spout_turn
 from storm_lab.emulator.threads import arrive, burst_done, go_on, period_rings, resume, timer_rings
 
 
 @jit
 def settle(k: State) -> None:
-    """Let threads go on that found room in the queue they waited for, and those that this lets go on in
-    turn.
+    """Let threads go on that found room in the queue they waited for, in the order in which they began to
+    wait, and then those that this lets go on.
     """
     s = s_at(k, 0)
-    while s.stack_n > 0:
-        s.stack_n -= 1
-        thread = stack_at(k, s.stack_n).value
+    while s.ready_n > 0:
+        thread = ready_at(k, s.ready_head).value
+        s.ready_head = (s.ready_head + 1) % s.threads
+        s.ready_n -= 1
         resume(k, thread)
         # It may run on another node than the one whose event this is.
         reschedule(k, thread_at(k, thread).node)
@@ -102,7 +104,8 @@ def run(k: State, until: int, budget: int) -> int:
     stopped.
     """
     s = s_at(k, 0)
-    timers = 2 * s.nodes + s.channels
+    wires = 2 * s.nodes + s.channels
+    timers = s.timers
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
     while s.heap_n > 0 and event_at(k, 0).time <= until:
@@ -127,8 +130,12 @@ def run(k: State, until: int, budget: int) -> int:
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _wake_due(k, node)
-        elif source < timers:
+        elif source < wires:
             node = _wire_due(k, source - 2 * s.nodes)
+        elif source < timers:
+            thread = line_found(k, source - wires)
+            node = thread_at(k, thread).node
+            spout_turn(k, thread)
         else:
             thread = (source - timers) >> 1
             node = thread_at(k, thread).node
@@ -137,7 +144,7 @@ def run(k: State, until: int, budget: int) -> int:
             else:
                 unschedule(k, source)
                 timer_rings(k, thread)
-        if s.stack_n > 0:
+        if s.ready_n > 0:
             settle(k)
         reschedule(k, node)
     if s.now < until:

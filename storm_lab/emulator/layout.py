@@ -31,7 +31,7 @@ TURN_ACKS, TURN_EMIT = range(2)
 WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE, WAIT_LOG = range(5)
 
 # What a message is.
-DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK = range(7)
+DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED = range(9)
 
 # How far a message travels.
 IN_PROCESS, IN_NODE, IN_RACK, IN_CLUSTER = range(4)
@@ -71,10 +71,13 @@ SCALARS = _record(
     ("roots_emitted", _I8),
     ("root_rows", _I8),
     ("execution_rows", _I8),
-    ("stack_n", _I8),
+    ("ready_n", _I8),  # threads that found room in the queue they waited for, and go on
+    ("ready_head", _I8),
     ("events", _I8),
     ("nodes", _I8),
     ("channels", _I8),
+    ("timers", _I8),  # event sources before those of threads
+    ("idle_width", _I8),  # columns of idle
     ("sample_every", _I8),
     ("version_09", _I8),  # 1 from Storm 0.9 on: messages to an unknown place wait for it
     ("version_1", _I8),  # 1 from Storm 1.0 on: latency is measured in the acker
@@ -88,6 +91,14 @@ SCALARS = _record(
     ("threads", _I8),
     ("root_rows_most", _I8),
     ("execution_rows_most", _I8),
+    ("unread_high", _I8),  # bytes that a 2.x worker has not read at which its senders stop writing
+    ("unread_low", _I8),
+    ("reconnect_first", _I8),  # wait before the first try to connect again; doubles with each try
+    ("reconnect_most", _I8),  # up to this
+    ("keep", _I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
+    ("queued_bytes", _I8),  # heap that a queued tuple takes beside its payload
+    ("heap_bytes", _I8),
+    ("heap_cost", _I8),  # extra cost with a full heap, of 65536
 )
 
 COSTS = _record(
@@ -141,7 +152,17 @@ NODE = _record(
 RACK = _record(("out_free", _I8), ("in_free", _I8))
 
 CHANNEL = _record(
-    ("latency", _I8), ("undisturbed", _I8), ("head", _I8), ("tail", _I8), ("node", _I8), ("cut", _I8)
+    ("latency", _I8),
+    ("undisturbed", _I8),
+    ("head", _I8),
+    ("tail", _I8),
+    ("node", _I8),
+    ("cut", _I8),
+    ("up_at", _I8),  # when the connections over it are there again after a cut
+    ("cut_at", _I8),
+    ("held_head", _I8),  # messages that wait for the end of the cut
+    ("held_tail", _I8),
+    ("held_bytes", _I8),
 )
 
 WORKER = _record(
@@ -154,6 +175,8 @@ WORKER = _record(
     ("network_thread", _I8),
     ("alive", _I8),
     ("warm_excess", _I8),  # extra cost of cold code, of 65536
+    ("heap_excess", _I8),  # extra cost of garbage collection with what is queued, of 65536
+    ("unread", _I8),  # 2.x: bytes sent to it that its receive thread has not read
     ("owed", _I8),  # CPU that housekeeping has still to spend, ns
     ("parked_head", _I8),  # messages to executors whose place is not known yet
     ("parked_tail", _I8),
@@ -176,6 +199,7 @@ EXECUTOR = _record(
     ("source", _I8),
     ("turn", _I8),
     ("turn_task", _I8),
+    ("awaits", _I8),  # it stands in its source's table of idle spouts
     ("reported_load", _I8),  # filled part of its receive queue as last told to other workers, of 1000
     ("pending", _I8),
     ("bucket", _I8),  # rotations of the pending map so far
@@ -211,6 +235,7 @@ THREAD = _record(
     ("heap_pos", _I8),
     ("wait", _I8),
     ("serialising", _I8),
+    ("resetting", _I8),  # 1: before, 2: after the reset of its tuple's time-out
     ("flagged", _I8),  # 1.x: its queue is so full that it asks the topology's spouts to stop
     ("length", _I8),
     ("capacity", _I8),
@@ -323,6 +348,8 @@ SOURCE = _record(
     ("lines", _I8),
     ("next_line", _I8),
     ("stride", _I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
+    ("idle", _I8),  # spouts that sleep and look for its lines
+    ("finder", _I8),  # the one of them whose turn will find the next line
     ("origin", _I8),
     ("taken", _I8),
     ("rate_milli", _I8),  # lines per 1000 s
@@ -400,7 +427,8 @@ class Kernel(NamedTuple):
     channel_of: NDArray[np.int64]  # [source node, target node]
     route: NDArray[np.int64]  # [row, global task] -> executor instance; -1 = unknown
     permutation: NDArray[np.int64]
-    stack: NDArray[np.int64]  # threads that were blocked and may go on
+    ready: NDArray[np.int64]  # ring of threads that were blocked and may go on
+    idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (lines.py)
     line_record: NDArray[np.int64]
     arrival: NDArray[np.int64]
     server_place: NDArray[np.int64]
@@ -416,7 +444,8 @@ FLAT = (
     "channel_of",
     "route",
     "permutation",
-    "stack",
+    "ready",
+    "idle",
     "line_record",
     "arrival",
     "server_place",

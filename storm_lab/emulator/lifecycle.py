@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from storm_lab.emulator.acking import close_root, return_line
+from storm_lab.emulator.acking import close_root
 from storm_lab.emulator.arrays import (
     component_at,
     executor_at,
@@ -43,19 +43,18 @@ from storm_lab.emulator.layout import (
     Kernel,
     State,
 )
+from storm_lab.emulator.lines import leave_idle, return_line, watch
 from storm_lab.emulator.log_lock import release_log
 from storm_lab.emulator.queues import (
     enqueue,
     free_message,
-    has_room,
     lose,
     lower_flag,
     park,
     release_waiter,
     spout_poll_time,
 )
-from storm_lab.emulator.routing import resolve
-from storm_lab.emulator.spout import next_line_time
+from storm_lab.emulator.routing import end_cut, resolve
 from storm_lab.emulator.tables import SPARE_CHANNELS
 from storm_lab.emulator.threads import release_all
 
@@ -147,14 +146,16 @@ def set_active(k: State, executor: int, active: int) -> None:
         return
     s = s_at(k, 0)
     thread = e.main_thread
-    if thread_at(k, thread).state == POLLING:
+    polling = thread_at(k, thread).state == POLLING
+    if e.awaits != 0:
+        leave_idle(k, executor)
+        watch(k, e.source)
+    if polling:
         # It sleeps on the grid of its old state until then.
         e.poll_phase = spout_poll_time(k, thread, s.now)
     e.active = active
-    if thread_at(k, thread).state == POLLING and active != 0:
-        at = max(next_line_time(k, e.source), s.now)
-        if at < NEVER:
-            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+    if polling and active != 0:
+        schedule(k, timer_source(k, thread), e.poll_phase)
 
 
 @entry
@@ -172,24 +173,13 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
         row.origin = s.now + gap - waiting * gap
-    wake_readers(k, source)
+    watch(k, source)
 
 
 @entry
 def wake_readers(k: State, source: int) -> None:
     """Lines have come back, or come at another rate: let the source's sleeping spouts look for them."""
-    s = s_at(k, 0)
-    for thread in range(s.threads):
-        t = thread_at(k, thread)
-        if (
-            t.kind == MAIN
-            and t.state == POLLING
-            and t.executor >= 0
-            and executor_at(k, t.executor).source == source
-        ):
-            at = max(next_line_time(k, source), s.now)
-            if at < NEVER and executor_at(k, t.executor).active != 0:
-                schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+    watch(k, source)
 
 
 @entry
@@ -306,6 +296,9 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
+    if e.awaits != 0:
+        leave_idle(k, executor)
+        watch(k, e.source)
     queued = _stop_thread(k, e.main_thread)
     sending = _stop_thread(k, e.send_thread)
     if e.turn_head >= 0:
@@ -362,6 +355,7 @@ def deliver_parked(k: State, worker: int) -> int:
     how many that were.
     """
     delivered = 0
+    keep = s_at(k, 0).keep
     w = worker_at(k, worker)
     m = w.parked_head
     w.parked_head = w.parked_tail = -1
@@ -369,19 +363,20 @@ def deliver_parked(k: State, worker: int) -> int:
         message = message_at(k, m)
         after = message.next
         message.next = -1
-        if resolve(k, worker, m) < 0:
+        if keep > 0 and s_at(k, 0).now - message.time > keep:
+            # Its sender has given up connecting.
+            lose(k, m)
+        elif resolve(k, worker, m) < 0:
             park(k, worker, m)
         else:
             target = executor_at(k, message.target)
             receiver = target.main_thread if message.locality == IN_PROCESS else w.transfer_thread
             if target.alive == 0:
                 lose(k, m)
-            elif has_room(k, receiver):
+            else:
+                # They wait in the connection, beyond the transfer queue, whose size does not bind them.
                 enqueue(k, receiver, m)
                 delivered += 1
-            else:
-                message.target = -1
-                park(k, worker, m)
         m = after
     return delivered
 
@@ -412,6 +407,7 @@ def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
             raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
         k.channel[free[0]].latency = k.channel[index].latency
         k.channel[free[0]].head = k.channel[free[0]].tail = -1
+        k.channel[free[0]].held_head = k.channel[free[0]].held_tail = -1
         k.channel[free[0]].node = -1
         # The undisturbed latency is needed when the fault ends.
         k.channel[free[0]].undisturbed = k.channel[index].latency
@@ -419,4 +415,7 @@ def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
         k.channel_of[a, b] = index
     channel = k.channel[index]
     channel.latency = channel.undisturbed + extra_delay_ns
-    channel.cut = cut
+    if cut and not channel.cut:
+        channel.cut, channel.cut_at = 1, k.s[0].now
+    elif channel.cut and not cut:
+        end_cut(handle(k), a, index)

@@ -50,12 +50,12 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
         return k
     k = grow_records(k, "thread", needed)
     threads = len(k.thread)
-    sources = 2 * int(k.s[0].nodes) + int(k.s[0].channels) + 2 * threads
+    sources = int(k.s[0].timers) + 2 * threads
     position = np.full(sources, -1, np.int64)
     position[: len(k.position)] = k.position
     k = grow_records(k, "event", sources)
     k.s[0].threads = threads
-    return k._replace(position=position, stack=np.zeros(threads, np.int64))
+    return k._replace(position=position, ready=np.zeros(threads, np.int64))
 
 
 def grow_run_queues(k: Kernel, needed: int) -> Kernel:
@@ -67,3 +67,14 @@ def grow_run_queues(k: Kernel, needed: int) -> Kernel:
     run_queue[:, :width] = k.run_queue
     k.s[0].queue_width = run_queue.shape[1]
     return k._replace(run_queue=run_queue)
+
+
+def grow_idle(k: Kernel, needed: int) -> Kernel:
+    """A kernel with room for ``needed`` idle spouts at each source."""
+    width = k.idle.shape[1]
+    if needed <= width:
+        return k
+    idle = np.full((len(k.idle), max(needed, 2 * width)), -1, np.int64)
+    idle[:, :width] = k.idle
+    k.s[0].idle_width = idle.shape[1]
+    return k._replace(idle=idle)

@@ -17,18 +17,18 @@ from storm_lab.emulator.arrays import (
     message_at,
     node_at,
     position_at,
+    ready_at,
     root_at,
     s_at,
     source_at,
-    stack_at,
     task_at,
     thread_at,
     topology_at,
     worker_at,
 )
-from storm_lab.emulator.heap import schedule
+from storm_lab.emulator.heap import schedule, timer_source
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import DEAD, IDLE, MAIN, POLLING, WAKING, State
+from storm_lab.emulator.layout import DEAD, IDLE, MAIN, POLLING, RECEIVE, WAKING, State
 
 
 @inline
@@ -95,6 +95,7 @@ def lose(k: State, m: int) -> None:
 def park(k: State, worker: int, m: int) -> None:
     """From Storm 0.9 on a message to an executor whose place is not known waits in its sender's worker."""
     w = worker_at(k, worker)
+    message_at(k, m).next = -1
     if w.parked_head < 0:
         w.parked_head = m
     else:
@@ -157,7 +158,7 @@ def notice(k: State, thread: int) -> None:
         wake(k, thread)
     elif t.state == POLLING:
         s = s_at(k, 0)
-        source = 2 * s.nodes + s.channels + 2 * thread
+        source = timer_source(k, thread)
         at = spout_poll_time(k, thread, s.now)
         i = position_at(k, source).value
         if i < 0 or event_at(k, i).time > at:
@@ -216,7 +217,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
 
 @jit
 def release_waiter(k: State, thread: int) -> None:
-    """Let the first thread that waits for room in this queue go on; it is put on the kernel's stack."""
+    """Let the first thread that waits for room in this queue go on, after those that already may."""
     t = thread_at(k, thread)
     while t.waiters >= 0:
         w = t.waiters
@@ -225,8 +226,8 @@ def release_waiter(k: State, thread: int) -> None:
         waiter.waiting_for = -1
         if waiter.state != DEAD:
             s = s_at(k, 0)
-            stack_at(k, s.stack_n).value = w
-            s.stack_n += 1
+            ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w
+            s.ready_n += 1
             return
 
 
@@ -240,7 +241,7 @@ def take(k: State, thread: int) -> int:
         t.tail = -1
     t.length -= 1
     message_at(k, m).next = -1
-    if t.waiters >= 0:
+    if t.waiters >= 0 and (t.kind != RECEIVE or worker_at(k, t.worker).unread <= s_at(k, 0).unread_low):
         release_waiter(k, thread)
     if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
         lower_flag(k, thread)

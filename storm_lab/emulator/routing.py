@@ -34,7 +34,7 @@ from storm_lab.emulator.arrays import (
     worker_at,
 )
 from storm_lab.emulator.heap import schedule
-from storm_lab.emulator.jit import inline, jit
+from storm_lab.emulator.jit import entry, inline, jit
 from storm_lab.emulator.layout import (
     DATA,
     G_ALL,
@@ -246,12 +246,15 @@ def transmit(k: State, start: int, m: int) -> None:
     """
     message = message_at(k, m)
     s = s_at(k, 0)
-    to = worker_at(k, executor_at(k, message.target).worker).node
+    receiver = worker_at(k, executor_at(k, message.target).worker)
+    to = receiver.node
     channel_index = channel_of_at(k, start * s_at(k, 0).nodes + to).value
     channel = channel_at(k, channel_index)
     if channel.cut != 0:
-        lose(k, m)
+        _hold(k, channel_index, m)
         return
+    if s.version_2 != 0:
+        receiver.unread += message.bytes + cost_at(k, 0).header_bytes
     at = s.now
     if start != to:
         p = node_at(k, start)
@@ -266,8 +269,83 @@ def transmit(k: State, start: int, m: int) -> None:
             down = rack_at(k, node_at(k, to).rack)
             at = max(at, down.in_free) + tx
             down.in_free = at
-    message.time = at + channel.latency
+    message.time = max(at, channel.up_at) + channel.latency
     put_on_channel(k, channel_index, m)
+
+
+@jit
+def _given_up(k: State, channel_index: int) -> bool:
+    """Whether the senders over a cut link have stopped trying to connect again."""
+    keep = s_at(k, 0).keep
+    return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
+
+
+@jit
+def _hold(k: State, channel_index: int, m: int) -> None:
+    """Keep a message until its link is there again; when connecting has been given up, it is lost."""
+    channel = channel_at(k, channel_index)
+    if _given_up(k, channel_index):
+        lose_held(k, channel_index)
+        lose(k, m)
+        return
+    message = message_at(k, m)
+    message.next = -1
+    if channel.held_head < 0:
+        channel.held_head = m
+    else:
+        message_at(k, channel.held_tail).next = m
+    channel.held_tail = m
+    channel.held_bytes += message.bytes + cost_at(k, 0).header_bytes
+
+
+@jit
+def lose_held(k: State, channel_index: int) -> None:
+    """Drop what waits for a cut link."""
+    channel = channel_at(k, channel_index)
+    m = channel.held_head
+    channel.held_head = -1
+    channel.held_tail = -1
+    channel.held_bytes = 0
+    while m >= 0:
+        after = message_at(k, m).next
+        lose(k, m)
+        m = after
+
+
+@jit
+def held_bytes(k: State, start: int, m: int) -> int:
+    """Bytes that wait on node ``start`` for the cut link that a message is to take."""
+    to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
+    return channel_at(k, channel_of_at(k, start * s_at(k, 0).nodes + to).value).held_bytes
+
+
+@entry
+def end_cut(k: State, start: int, channel_index: int) -> None:
+    """A link from node ``start`` is there again: the next try to connect succeeds, and what waited goes out.
+
+    Tries are ``reconnect_first`` apart at first, then twice as much each time, up to ``reconnect_most``.
+    """
+    channel = channel_at(k, channel_index)
+    now = s_at(k, 0).now
+    channel.cut = 0
+    channel.up_at = now
+    if _given_up(k, channel_index):
+        lose_held(k, channel_index)
+        return
+    at = channel.cut_at
+    wait = s_at(k, 0).reconnect_first
+    while at < now:
+        at += wait
+        wait = min(2 * wait, s_at(k, 0).reconnect_most)
+    channel.up_at = at
+    m = channel.held_head
+    channel.held_head = -1
+    channel.held_tail = -1
+    channel.held_bytes = 0
+    while m >= 0:
+        after = message_at(k, m).next
+        transmit(k, start, m)
+        m = after
 
 
 @jit

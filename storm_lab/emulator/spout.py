@@ -11,16 +11,15 @@ from __future__ import annotations
 from storm_lab.emulator.acking import (
     ack_untracked,
     close_root,
+    extend_root,
     fail_expired,
     open_root,
     rotate_pending,
     send_to_acker,
 )
 from storm_lab.emulator.arrays import (
-    arrival_at,
     cost_at,
     executor_at,
-    line_record_at,
     message_at,
     record_at,
     root_at,
@@ -38,11 +37,7 @@ from storm_lab.emulator.layout import (
     FAILED,
     IN_PROCESS,
     INIT,
-    NEVER,
     POLLING,
-    S_RATE,
-    S_SATURATED,
-    S_TRACE,
     TICK,
     TIMED_OUT,
     TURN_ACKS,
@@ -52,6 +47,7 @@ from storm_lab.emulator.layout import (
     WAITING,
     State,
 )
+from storm_lab.emulator.lines import await_line, leave_idle, line_record, next_line_time, take_line, watch
 from storm_lab.emulator.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.routing import copies_of, emit_all
 
@@ -60,52 +56,14 @@ TURN_MOST = 1024
 
 
 @jit
-def next_line_time(k: State, source_index: int) -> int:
-    """When the source's next line is, or was, there to be taken."""
-    source = source_at(k, source_index)
-    time = NEVER
-    if source.head >= 0:
-        time = message_at(k, source.head).time
-    if source.kind == S_SATURATED:
-        return min(time, source.origin)
-    if source.kind == S_RATE:
-        if source.rate_milli > 0:
-            time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
-    elif source.kind == S_TRACE:
-        turn = source.taken // source.arrivals
-        at = arrival_at(k, source.first_arrival + source.taken % source.arrivals).value
-        time = min(time, source.origin + turn * source.arrival_period + at)
-    return time
-
-
-@jit
-def _take_line(k: State, executor: int) -> None:
-    """Take the next line of the executor's source, which is there."""
-    e = executor_at(k, executor)
-    source = source_at(k, e.source)
-    e.attempt = 0
-    if source.head >= 0 and message_at(k, source.head).time <= s_at(k, 0).now:
-        m = source.head
-        message = message_at(k, m)
-        source.head = message.next
-        if source.head < 0:
-            source.tail = -1
-        e.line = message.number
-        e.attempt = message.record
-        free_message(k, m)
-        if e.line >= 0:
-            return
-    else:
-        source.taken += 1
-    e.line = source.next_line
-    source.next_line += source.stride
-
-
-@jit
 def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
+    if e.awaits != 0:
+        leave_idle(k, t.executor)
+        if t.length > 0:
+            watch(k, e.source)
     if t.length > 0:
         c = cost_at(k, 0)
         work = 0
@@ -113,7 +71,7 @@ def spout_turn(k: State, thread: int) -> None:
         for _ in range(min(t.length, TURN_MOST)):
             m = take(k, thread)
             work += c.dispatch + c.spout_ack
-            if message_at(k, m).locality != IN_PROCESS:
+            if message_at(k, m).locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
                 work += c.deserialise
             if tail < 0:
                 e.turn_head = m
@@ -125,8 +83,7 @@ def spout_turn(k: State, thread: int) -> None:
         return
     if e.expired_head >= 0:
         fail_expired(k, t.executor, TURN_MOST)
-    e.turn_task = 0
-    next_tuple(k, thread)
+    _call_tasks(k, thread)
 
 
 @jit
@@ -147,43 +104,53 @@ def spout_acks_done(k: State, thread: int) -> None:
                 close_root(k, root, ACKED)
             elif message.kind == FAILED:
                 close_root(k, root, TIMED_OUT)
+            else:
+                extend_root(k, root)
         free_message(k, m)
         m = after
     if e.expired_head >= 0:
         fail_expired(k, t.executor, TURN_MOST)
-    e.turn_task = 0
-    next_tuple(k, thread)
+    _call_tasks(k, thread)
 
 
 @jit
-def next_tuple(k: State, thread: int) -> None:
-    """Call nextTuple on the turn's present task, or go to sleep when there is nothing to emit."""
+def _call_tasks(k: State, thread: int) -> None:
+    """Call nextTuple once on each of the executor's tasks, unless the spout is held back.
+
+    That is looked at once a turn, so an executor of several tasks may overshoot its pending limit.
+    """
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
-    s = s_at(k, 0)
-    limit = topology_at(k, e.topology).max_pending * e.tasks
+    e.turn_task = 0
     topology = topology_at(k, e.topology)
+    limit = topology.max_pending * e.tasks
     held_back = t.out_head >= 0 or topology.raised > 0
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
-        source = source_at(k, e.source)
-        at = next_line_time(k, e.source)
-        if at <= s.now:
-            _take_line(k, t.executor)
-            if source.sleep > 0:
-                t.state = WAITING
-                t.wait = WAIT_SLEEP
-                schedule(k, timer_source(k, thread), s.now + source.sleep)
-            else:
-                spout_fetch(k, thread)
-            return
-        spout_sleep(k, thread)
-        if at < NEVER and t.length == 0:
-            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, at))
+        if next_line_time(k, e.source) <= s_at(k, 0).now:
+            _next_tuple(k, thread)
+        else:
+            spout_sleep(k, thread)
+            await_line(k, t.executor)
+        return
+    spout_sleep(k, thread)
+    watch(k, e.source)
+    if topology.raised > 0:
+        # Nobody tells a spout that back-pressure has ended: it looks at every turn.
+        schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@jit
+def _next_tuple(k: State, thread: int) -> None:
+    """Call nextTuple on the turn's present task, for which there is a line."""
+    t = thread_at(k, thread)
+    take_line(k, t.executor)
+    sleep = source_at(k, executor_at(k, t.executor).source).sleep
+    if sleep > 0:
+        t.state = WAITING
+        t.wait = WAIT_SLEEP
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + sleep)
     else:
-        spout_sleep(k, thread)
-        if topology.raised > 0:
-            # Nobody tells a spout that back-pressure has ended: it looks at every turn.
-            schedule(k, timer_source(k, thread), e.poll_phase)
+        spout_fetch(k, thread)
 
 
 @jit
@@ -210,14 +177,6 @@ def spout_fetch(k: State, thread: int) -> None:
         schedule(k, timer_source(k, thread), s_at(k, 0).now + fetch)
     else:
         spout_emit(k, thread)
-
-
-@jit
-def line_record(k: State, executor: int) -> int:
-    """Trace record of the line that the spout has in hand."""
-    e = executor_at(k, executor)
-    source = source_at(k, e.source)
-    return line_record_at(k, source.first_line + e.line % source.lines).value
 
 
 @jit
@@ -262,11 +221,10 @@ def spout_emitted(k: State, thread: int) -> None:
 
 @jit
 def after_emit(k: State, thread: int) -> None:
-    """Go on with the executor's next task, or with the next turn."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
-    if e.turn_task + 1 < e.tasks:
-        e.turn_task += 1
-        next_tuple(k, thread)
+    """Go on with the executor's next task that finds a line, or with the next turn."""
+    e = executor_at(k, thread_at(k, thread).executor)
+    e.turn_task += 1
+    if e.turn_task < e.tasks and next_line_time(k, e.source) <= s_at(k, 0).now:
+        _next_tuple(k, thread)
     else:
         spout_turn(k, thread)

@@ -35,7 +35,13 @@ from storm_lab.workloads.trace import WorkloadTrace
 # storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
 NETTY_HIGH_WATERMARK = 16_777_216
 NETTY_LOW_WATERMARK = 8_388_608
+# storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
+NETTY_BUFFER = 5_242_880
+# storm.messaging.netty.min_wait_ms and max_wait_ms: from one try to connect to the next. ZeroMQ: each 100 ms.
+RECONNECT_FIRST_NS = 100 * NS_PER_MS
+RECONNECT_MOST_NS = 1000 * NS_PER_MS
 SPARE_CHANNELS = 64
+V0_9_2 = StormVersion((0, 9, 2))
 # Receive and transfer queues of Storm 0.8-1.x hold 1024 batches, of about this many tuples each under load.
 TUPLES_PER_BATCH = 8
 
@@ -93,14 +99,18 @@ def build(
     arrays["route"] = np.full((1, tasks), -1, np.int64)
     arrays["run_queue"] = np.full((len(cluster.nodes), 64), -1, np.int64)
     channels = len(arrays["channel"])
-    sources = 2 * len(cluster.nodes) + channels + 2 * len(arrays["thread"])
+    timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
+    sources = timers + 2 * len(arrays["thread"])
     arrays["position"] = np.full(sources, -1, np.int64)
     arrays["event"] = records("event", sources)
-    arrays["stack"] = np.zeros(len(arrays["thread"]), np.int64)
+    arrays["ready"] = np.zeros(len(arrays["thread"]), np.int64)
+    arrays["idle"] = np.full((len(arrays["source"]), 4), -1, np.int64)
     kernel = Kernel(**arrays)
     s = kernel.s[0]
     s.nodes = len(cluster.nodes)
     s.channels = channels
+    s.timers = timers
+    s.idle_width = kernel.idle.shape[1]
     s.tasks = tasks
     s.components = len(names.components)
     s.threads = len(kernel.thread)
@@ -112,6 +122,14 @@ def build(
     s.sample_every = sample_every
     kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
     kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
+    s.unread_high = NETTY_HIGH_WATERMARK + 2 * NETTY_BUFFER
+    s.unread_low = NETTY_LOW_WATERMARK + 2 * NETTY_BUFFER
+    s.reconnect_first = RECONNECT_FIRST_NS
+    s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
+    s.queued_bytes = round(cost.queued_tuple_bytes)
+    s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
+    s.heap_cost = round(65536 * cost.full_heap_cost)
+    s.keep = _kept_ns(version)
     s.version_09 = int(version >= V0_9_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
@@ -120,6 +138,17 @@ def build(
     if bundle is not None:
         bundle.apply(kernel)
     return kernel, names
+
+
+def _kept_ns(version: StormVersion) -> int:
+    """How long messages are kept for a receiver out of reach: all tries of storm.messaging.netty.max_retries.
+
+    0.8's ZeroMQ and 2.x try for ever (0).
+    """
+    if not V0_9_0 <= version < V2_0_0:
+        return 0
+    tries = 30 if version < V0_9_2 else 300
+    return sum(min(RECONNECT_FIRST_NS << min(i, 10), RECONNECT_MOST_NS) for i in range(tries))
 
 
 def _check_plan(plan: TopologyPlan) -> None:
@@ -251,7 +280,8 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
     n, r = len(cluster.nodes), len(racks)
     nodes = records("node", n)
     channels = records("channel", n * (r + 1) + SPARE_CHANNELS + n)
-    channels["head"] = channels["tail"] = -1
+    for field in ("head", "tail", "held_head", "held_tail"):
+        channels[field] = -1
     channels["node"] = -1
     channel_of = np.zeros((n, n), np.int64)
     rack_of = np.array([racks[node.rack] for node in cluster.nodes])

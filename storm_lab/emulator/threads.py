@@ -45,6 +45,7 @@ from storm_lab.emulator.layout import (
     NETWORK,
     POLLING,
     RECEIVE,
+    RESET,
     SEND,
     TICK,
     TRANSFER,
@@ -70,7 +71,7 @@ from storm_lab.emulator.queues import (
     take_from_batch,
     wait_for_room,
 )
-from storm_lab.emulator.routing import copies_of, emit_all, resolve, transmit
+from storm_lab.emulator.routing import copies_of, emit_all, held_bytes, resolve, transmit
 from storm_lab.emulator.spout import (
     after_emit,
     spout_acks_done,
@@ -96,8 +97,22 @@ def _bolt_start(k: State, thread: int) -> None:
     t.started = s_at(k, 0).now
     message = message_at(k, m)
     c = cost_at(k, 0)
-    work = c.dispatch
-    if message.locality != IN_PROCESS:
+    version_1 = s_at(k, 0).version_1 != 0
+    if version_1 and message.record >= 0 and message.root >= 0 and record_at(k, message.record).resets != 0:
+        # Its first call is collector.resetTimeout (from 1.0 on); the rest follows when that is sent.
+        t.resetting = 1
+        start_burst(k, thread, c.dispatch + c.emit)
+        return
+    _bolt_execute(k, thread, c.dispatch)
+
+
+@jit
+def _bolt_execute(k: State, thread: int, work: int) -> None:
+    """Run execute on the tuple in hand, with ``work`` ns before it."""
+    t = thread_at(k, thread)
+    message = message_at(k, t.current)
+    c = cost_at(k, 0)
+    if message.locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
         work += c.deserialise + message.bytes * c.deserialise_kb // 1024
     component = component_at(k, executor_at(k, t.executor).component)
     if component.is_acker != 0:
@@ -139,6 +154,17 @@ def _bolt_computed(k: State, thread: int) -> None:
         schedule(k, timer_source(k, thread), _ask_server(k, record))
     else:
         _bolt_finish(k, thread)
+
+
+@jit
+def _bolt_reset(k: State, thread: int) -> None:
+    """Tell the acker that the tuple in hand takes longer, then go on with it."""
+    t = thread_at(k, thread)
+    t.resetting = 2
+    message = message_at(k, t.current)
+    topology = executor_at(k, t.executor).topology
+    send_to_acker(k, thread, RESET, message.task, topology, message.root, np.uint64(0))
+    hand_over_own(k, thread)
 
 
 @jit
@@ -202,6 +228,10 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             work += c.transfer
         elif t.kind == NETWORK or s_at(k, 0).netty == 0:
             work += c.receive
+            if s_at(k, 0).version_1 != 0:
+                work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
+                if t.kind == RECEIVE:
+                    worker_at(k, t.worker).unread -= message_at(k, m).bytes + c.header_bytes
         else:
             work += c.deliver
         add_output(k, thread, m)
@@ -212,7 +242,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
 def give_up(k: State, worker: int, m: int) -> None:
     """The sender does not know where a message's executor runs: lost in 0.8, kept for later from 0.9 on."""
     if s_at(k, 0).version_09 != 0:
-        message_at(k, m).next = -1
+        message_at(k, m).time = s_at(k, 0).now
         park(k, worker, m)
     else:
         lose(k, m)
@@ -224,6 +254,10 @@ def go_on(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     if t.kind == MAIN and _is_spout(k, thread):
         spout_turn(k, thread)
+        return
+    if t.resetting != 0:
+        t.resetting = 0
+        _bolt_execute(k, thread, 0)
         return
     if t.held > 0 and t.batch == 0:
         end_batch(k, thread)
@@ -287,12 +321,31 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
         if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
             return False
         p = node_at(k, t.node)
-        if p.nic_out_free - now <= c.wire_high * p.nic_ps_per_byte // 1000:
+        if held_bytes(k, t.node, m) > c.wire_high:
+            # The link is cut: look again at the pace at which connecting is tried.
+            until = now + s_at(k, 0).reconnect_first
+        elif p.nic_out_free - now > c.wire_high * p.nic_ps_per_byte // 1000:
+            until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
+        else:
             return False
-        until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
     t.state = WAITING
     t.wait = WAIT_WIRE
     schedule(k, timer_source(k, thread), until)
+    return True
+
+
+@jit
+def _reader_is_slow(k: State, thread: int, m: int) -> bool:
+    """2.x: the receiver has not read what fills both ends' socket buffers and the sender's own up to its high
+    watermark, so TCP lets no more through; the transfer thread waits for it to read.
+    """
+    c = cost_at(k, 0)
+    if c.wire_high == 0:
+        return False
+    reader = worker_at(k, executor_at(k, message_at(k, m).target).worker)
+    if reader.alive == 0 or reader.unread <= s_at(k, 0).unread_high:
+        return False
+    wait_for_room(k, thread, reader.receive_thread)
     return True
 
 
@@ -310,7 +363,7 @@ def flush_output(k: State, thread: int) -> bool:
             if full >= 0:
                 wait_for_room(k, thread, full)
                 return False
-        elif receiver == -2 and _may_not_send(k, thread, m):
+        elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
             return False
         t.out_head = message_at(k, m).next
         if receiver >= 0:
@@ -393,6 +446,8 @@ def burst_done(k: State, thread: int) -> None:
                 flush_spout(k, thread)
             else:
                 hand_over(k, thread)
+        elif t.resetting == 1:
+            _bolt_reset(k, thread)
         elif not _is_spout(k, thread):
             _bolt_computed(k, thread)
         elif executor_at(k, t.executor).turn == TURN_ACKS:
@@ -443,6 +498,18 @@ def timer_rings(k: State, thread: int) -> None:
             hand_over(k, thread)
 
 
+@inline
+def _heap_excess(k: State, worker: int) -> int:
+    """What garbage collection adds to a worker's costs while its incoming queue fills its heap, of 65536.
+
+    A collection marks or copies what lives, and that is mainly queued tuples. In steps of 1/1024 of the heap.
+    """
+    w = worker_at(k, worker)
+    queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
+    filled = min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, 1024)
+    return filled * s_at(k, 0).heap_cost >> 10
+
+
 @jit
 def period_rings(k: State, thread: int, source: int) -> None:
     """A periodic tick: housekeeping, a bolt's tick tuple, or the rotation of a spout's pending map."""
@@ -452,6 +519,7 @@ def period_rings(k: State, thread: int, source: int) -> None:
     if t.kind == HOUSEKEEPING:
         w = worker_at(k, t.worker)
         w.warm_excess = (w.warm_excess * c.warm_keep) >> 16
+        w.heap_excess = _heap_excess(k, t.worker)
         schedule(k, source, s.now + c.housekeeping_period)
         if t.state == IDLE and c.housekeeping_work > 0:
             start_burst(k, thread, c.housekeeping_work)

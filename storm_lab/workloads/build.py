@@ -108,7 +108,7 @@ class _Recording:
     topology: Topology
     code: Mapping[str, Spout | Bolt]
     version: StormVersion
-    records: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
+    records: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
     emissions: list[tuple[int, int, int]] = field(default_factory=list)
     servers: dict[str, int] = field(default_factory=dict)
     sources: dict[str, list[int]] = field(default_factory=dict)
@@ -177,7 +177,8 @@ class _Recording:
                 waiting.append(_Work(rows + offset, route.target.id, values))
         cpu, server, server_ns = self._checked_cost(name, cost)
         key, key2 = self.records[row][3:5]
-        self.records[row] = (cpu, server_ns, server, key, key2, first, len(made))
+        resets = int(cost.resets_timeout)
+        self.records[row] = (cpu, server_ns, server, key, key2, first, len(made), resets)
 
     def _emit(self, name: str, made: list[_Emitted]) -> Emit:
         outputs = self.topology.component(name).outputs
@@ -256,11 +257,11 @@ class _Recording:
             raise UserError(
                 "the input leads to more executions than a trace can hold", remedy="give less input"
             )
-        self.records.extend([(0, 0, -1, 0, 0, 0, 0)] * count)
+        self.records.extend([(0, 0, -1, 0, 0, 0, 0, 0)] * count)
         return first
 
     def _set_key(self, row: int, key: tuple[int, int]) -> None:
-        self.records[row] = (*self.records[row][:3], *key, 0, 0)
+        self.records[row] = (*self.records[row][:3], *key, 0, 0, 0)
 
     def trace(self, reference_mhz: float) -> WorkloadTrace:
         """The finished tables."""

@@ -32,6 +32,7 @@ RECORD = np.dtype(
         ("key2", np.int32),  # partial key: second candidate; else 0
         ("first_emission", np.int32),
         ("emissions", np.int32),  # -1 = the call emits nothing and fails its input tuple
+        ("resets", np.int32),  # 1 = the call begins with resetTimeout of its input tuple (Storm 1.0 on)
     ],
     align=True,
 )

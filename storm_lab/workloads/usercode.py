@@ -22,12 +22,14 @@ class Cost:
 
     ``cpu_us`` is CPU time at the trace's reference clock, in microseconds. ``server`` names an external
     server that the call waits for (a database insert), and ``server_us`` is the service time it asks of it;
-    empty = none.
+    empty = none. ``resets_timeout``: the call begins with ``collector.resetTimeout`` of its tuple, because it
+    will take long (Storm 1.0 on; ignored before).
     """
 
     cpu_us: float
     server: str = ""
     server_us: float = 0.0
+    resets_timeout: bool = False
 
 
 class Values(tuple[object, ...]):

@@ -230,6 +230,26 @@ def test_processes_beyond_a_nodes_memory_slow_it_down_by_the_documented_factor()
     assert two == pytest.approx(1.3 * (1 + 2.0 * max(0.0, demand / 2048 - 1)))
 
 
+def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_factor() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(10 * MS, 4)]),
+        rate(20_000.0, anchored=False),
+        nodes(2),
+        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        cost=replace(PLAIN, worker_memory_mb=256, queued_tuple_bytes=2000, full_heap_cost=1.0),
+    )
+    scene.plane.run_until(10 * SECOND)
+    scene.plane.finish()
+    taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
+    begin = scene.tape.column("executions", "start_ns")
+    assert taken[0] == pytest.approx(10 * MS, rel=0.01)
+    # 64,000 tuples of 2,000 bytes are half of 256 MB: there after 3.3 s at 20,000 less 100 a second.
+    half = taken[np.searchsorted(begin, (8192 + 64_000) * SECOND // 19_900)]
+    assert half == pytest.approx(15 * MS, rel=0.03)
+    assert taken[-1] == pytest.approx(20 * MS, rel=0.01)
+
+
 def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:
     trace = chain_trace([constant_work(1 * MS, 6)], keys=(2, 0, 0, 2, 1, 2))
     scene = start(

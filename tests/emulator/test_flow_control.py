@@ -74,6 +74,28 @@ def test_back_pressure_of_2_x_makes_the_sender_wait_for_the_receiver() -> None:
     assert emitted - executed < 32768 + 8000 + 300
 
 
+def test_threads_that_wait_for_room_go_on_in_the_order_in_which_they_began_to_wait() -> None:
+    """Three send threads in front of a queue of one place: each gets its turn."""
+    scene = start(
+        chain((3, 1), ackers=0),
+        chain_trace([constant_work(10 * MS, 10)]),
+        FLOOD,
+        nodes(1, cores=8),
+        together,
+        ideal=True,
+    )
+    k = scene.plane.kernel
+    k.cost["poll"], k.cost["send_batch"] = 1 * MS, 1
+    bolt = next(i for i in range(len(k.executor)) if k.component[k.executor[i].component].is_spout == 0)
+    k.thread["capacity"][k.executor[bolt].main_thread] = 1
+    scene.plane.run_until(2 * SECOND)
+    scene.plane.finish()
+    sources = scene.tape.column("executions", "source_task")[10:]
+    assert len(sources) > 150
+    for i in range(len(sources) - 3):
+        assert len(set(sources[i : i + 3])) == 3
+
+
 def shares(
     topology: Topology, place: Callable[[Executor], Slot], version: StormVersion, work: int
 ) -> dict[int, int]:

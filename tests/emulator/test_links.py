@@ -1,0 +1,167 @@
+"""Links that are cut and receivers that read slowly: what waits, where, what is lost, per Storm version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+
+V0_9_0 = StormVersion((0, 9, 0))
+
+
+def apart(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def ten_a_second(version: StormVersion) -> Scene:
+    """A spout on node0 that emits every 100 ms from 0 on, a bolt on node1, and nothing that takes time."""
+    return start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False),
+        nodes(2),
+        apart,
+        version=version,
+        ideal=True,
+    )
+
+
+def arrivals(scene: Scene) -> list[int]:
+    return sorted(scene.tape.column("executions", "enqueue_ns").tolist())
+
+
+@pytest.mark.parametrize(
+    ("version", "reconnected"),
+    [
+        # Tries 100 ms apart.
+        (V0_8_2, 5_100 * MS),
+        # Tries after 100, 200, 400, 800, 1000, 1000 ms: at 2.1, 2.3, 2.7, 3.5, 4.5, 5.5 s.
+        (V0_9_0, 5_500 * MS),
+        (V0_9_7, 5_500 * MS),
+        (V1_0_6, 5_500 * MS),
+        (V2_8_8, 5_500 * MS),
+    ],
+    ids=str,
+)
+def test_tuples_wait_for_a_cut_link_and_go_out_at_the_next_try_to_connect(
+    version: StormVersion, reconnected: int
+) -> None:
+    scene = ten_a_second(version)
+    plane = scene.plane
+    plane.run_until(2 * SECOND)
+    plane.set_link("node0", "node1", cut=True)
+    plane.run_until(5_050 * MS)
+    plane.set_link("node0", "node1")
+    plane.run_until(8_000 * MS)
+    plane.finish()
+    emits = [100 * MS * i for i in range(81)]
+    assert arrivals(scene) == [t if t <= 2_000 * MS else max(t, reconnected) for t in emits]
+    assert plane.lost == 0
+
+
+def test_netty_gives_up_after_its_last_try_and_drops_until_the_link_is_back() -> None:
+    """0.9.0: 30 tries, 0.1 + 0.2 + 0.4 + 0.8 + 26 x 1 = 27.5 s. 0.9.7: 300 tries."""
+    lost = {}
+    for version in (V0_9_0, V0_9_7):
+        scene = ten_a_second(version)
+        plane = scene.plane
+        plane.run_until(2 * SECOND)
+        plane.set_link("node0", "node1", cut=True)
+        plane.run_until(40_050 * MS)
+        plane.set_link("node0", "node1")
+        plane.run_until(45 * SECOND)
+        plane.finish()
+        lost[version] = plane.lost
+        assert len(arrivals(scene)) + plane.lost == 451
+        assert arrivals(scene)[-45:] == [40_500 * MS + 100 * MS * i for i in range(1, 46)] or lost[version]
+    # Emitted at 2.1 s to 40.0 s.
+    assert lost == {V0_9_0: 380, V0_9_7: 0}
+
+
+def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
+    """The bolt's worker dies at 2 s and is there again, elsewhere, after so many seconds."""
+    scene = ten_a_second(version)
+    plane = scene.plane
+    spout = next(e for e in scene.view if e.component == "spout")
+    bolt = next(e for e in scene.view if e.component == "bolt0")
+    plane.run_until(2 * SECOND)
+    plane.stop_worker(scene.view[bolt])
+    plane.connect(scene.view[spout], {spout: scene.view[spout]})
+    plane.run_until((2 + seconds) * SECOND)
+    fresh = plane.start_worker(Slot("node1", 6701), "t", [bolt])
+    plane.connect(scene.view[spout], {spout: scene.view[spout], bolt: fresh})
+    plane.run_until((4 + seconds) * SECOND)
+    plane.finish()
+    return scene, plane.lost
+
+
+@pytest.mark.parametrize(
+    ("version", "seconds", "lost"),
+    [
+        (V0_8_2, 10, 100),  # 0.8 drops what it has no place for
+        (V0_9_0, 10, 0),
+        (V0_9_0, 40, 125),  # of 40 s those that are older than 27.5 s
+        (V0_9_7, 40, 0),
+        (V2_8_8, 40, 0),
+    ],
+    ids=str,
+)
+def test_tuples_for_a_dead_worker_are_kept_as_long_as_its_version_tries_to_connect(
+    version: StormVersion, seconds: int, lost: int
+) -> None:
+    scene, dropped = restarted_after(version, seconds)
+    assert dropped == pytest.approx(lost, abs=1)
+    assert len(arrivals(scene)) + dropped == 10 * (4 + seconds) + 1
+
+
+def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
+    """The bolt has nothing to do, but reading takes 1 ms a tuple: TCP stops the sender, the full transfer
+    queue the spout.
+    """
+    queued = {}
+    for bound in (1_000_000, 1 << 60):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(0, 10)], size=10_000),
+            SourcePlan(SourceKind.SATURATED, anchored=False),
+            nodes(2),
+            apart,
+            version=V2_8_8,
+            ideal=True,
+        )
+        k = scene.plane.kernel
+        k.cost["poll"], k.cost["receive"] = 100 * US, 1 * MS
+        k.s["unread_high"], k.s["unread_low"] = bound, bound // 2
+        k.cost["wire_high"] = 1 << 40
+        scene.plane.run_until(10 * SECOND)
+        scene.plane.finish()
+        component = scene.tape.column("counts", "component")
+        emitted = scene.tape.column("counts", "emitted")[component == "spout"].sum()
+        executed = scene.tape.column("counts", "executed")[component == "bolt0"].sum()
+        assert executed == pytest.approx(10_000, abs=120)
+        queued[bound] = int(emitted - executed)
+    # 100 tuples of 10,000 bytes unread, as many as a transfer takes at once, and the transfer queue's 1,000.
+    assert queued[1_000_000] <= 100 + 100 + 1000 + 10
+    assert queued[1 << 60] == pytest.approx(90_000, abs=1200)
+
+
+def test_other_links_do_not_feel_a_cut() -> None:
+    scene = start(
+        chain((1, 2), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
+        nodes(3),
+        lambda e: Slot("node0" if e.component == "spout" else f"node{e.start}", 6700),
+        ideal=True,
+        version=V0_9_7,
+    )
+    scene.plane.set_link("node0", "node1", cut=True)
+    scene.plane.run_until(10 * SECOND - 1)
+    scene.plane.finish()
+    tasks, counts = np.unique(scene.tape.column("executions", "task"), return_counts=True)
+    assert tasks.tolist() == [2]
+    assert counts[0] == pytest.approx(500, abs=1)

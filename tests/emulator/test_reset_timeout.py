@@ -1,0 +1,73 @@
+"""collector.resetTimeout: a tuple that waits long gets its message time-out anew, from Storm 1.0 on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Slot, StormVersion
+from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
+
+
+def three_long_calls(version: StormVersion, resets: int) -> Scene:
+    """Three lines at 10 ms, a bolt that waits 2.5 s for a server with each, a time-out of 3 s."""
+    trace = chain_trace([constant_work(0, 3)])
+    trace.records["server"][1::2] = 0
+    trace.records["server_ns"][1::2] = 2500 * MS
+    trace.records["resets"][1::2] = resets
+    scene = start(
+        chain((1, 1), ackers=1, message_timeout_s=3.0),
+        replace(trace, servers=("store",)),
+        SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([10 * MS] * 3), arrival_period_ns=3600 * SECOND),
+        nodes(1, cores=8),
+        lambda _: Slot("node0", 6700),
+        version=version,
+    )
+    scene.plane.run_until(20 * SECOND)
+    scene.plane.finish()
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("version", "resets", "third"),
+    [
+        # It is emitted at 0.01 s; rotations at 3 s and 6 s; it would be acked at 7.5 s.
+        (V1_0_6, 0, "failed"),
+        (V2_8_8, 0, "failed"),
+        # Its execute begins at 5.0 s with a reset: it may take until the rotation at 9 s.
+        (V1_0_6, 1, "acked"),
+        (V2_8_8, 1, "acked"),
+        # 0.9 has no such call.
+        (V0_9_7, 1, "failed"),
+    ],
+)
+def test_a_reset_puts_the_tuple_into_the_newest_bucket(
+    version: StormVersion, resets: int, third: str
+) -> None:
+    scene = three_long_calls(version, resets)
+    line, outcome = scene.tape.column("roots", "line"), scene.tape.column("roots", "outcome")
+    assert outcome[np.argsort(line)].tolist() == ["acked", "acked", third]
+
+
+def test_a_reset_is_a_message_to_the_acker_and_one_back_to_the_spout() -> None:
+    executed = {}
+    for resets in (0, 1):
+        scene = three_long_calls(V1_0_6, resets)
+        component = scene.tape.column("counts", "component")
+        executed[resets] = scene.tape.column("counts", "executed")[component == "__acker"].sum()
+    # Three inits and three acks, and three resets.
+    assert executed == {0: 6, 1: 9}
+
+
+def test_the_reset_comes_before_the_call_s_work() -> None:
+    """Dispatch and emit of the reset, then the rest; the sum is that of a call without, and one emit."""
+    taken = []
+    for resets in (0, 1):
+        scene = three_long_calls(V1_0_6, resets)
+        begin, end = scene.tape.column("executions", "start_ns"), scene.tape.column("executions", "end_ns")
+        taken.append(int((end - begin)[0]))
+    assert taken[1] - taken[0] == 3000  # PLAIN's emit

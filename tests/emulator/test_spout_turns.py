@@ -1,0 +1,128 @@
+"""The spout's turns: several tasks in a thread, the pending limit, and spouts that share a source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scene import MS, SECOND, US, Scene, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Component, Slot, Subscription, Topology
+
+SLOT = Slot("node0", 6700)
+
+
+def topology(executors: int, tasks: int, **settings: object) -> Topology:
+    return Topology(
+        "t",
+        (
+            Component("spout", executors, tasks=tasks, outputs={"default": ("x",)}),
+            Component("bolt0", 1, inputs=(Subscription("spout"),)),
+        ),
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def lines_at(times: Sequence[int], anchored: bool = False) -> SourcePlan:
+    return SourcePlan(
+        SourceKind.TRACE, arrivals_ns=np.array(times), arrival_period_ns=3600 * SECOND, anchored=anchored
+    )
+
+
+def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: object) -> Scene:
+    """Calls of nextTuple take 100 us, sleeps 1 ms, nothing else takes time."""
+    scene = start(
+        topology(executors, tasks, **settings),
+        chain_trace([constant_work(0, 10)]),
+        plan,
+        nodes(1, cores=8),
+        lambda _: SLOT,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["poll"] = 100 * US
+    scene.plane.kernel.cost["idle_sleep"] = 1 * MS
+    return scene
+
+
+def emits(scene: Scene) -> list[tuple[int, int]]:
+    """Time in us and task of every emit: a bolt gets it at once, and these emits are not tracked."""
+    at, task = scene.tape.column("executions", "enqueue_ns"), scene.tape.column("executions", "source_task")
+    return sorted(zip((at // US).tolist(), task.tolist(), strict=True))
+
+
+def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emitted() -> None:
+    lines = [10 * MS] * 4 + [10 * MS + 600 * US, 11 * MS + 450 * US]
+    scene = turns(lines_at(lines), tasks=3, ackers=0)
+    scene.plane.run_until(1 * SECOND)
+    scene.plane.finish()
+    # (Tasks are numbered after the bolt's.) The turn at 10 ms emits on all three tasks; the next one follows
+    # without sleep, emits on the first task and ends, as there is no fourth line for the others. The turn at
+    # 10.4 ms finds nothing and sleeps to 11.4, past the line of 10.6, which that turn takes. One that comes
+    # during that call is taken by the second task in the same turn.
+    assert emits(scene) == [
+        (10_100, 2), (10_200, 3), (10_300, 4), (10_400, 2), (11_500, 2), (11_600, 3)
+    ]  # fmt: skip
+
+
+def test_the_pending_limit_is_looked_at_once_a_turn_so_several_tasks_may_overshoot_it() -> None:
+    scene = start(
+        topology(1, 3, ackers=1, max_spout_pending=2),
+        chain_trace([constant_work(1 * MS, 10)]),
+        SourcePlan(SourceKind.SATURATED),
+        nodes(1, cores=8),
+        lambda _: SLOT,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["poll"] = 10 * US
+    scene.plane.run_until(1 * SECOND)
+    scene.plane.finish()
+    emit, done = scene.tape.column("roots", "emit_ns"), scene.tape.column("roots", "complete_ns")
+    done = np.where(done < 0, 2 * SECOND, done)
+    pending = [int(((emit <= t) & (done > t)).sum()) for t in np.unique(emit)]
+    # Two for each of three tasks; with five pending a turn still emits three.
+    assert max(pending) == 8
+    assert min(pending[20:]) >= 6
+
+
+def test_of_spouts_with_one_source_the_one_whose_turn_comes_first_takes_the_line() -> None:
+    scene = turns(
+        lines_at([200 * MS + 200 * US, 300 * MS + 700 * US, 301 * MS + 50 * US]), executors=1, tasks=1
+    )
+    plane = scene.plane
+    # A second spout executor in a worker that starts at 0.4 ms; inactive, it looks every 100 ms.
+    del plane
+    spouts = turns(lines_at([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
+    first, second = (e for e in spouts.view if e.component == "spout")
+    worker = spouts.view[first]
+    # The second executor starts again at 0.4 ms; inactive, it looks every 100 ms from then on.
+    spouts.plane.run_until(400 * US)
+    spouts.plane.stop_executor(worker, second)
+    spouts.plane.start_executor(worker, second)
+    spouts.plane.connect(worker, dict.fromkeys(spouts.view, worker))
+    spouts.plane.activate(worker, True)
+    spouts.plane.run_until(1 * SECOND)
+    spouts.plane.finish()
+    # Turns of the first lie at 0.0 of every millisecond, those of the second at 0.4.
+    assert emits(spouts) == [(200_500, second.start), (301_100, first.start)]
+
+
+def test_spouts_with_one_source_do_not_all_wake_for_every_line() -> None:
+    events = []
+    for executors in (1, 20):
+        scene = turns(
+            SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False), executors=executors, tasks=executors
+        )
+        scene.plane.run_until(100 * SECOND)
+        events.append(scene.plane.events)
+    # A thousand lines: one more event for each idle spout and line would be 19,000 more.
+    assert events[1] - events[0] < 500
+
+
+def test_a_line_that_nobody_could_take_is_taken_when_the_pending_limit_allows() -> None:
+    scene = turns(lines_at([10 * MS, 10 * MS], anchored=True), executors=2, tasks=2, ackers=1)
+    scene.plane.kernel.topology[0].max_pending = 1
+    scene.plane.run_until(1 * SECOND)
+    scene.plane.finish()
+    assert sorted(scene.tape.column("roots", "line").tolist()) == [0, 1]
+    assert set(scene.tape.column("roots", "outcome")) == {"acked"}
