@@ -67,6 +67,9 @@ test-slow: $(STAMP) ## run all tests, those of minutes too
 notebooks: $(STAMP) ## re-run the executed notebooks in reports/ and compare their outputs
 	@found=$$(find reports -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' 2>/dev/null | sort || true); \
 	if [ -z "$$found" ]; then echo "no executed notebooks in reports/ yet; nothing to compare"; exit 0; fi; \
+	: "All runs, and their metrics in one Spark session, beforehand: the notebooks only read them."; \
+	find reports/verdicts -name '*.json' -exec basename {} .json \; | sort \
+		| xargs -r $(BIN)/storm-lab reproduce --no-notebooks; \
 	tr '\n' '\0' <<< "$$found" | xargs -0 $(BIN)/pytest -q -m "" $(NBVAL) -n $(WORKERS) --dist loadscope
 
 .PHONY: lab

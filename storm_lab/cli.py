@@ -175,15 +175,16 @@ def run(
         ]
         click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(row["folder"] for row in rows))  # type: ignore[misc]
         return
-    done = _reproduced(study, jobs, fresh)
+    (done,) = _reproduced((study,), jobs, fresh)
     _print_outcome(done, as_json)
 
 
 @cli.command(epilog=_examples("storm-lab reproduce", "storm-lab reproduce tstorm-word-count"))
 @click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
+@click.option("--no-notebooks", is_flag=True, help="Play the emulations, compute the metrics and stop there.")
 @_jobs
 @_fresh
-def reproduce(slugs: tuple[str, ...], jobs: int, fresh: bool) -> None:
+def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool) -> None:
     """Reproduce all experiments, or some, and write the report.
 
     What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
@@ -192,8 +193,12 @@ def reproduce(slugs: tuple[str, ...], jobs: int, fresh: bool) -> None:
     from storm_lab.runs.study import verdict_table
 
     chosen = studies(slugs)
-    for study in chosen:
-        _reproduced(study, jobs, fresh)
+    if no_notebooks:
+        from storm_lab.runs.prepare import prepare
+
+        prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+        return
+    _reproduced(chosen, jobs, fresh)
     page = build_report()
     claims = {claim for study in chosen for claim in study.experiment.claims}
     click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
@@ -274,12 +279,14 @@ def bench() -> None:
     """Measure the tools and the emulator itself."""
 
 
-def _reproduced(study: Study, jobs: int, fresh: bool) -> Reproduced:
-    from storm_lab.runs.reproduce import reproduce as reproduce_study
+def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
+    from storm_lab.runs.reproduce import reproduce as reproduce_studies
 
-    return reproduce_study(
-        study, jobs=jobs, show_progress=True, fresh=fresh, say=lambda line: click.echo(line, err=True)
-    )
+    return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _print_outcome(done: Reproduced, as_json: bool) -> None:

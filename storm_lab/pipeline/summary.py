@@ -113,7 +113,8 @@ def metrics_of(
         raise UserError(
             "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
         )
-    places = {run.run: _place(run, cache) for run in runs}
+    digest = code_digest()
+    places = {run.run: _place(run, cache, digest) for run in runs}
     tables = {run.run: _kept(places[run.run]) for run in runs}
     missing = [run for run in runs if not tables[run.run]]
     for low in range(0, len(missing), _BATCH):
@@ -122,6 +123,32 @@ def metrics_of(
             tables[name] = computed
     frames = {name: _frame([tables[run.run][name] for run in runs]) for name in TABLE_NAMES}
     return MetricTables(runs=_run_frame(runs), refused=tuple(rejected), **frames)
+
+
+def keep_metrics(
+    run_folders: Sequence[Path], spark: SparkSession | None = None, *, cache: Path | None = None
+) -> int:
+    """Compute and keep the metrics of all runs that have none yet, in one Spark session; how many those were.
+
+    Who calls `metrics_of` afterwards needs no Spark. Arguments and errors as there.
+    """
+    runs, rejected = _opened(run_folders)
+    if rejected:
+        raise rejected[0]
+    digest = code_digest()
+    places = {run.run: _place(run, cache, digest) for run in runs}
+    missing = [run for run in runs if not _is_kept(places[run.run])]
+    for low in range(0, len(missing), _BATCH):
+        for name, computed in _computed(missing[low : low + _BATCH], spark):
+            _keep(places[name], computed)
+    return len(missing)
+
+
+def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
+    """The folders of whole runs whose metrics `keep_metrics` would compute. Needs no Spark."""
+    digest = code_digest()
+    runs, _ = _opened(run_folders)
+    return [run.folder for run in runs if not _is_kept(_place(run, cache, digest))]
 
 
 def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
@@ -186,12 +213,12 @@ def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:
     return frame.sort_values(["experiment", "variant", "seed", "run"], ignore_index=True)
 
 
-def _place(run: Run, cache: Path | None) -> Path:
+def _place(run: Run, cache: Path | None, code: str | None = None) -> Path:
     """Folder of a run's kept metrics: its name changes with the run's files and with the code that reads
     them.
     """
     home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
-    digest = hashlib.sha256(f"{code_digest()}\n{run.manifest.to_json()}".encode())
+    digest = hashlib.sha256(f"{code or code_digest()}\n{run.manifest.to_json()}".encode())
     return home / f"{run.run}-{digest.hexdigest()[:16]}"
 
 
@@ -220,6 +247,11 @@ def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
         pass
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _is_kept(place: Path) -> bool:
+    """Whether all tables lie there; `_kept` finds out whether they can be read."""
+    return all((place / f"{name}.parquet").is_file() for name in TABLE_NAMES)
 
 
 def _kept(place: Path) -> dict[str, pa.Table]:

@@ -6,7 +6,14 @@ working folder would mean two different files.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+DATA_VARIABLE = "STORM_LAB_DATA"
+"""Environment variable with the folder for runs and caches, in place of the checkout's ``data``."""
+
+REPORTS_VARIABLE = "STORM_LAB_REPORTS"
+"""Environment variable with the folder for executed notebooks and the report, in place of ``reports``."""
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """Folder of the package `storm_lab`."""
@@ -18,16 +25,23 @@ def project_root() -> Path:
     return root if (root / "pyproject.toml").is_file() else Path.cwd()
 
 
+def data_folder() -> Path:
+    """Where runs, metrics and other things that can be made again lie; never committed."""
+    given = os.environ.get(DATA_VARIABLE)
+    return Path(given).resolve() if given else project_root() / "data"
+
+
 def runs_folder() -> Path:
     """Where runs and their tuple logs land; never committed."""
-    return project_root() / "data" / "runs"
+    return data_folder() / "runs"
 
 
 def sweeps_folder() -> Path:
     """Where the tables of sweeps land; never committed."""
-    return project_root() / "data" / "sweeps"
+    return data_folder() / "sweeps"
 
 
 def reports_folder() -> Path:
     """Where executed notebooks and the report land."""
-    return project_root() / "reports"
+    given = os.environ.get(REPORTS_VARIABLE)
+    return Path(given).resolve() if given else project_root() / "reports"

@@ -1,26 +1,17 @@
 """Playing the runs of an experiment: a few processes, each run kept as soon as it is whole.
 
 A run that lies complete in its folder is reused, so that an interrupted experiment goes on where it stopped.
-The processes ignore Ctrl-C themselves: the parent asks them to stop, waits until each has removed its half
-run, and only then passes the interruption on.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-import traceback
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import connection, get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, TypeAlias, cast
 
 from tqdm import tqdm
 
@@ -28,6 +19,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.platform.places import runs_folder
 from storm_lab.runs.digest import identity_of
+from storm_lab.runs.pool import Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 JOBS = 2
@@ -37,9 +29,6 @@ Task = tuple[RunSpec, RunIdentity]
 OnFailure = Callable[[RunSpec, StormLabError], None]
 """Told of a run that was refused or failed, so that the others go on."""
 
-_Pipe: TypeAlias = "Connection[Any, Any]"
-
-_GRACE_S = 20.0
 _STEPS = 1000
 
 
@@ -50,9 +39,11 @@ class PlayedRun:
     spec: RunSpec
     folder: Path
     reused: bool
+    seconds: float = 0.0
+    """Wall time of playing it; 0 where it lay there already."""
 
 
-class RunFailed(StormLabError):
+class RunFailed(TaskFailed):
     """A run ended with a defect of the program; carries the other process's traceback."""
 
 
@@ -108,6 +99,7 @@ def play_all(
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
     missing = {run: task for run, task in distinct.items() if fresh or not is_whole(_folder(task[1], home))}
     lost: set[str] = set()
+    seconds: dict[str, float] = {}
 
     def fail(task: Task, error: StormLabError) -> None:
         if on_failure is None:
@@ -118,19 +110,33 @@ def play_all(
     if missing:
         with progress_bar(len(missing), show_progress) as advance:
             if jobs:
-                _Pool(min(jobs, len(missing)), home, advance, fail).play(list(missing.values()))
+                tasks_left = list(missing.values())
+                pool = Pool(jobs, partial(_timed, home), name=_name, failure=RunFailed)
+                times = pool.do(tasks_left, advance, fail)
+                seconds = {tasks_left[number][1].run: taken for number, taken in times.items()}
             else:
-                for number, task in enumerate(missing.values()):
+                for number, (run, task) in enumerate(missing.items()):
                     try:
-                        play(task, home, partial(advance, number))
+                        seconds[run] = _timed(home, task, partial(advance, number))
                     except StormLabError as error:
                         fail(task, error)
                     advance(number, 1.0)
     return tuple(
-        PlayedRun(spec, _folder(identity, home), identity.run not in missing)
+        PlayedRun(spec, _folder(identity, home), identity.run not in missing, seconds.get(identity.run, 0.0))
         for spec, identity in tasks
         if identity.run not in lost
     )
+
+
+def _timed(home: Path | None, task: Task, advance: Advance) -> float:
+    """Play one run; the seconds that it took."""
+    began = time.perf_counter()
+    play(task, home, advance)
+    return time.perf_counter() - began
+
+
+def _name(task: Task) -> str:
+    return f"run {task[0]}"
 
 
 def _folder(identity: RunIdentity, home: Path | None) -> Path:
@@ -156,134 +162,3 @@ def progress_bar(runs: int, show: bool) -> Iterator[Callable[[int, float], None]
             done[number] = steps
 
         yield advance
-
-
-@contextmanager
-def _interruptions_ignored() -> Iterator[None]:
-    """Processes started in this block are born deaf to Ctrl-C, before they can say so themselves."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Pool:
-    """Processes that play runs handed to them one by one."""
-
-    def __init__(
-        self,
-        jobs: int,
-        home: Path | None,
-        advance: Callable[[int, float], None],
-        fail: Callable[[Task, StormLabError], None],
-    ) -> None:
-        self._jobs = jobs
-        self._home = home
-        self._advance = advance
-        self._fail = fail
-        self._workers: dict[_Pipe, SpawnProcess] = {}
-        self._playing: dict[_Pipe, int] = {}
-
-    def play(self, tasks: Sequence[Task]) -> None:
-        """Play them all; on any error or interruption stop all processes before passing it on."""
-        try:
-            for _ in range(self._jobs):
-                self._start()
-            self._play(tasks)
-        except BaseException:
-            self._stop()
-            raise
-        for pipe, process in self._workers.items():
-            pipe.close()
-            process.join()
-
-    def _start(self) -> _Pipe:
-        context = get_context("spawn")
-        ours, theirs = context.Pipe()
-        with _interruptions_ignored():
-            process = context.Process(target=_work, args=(theirs, self._home), daemon=True)
-            process.start()
-        theirs.close()
-        self._workers[ours] = process
-        return ours
-
-    def _play(self, tasks: Sequence[Task]) -> None:
-        waiting = list(enumerate(tasks))
-        for pipe in self._workers:
-            self._hand(pipe, waiting)
-        while self._playing:
-            for pipe in cast("list[_Pipe]", connection.wait(list(self._playing))):
-                try:
-                    message = pipe.recv()
-                except EOFError:
-                    self._fail(tasks[self._playing[pipe]], self._death(pipe, tasks))
-                    self._advance(self._playing.pop(pipe), 1.0)
-                    del self._workers[pipe]
-                    if waiting:
-                        self._hand(self._start(), waiting)
-                    continue
-                if isinstance(message, StormLabError):
-                    self._fail(tasks[self._playing[pipe]], message)
-                    message = 1.0, True
-                share, whole = message
-                self._advance(self._playing[pipe], share)
-                if whole:
-                    del self._playing[pipe]
-                    self._hand(pipe, waiting)
-
-    def _hand(self, pipe: _Pipe, waiting: list[tuple[int, Task]]) -> None:
-        if waiting:
-            number, task = waiting.pop(0)
-            self._playing[pipe] = number
-            pipe.send(task)
-
-    def _death(self, pipe: _Pipe, tasks: Sequence[Task]) -> RunFailed:
-        process = self._workers[pipe]
-        process.join(_GRACE_S)
-        code = process.exitcode
-        why = (
-            f"signal {-code}, perhaps too little memory"
-            if code is not None and code < 0
-            else f"status {code}"
-        )
-        return RunFailed(f"the process that played {tasks[self._playing[pipe]][0]} ended with {why}")
-
-    def _stop(self) -> None:
-        """End the processes; each removes its half run."""
-        for process in self._workers.values():
-            process.terminate()
-        try:
-            for process in self._workers.values():
-                process.join(_GRACE_S)
-        finally:
-            for pipe, process in self._workers.items():
-                process.kill()
-                process.join()
-                pipe.close()
-
-
-def _work(pipe: _Pipe, home: Path | None) -> None:
-    """Main function of a process of the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # SystemExit unwinds through the writer, which removes the half run.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    while True:
-        try:
-            task = pipe.recv()
-        except EOFError:
-            return
-        try:
-            play(task, home, lambda share: pipe.send((min(share, 1.0), False)))
-        except StormLabError as error:
-            pipe.send(error)
-        except BrokenPipeError:
-            # The parent is gone, and the writer has removed the half run on the way here.
-            os._exit(1)
-        except Exception:
-            pipe.send(RunFailed(f"run {task[0]} failed\n{traceback.format_exc()}"))
-        else:
-            pipe.send((1.0, True))

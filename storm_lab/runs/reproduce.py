@@ -1,4 +1,4 @@
-"""The main job: emulations, notebooks and verdicts of one experiment or of all, then the report.
+"""The main job: emulations, metrics, notebooks and verdicts of some experiments or of all, then the report.
 
 Each step is skipped where its result is there and nothing that it depends on has changed, so a second time
 takes seconds and an interrupted job goes on where it stopped.
@@ -8,73 +8,141 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from storm_lab.papers.parameter import ParameterValue
 from storm_lab.papers.registry import experiments
 from storm_lab.platform.places import reports_folder
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
+from storm_lab.runs.pool import Advance, Pool
+from storm_lab.runs.prepare import Say, prepare
 from storm_lab.runs.study import Study
 
 if TYPE_CHECKING:
     from storm_lab.reporting.verdict import Verdict
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What became of a study: its executed notebook and verdict file, and whether they were current."""
+    """What became of a study: its executed notebook and verdict file, and whether they were current.
+
+    Seconds: ``emulation_s`` of all its runs one after the other, ``metrics_s`` its share of the common Spark
+    process (by the bytes of its logs), ``notebook_s`` from the start of the kernel to the written page.
+    """
 
     study: Study
     notebook: Path
     verdicts: Path
     reused: bool
+    emulation_s: float = 0.0
+    metrics_s: float = 0.0
+    notebook_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A notebook to execute; travels to another process."""
+
+    template: Path
+    executed: Path
+    parameters: dict[str, ParameterValue]
+    stamp: str
 
 
 def reproduce(
-    study: Study,
+    studies: Sequence[Study],
     *,
     jobs: int = JOBS,
     show_progress: bool = False,
     fresh: bool = False,
     say: Say = lambda line: None,
-) -> Reproduced:
-    """Play the runs of a study and execute its notebook.
+) -> tuple[Reproduced, ...]:
+    """Play the runs of some studies, compute their metrics in one Spark session and execute their notebooks.
 
-    With the default parameters verdicts, figures and notebook are published in ``reports/``; with others they
-    stay in the study's workspace, for the report compares with the papers.
+    ``jobs`` emulations, and then notebooks, at a time. With the default parameters verdicts, figures and
+    notebook are published in ``reports/``; with others they stay in the study's workspace, for the report
+    compares with the papers.
 
     Raises:
-        StormLabError: a run or the notebook fails; what was published before stays.
+        StormLabError: a run or a notebook fails; what was published before stays, and so do the notebooks
+            that were whole by then.
         KeyboardInterrupt: nothing half done is left.
     """
-    slug = study.experiment.slug
-    digest = study.digest
+    planned = [_job(study) for study in studies]
+    current = [
+        not fresh and is_current(job.executed, job.stamp) and _verdicts(study).is_file()
+        for study, job in zip(studies, planned, strict=True)
+    ]
+    stale = {study.workspace for study, done in zip(studies, current, strict=True) if not done}
+    prepared = prepare(
+        studies,
+        jobs=jobs,
+        show_progress=show_progress,
+        fresh=fresh,
+        needs_metrics=lambda study: study.workspace in stale,
+        say=say,
+    )
+    waiting = [place for place, done in enumerate(current) if not done]
+    for place in waiting:
+        say(f"{studies[place].experiment.slug}: executing {studies[place].experiment.notebook}")
+        for made in ("figures", "verdicts"):
+            shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
+    # At most two: a kernel with its figures takes some hundred MB.
+    pool: Pool[_Job, float] = Pool(max(1, min(jobs, JOBS)), _execute, name=lambda job: job.template.name)
+    taken: dict[int, float] = {}
+
+    def finished(number: int, share: float) -> None:
+        # As soon as it is whole, so that the failure of another does not take it away.
+        if share >= 1.0 and (place := waiting[number]) not in taken:
+            taken[place] = 0.0
+            if studies[place].is_default:
+                _publish(studies[place], reports_folder())
+
+    times = pool.do([planned[place] for place in waiting], finished)
+    taken |= {waiting[number]: seconds for number, seconds in times.items()}
+    return tuple(
+        Reproduced(
+            study,
+            planned[place].executed,
+            _verdicts(study),
+            reused=current[place],
+            emulation_s=sum(run.seconds for run in prepared.runs[place]),
+            metrics_s=prepared.metrics_s * prepared.shares[place],
+            notebook_s=taken.get(place, 0.0),
+        )
+        for place, study in enumerate(studies)
+    )
+
+
+def _job(study: Study) -> _Job:
+    defaults = study.experiment.checked()
     template = notebooks_folder() / study.experiment.notebook
-    home = reports_folder() if study.is_default else study.workspace
-    executed = home / "notebooks" / f"{slug}.ipynb"
-    stamp = notebook_digest(template, digest)
-    verdicts = home / "verdicts" / f"{slug}.json"
-    played = study.play(jobs=jobs, show_progress=show_progress, fresh=fresh)
-    new = sum(not run.reused for run in played)
-    say(f"{slug}: {len(played)} runs, {new} of them new")
-    if not fresh and is_current(executed, stamp) and verdicts.is_file():
-        say(f"{slug}: the notebook is current")
-        return Reproduced(study, executed, verdicts, reused=True)
-    say(f"{slug}: executing {study.experiment.notebook}")
-    given = {
-        name: value for name, value in study.parameters.items() if value != study.experiment.checked()[name]
-    }
-    for made in ("figures", "verdicts"):
-        shutil.rmtree(study.workspace / made, ignore_errors=True)
-    execute_notebook(template, executed, given, stamp)
-    if home != study.workspace:
-        _publish(study, home)
-    return Reproduced(study, executed, verdicts, reused=False)
+    return _Job(
+        template,
+        _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
+        {name: value for name, value in study.parameters.items() if value != defaults[name]},
+        notebook_digest(template, study.digest),
+    )
+
+
+def _home(study: Study) -> Path:
+    return reports_folder() if study.is_default else study.workspace
+
+
+def _verdicts(study: Study) -> Path:
+    return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
+
+
+def _execute(job: _Job, advance: Advance) -> float:
+    """Execute one notebook; the seconds that it took."""
+    began = time.perf_counter()
+    execute_notebook(job.template, job.executed, job.parameters, job.stamp)
+    return time.perf_counter() - began
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from storm_lab.papers.experiment import Experiment
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.registry import experiment
-from storm_lab.platform.places import project_root
+from storm_lab.platform.places import data_folder
 from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 
@@ -86,7 +86,7 @@ class Study:
     def workspace(self) -> Path:
         """Folder for what this study makes of its runs; named by the parameters alone."""
         name = text_digest(*self._values())[:16]
-        return project_root() / "data" / "cache" / "studies" / f"{self.experiment.slug}-{name}"
+        return data_folder() / "cache" / "studies" / f"{self.experiment.slug}-{name}"
 
     def play(
         self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False

@@ -1,0 +1,206 @@
+"""A few processes that do tasks handed to them one by one: emulations, metrics, notebooks.
+
+The processes ignore Ctrl-C themselves: the parent asks them to stop, waits until each has cleaned up, and
+only then passes the interruption on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from storm_lab.errors import StormLabError
+
+Advance = Callable[[float], None]
+"""Takes the share of a task that is done, 0 to 1."""
+
+_Pipe: TypeAlias = "Connection[Any, Any]"
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+_GRACE_S = 20.0
+
+
+class TaskFailed(StormLabError):
+    """A task ended with a defect of the program; carries the other process's traceback."""
+
+
+class Pool(Generic[_Task, _Result]):
+    """Processes that do tasks one by one.
+
+    ``work`` and the tasks travel to other processes, so ``work`` is a function of a module, or a partial of
+    one. ``name`` says of a task what it is called in messages; ``failure`` is the error that a defect of the
+    program becomes.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        work: Callable[[_Task, Advance], _Result],
+        *,
+        name: Callable[[_Task], str] = str,
+        failure: type[StormLabError] = TaskFailed,
+    ) -> None:
+        self._jobs = jobs
+        self._work = work
+        self._name = name
+        self._failure = failure
+        self._workers: dict[_Pipe, SpawnProcess] = {}
+        self._doing: dict[_Pipe, int] = {}
+
+    def do(
+        self,
+        tasks: Sequence[_Task],
+        advance: Callable[[int, float], None] = lambda number, share: None,
+        fail: Callable[[_Task, StormLabError], None] | None = None,
+    ) -> dict[int, _Result]:
+        """Do them all and return the results by the tasks' numbers.
+
+        ``advance`` gets a task's number and the share of it that is done, at the end 1. ``fail`` is told of a
+        task that failed and may raise; if it returns, the others go on and that task has no result. On any
+        other error, or an interruption, all processes are stopped before it is passed on.
+
+        Raises:
+            StormLabError: without ``fail``, what a task raised; ``failure`` when it raised anything else or
+                its process died.
+        """
+        results: dict[int, _Result] = {}
+        try:
+            for _ in range(min(self._jobs, len(tasks))):
+                self._start()
+            self._run(tasks, advance, fail or _pass_on, results)
+        except BaseException:
+            self._stop()
+            raise
+        for pipe, process in self._workers.items():
+            pipe.close()
+            process.join()
+        return results
+
+    def _start(self) -> _Pipe:
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        with _interruptions_ignored():
+            process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
+            process.start()
+        theirs.close()
+        self._workers[ours] = process
+        return ours
+
+    def _run(
+        self,
+        tasks: Sequence[_Task],
+        advance: Callable[[int, float], None],
+        fail: Callable[[_Task, StormLabError], None],
+        results: dict[int, _Result],
+    ) -> None:
+        waiting = list(enumerate(tasks))
+        for pipe in self._workers:
+            self._hand(pipe, waiting)
+        while self._doing:
+            for pipe in cast("list[_Pipe]", connection.wait(list(self._doing))):
+                number = self._doing[pipe]
+                try:
+                    message = pipe.recv()
+                except EOFError:
+                    fail(tasks[number], self._death(pipe, tasks[number]))
+                    advance(self._doing.pop(pipe), 1.0)
+                    del self._workers[pipe]
+                    if waiting:
+                        self._hand(self._start(), waiting)
+                    continue
+                if isinstance(message, tuple):
+                    share, done, result = message
+                    if done:
+                        results[number] = result
+                else:
+                    fail(tasks[number], self._failed(tasks[number], message))
+                    share, done = 1.0, True
+                advance(number, share)
+                if done:
+                    del self._doing[pipe]
+                    self._hand(pipe, waiting)
+
+    def _hand(self, pipe: _Pipe, waiting: list[tuple[int, _Task]]) -> None:
+        if waiting:
+            number, task = waiting.pop(0)
+            self._doing[pipe] = number
+            pipe.send(task)
+
+    def _failed(self, task: _Task, message: StormLabError | str) -> StormLabError:
+        if isinstance(message, StormLabError):
+            return message
+        return self._failure(f"{self._name(task)} failed\n{message}")
+
+    def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
+        process = self._workers[pipe]
+        process.join(_GRACE_S)
+        code = process.exitcode
+        why = (
+            f"signal {-code}, perhaps too little memory"
+            if code is not None and code < 0
+            else f"status {code}"
+        )
+        return self._failure(f"the process of {self._name(task)} ended with {why}")
+
+    def _stop(self) -> None:
+        """End the processes; each cleans up behind itself."""
+        for process in self._workers.values():
+            process.terminate()
+        try:
+            for process in self._workers.values():
+                process.join(_GRACE_S)
+        finally:
+            for pipe, process in self._workers.items():
+                process.kill()
+                process.join()
+                pipe.close()
+
+
+def _pass_on(task: object, error: StormLabError) -> None:
+    raise error
+
+
+@contextmanager
+def _interruptions_ignored() -> Iterator[None]:
+    """Processes started in this block are born deaf to Ctrl-C, before they can say so themselves."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
+    """Main function of a process of the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # SystemExit unwinds through what the task has open, so that nothing half done stays.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            result = work(task, lambda share: pipe.send((min(share, 1.0), False, None)))
+        except StormLabError as error:
+            pipe.send(error)
+        except BrokenPipeError:
+            # The parent is gone, and the task has cleaned up on the way here.
+            os._exit(1)
+        except Exception:
+            pipe.send(traceback.format_exc())
+        else:
+            pipe.send((1.0, True, result))

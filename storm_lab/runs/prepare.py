@@ -1,0 +1,83 @@
+"""What several experiments need before their notebooks: all runs played, all metrics computed, both at once.
+
+The runs of all experiments go through one pool of processes, and the metrics of all runs through one Spark
+session in a process of its own, which is gone with its memory when the notebooks start. A notebook finds both
+and starts no Spark.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.pool import Advance, Pool
+from storm_lab.runs.study import Study
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The runs of each study, in the order of the studies, and where the time went.
+
+    ``metrics_s`` is the wall time of the one Spark process, its start included; ``shares`` is what part of it
+    belongs to each study, by the bytes of the logs that were read.
+    """
+
+    runs: tuple[tuple[PlayedRun, ...], ...]
+    metrics_s: float
+    shares: tuple[float, ...]
+
+
+def prepare(
+    studies: Sequence[Study],
+    *,
+    jobs: int = JOBS,
+    show_progress: bool = False,
+    fresh: bool = False,
+    needs_metrics: Callable[[Study], bool] = lambda study: True,
+    say: Say = lambda line: None,
+) -> Prepared:
+    """Have all runs of the studies on disk, and the metrics of those that ``needs_metrics`` names.
+
+    Raises:
+        StormLabError: a run is refused or fails, or there is no Java for Spark.
+    """
+    from storm_lab.pipeline.summary import missing_metrics
+
+    specs = [study.experiment.runs(study.parameters) for study in studies]
+    played = play_all(
+        [spec for each in specs for spec in each], jobs=jobs, show_progress=show_progress, fresh=fresh
+    )
+    runs: list[tuple[PlayedRun, ...]] = []
+    for each in specs:
+        low = sum(map(len, runs))
+        runs.append(tuple(played[low : low + len(each)]))
+    for study, own in zip(studies, runs, strict=True):
+        say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
+    wanted = [
+        run.folder for study, own in zip(studies, runs, strict=True) if needs_metrics(study) for run in own
+    ]
+    missing = missing_metrics(wanted)
+    began = time.perf_counter()
+    if missing:
+        say(f"metrics of {len(missing)} runs")
+        Pool(1, _keep, name=lambda task: "the metrics").do([tuple(missing)])
+    return Prepared(tuple(runs), time.perf_counter() - began, _shares(runs, missing))
+
+
+def _keep(folders: tuple[Path, ...], advance: Advance) -> int:
+    from storm_lab.pipeline.summary import keep_metrics
+
+    return keep_metrics(folders)
+
+
+def _shares(runs: Sequence[Sequence[PlayedRun]], read: Sequence[Path]) -> tuple[float, ...]:
+    sizes: Mapping[Path, int] = {
+        folder: sum(path.stat().st_size for path in folder.iterdir()) for folder in read
+    }
+    total = sum(sizes.values())
+    return tuple(sum(sizes.get(run.folder, 0) for run in own) / total if total else 0.0 for own in runs)

@@ -1,0 +1,65 @@
+"""Tasks in other processes: results in order, and every failure with the name of its task."""
+
+import os
+import time
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.runs.pool import Advance, Pool, TaskFailed
+
+
+def double(task: int, advance: Advance) -> int:
+    """The first tasks take longest, so that they end in another order."""
+    time.sleep(0.3 / (1 + task))
+    advance(0.5)
+    return 2 * task
+
+
+def refuse(task: int, advance: Advance) -> int:
+    raise UserError("not this one", field="task", value=str(task), remedy="take another")
+
+
+def stumble(task: int, advance: Advance) -> int:
+    return 1 // task
+
+
+def die(task: int, advance: Advance) -> int:
+    os._exit(3)
+
+
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    seen: list[tuple[int, float]] = []
+    assert Pool(2, double).do([0, 1, 2], lambda number, share: seen.append((number, share))) == {
+        0: 0,
+        1: 2,
+        2: 4,
+    }
+    assert sorted(seen) == [(n, share) for n in range(3) for share in (0.5, 1.0)]
+
+
+def test_nothing_to_do_starts_nothing() -> None:
+    assert Pool(2, double).do([]) == {}
+
+
+def test_a_mistake_of_the_user_comes_through_as_it_is() -> None:
+    with pytest.raises(UserError, match="task = '7': not this one"):
+        Pool(1, refuse).do([7])
+
+
+def test_a_defect_names_its_task_and_carries_the_traceback() -> None:
+    with pytest.raises(TaskFailed, match=r"(?s)task number 0 failed.*ZeroDivisionError"):
+        Pool(1, stumble, name=lambda task: f"task number {task}").do([0])
+
+
+def test_the_others_go_on_where_a_failure_is_taken_note_of() -> None:
+    failed: list[int] = []
+    results = Pool(1, stumble).do([0, 1, 0, 1], fail=lambda task, error: failed.append(task))
+    assert (results, failed) == ({1: 1, 3: 1}, [0, 0])
+    assert Pool(1, die).do([1, 2], fail=lambda task, error: failed.append(task)) == {}
+    assert failed == [0, 0, 1, 2]
+
+
+def test_a_process_that_dies_is_named_by_its_task() -> None:
+    with pytest.raises(TaskFailed, match="the process of 5 ended with status 3"):
+        Pool(1, die).do([5])

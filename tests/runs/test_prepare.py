@@ -1,0 +1,59 @@
+"""All runs of several studies at once, and their metrics in one Spark session that notebooks do not need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from storm_lab.papers.experiment import Experiment
+from storm_lab.papers.parameter import Parameters
+from storm_lab.platform.places import DATA_VARIABLE
+from storm_lab.runs.prepare import prepare
+from storm_lab.runs.study import Study
+from tests.runs import tiny_runs
+from tests.runs.tiny_runs import spec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def study(slug: str, *seeds: int) -> Study:
+    experiment = Experiment(
+        slug, "T-Storm", "tiny", "none", (), (), "none.ipynb",
+        runs=lambda parameters: tuple(spec("a", tiny_runs.quick, seed) for seed in seeds),
+        measure=lambda tables, parameters: (),
+    )  # fmt: skip
+    return Study(experiment, Parameters({}))
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_every_study_gets_its_own_runs_back(data: Path) -> None:
+    said: list[str] = []
+    studies = [study("one", 1, 2), study("none"), study("two", 3)]
+    prepared = prepare(studies, needs_metrics=lambda study: False, say=said.append)
+    assert [[run.spec.seed for run in own] for own in prepared.runs] == [[1, 2], [], [3]]
+    assert all(run.folder.is_relative_to(data) and run.seconds > 0 for own in prepared.runs for run in own)
+    assert said == ["one: 2 runs, 2 of them new", "none: 0 runs, 0 of them new", "two: 1 runs, 1 of them new"]
+    assert prepared.shares == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
+    prepared = prepare([study("one", 1, 2), study("two", 3)])
+    assert sum(prepared.shares) == pytest.approx(1.0)
+    assert min(prepared.shares) > 0
+    folders = [str(run.folder) for own in prepared.runs for run in own]
+    script = (
+        "import sys; from pathlib import Path; from storm_lab.pipeline.summary import metrics_of\n"
+        "print(len(metrics_of(list(map(Path, sys.argv[1:]))).runs), 'pyspark' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, *folders]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["3", "False"]
+    assert prepare([study("one", 1, 2)]).shares == (0.0,), "nothing is left to compute"
