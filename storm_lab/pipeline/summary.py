@@ -130,7 +130,8 @@ def keep_metrics(
 ) -> int:
     """Compute and keep the metrics of all runs that have none yet, in one Spark session; how many those were.
 
-    Who calls `metrics_of` afterwards needs no Spark. Arguments and errors as there.
+    Who calls `metrics_of` afterwards needs no Spark. Arguments and errors as there; a session that is started
+    here is made for these runs, so this is for a process of its own.
     """
     runs, rejected = _opened(run_folders)
     if rejected:
@@ -138,10 +139,20 @@ def keep_metrics(
     digest = code_digest()
     places = {run.run: _place(run, cache, digest) for run in runs}
     missing = [run for run in runs if not _is_kept(places[run.run])]
+    if missing and spark is None:
+        spark = _session_for(missing)
     for low in range(0, len(missing), _BATCH):
         for name, computed in _computed(missing[low : low + _BATCH], spark):
             _keep(places[name], computed)
     return len(missing)
+
+
+def _session_for(runs: Sequence[Run]) -> SparkSession:
+    """A session for these runs and nothing else."""
+    from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.tables import SMALL_ROWS, all_rows
+
+    return spark_session(brief=all_rows(runs) <= SMALL_ROWS)
 
 
 def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:

@@ -40,6 +40,11 @@ RUNS = T.StructType(
 )
 """One row a run: ``run`` as in the tables, ``name`` as in the manifest, the rest from the manifest."""
 
+SMALL_ROWS = 5_000_000
+"""Rows of all tables together up to which a table is read as one partition: no shuffle is needed then, and
+the queries run beside each other anyway.
+"""
+
 LABELS = ("experiment", "variant", "seed", "run")
 """What `Logs.labelled` puts in front of a metric: ``run`` is the run's name then."""
 
@@ -64,6 +69,7 @@ class Logs:
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
         self.spark = spark
         self.sources = tuple(sources)
+        self.is_small = all_rows(self.sources) <= SMALL_ROWS
         facts = [
             {
                 "run": run.manifest.identity.run_key,
@@ -89,7 +95,8 @@ class Logs:
         table.
         """
         paths = [str(run.path(name).resolve()) for run in self.sources]
-        return self.spark.read.schema(schema_of(name)).parquet(*paths)
+        frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
+        return frame.coalesce(1) if self.is_small else frame
 
     def rows(self, name: str) -> int:
         """Rows of a table over all runs, as the manifests say."""
@@ -104,6 +111,11 @@ class Logs:
         return metric.join(F.broadcast(facts), "run").select(
             "experiment", "variant", "seed", F.col("name").alias("run"), *others
         )
+
+
+def all_rows(runs: Sequence[Run]) -> int:
+    """Rows of all tables of some runs, as the manifests say."""
+    return sum(table.rows for run in runs for table in run.manifest.tables.values())
 
 
 def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:

@@ -68,8 +68,10 @@ def is_current(executed: Path, digest: str) -> bool:
 
 def execute_notebook(
     template: Path, executed: Path, parameters: Mapping[str, ParameterValue], digest: str
-) -> None:
+) -> float:
     """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
+
+    Returns the seconds that its cells took; the kernel's start and the page come on top.
 
     Raises:
         UserError: a cell met a mistake of the user; the message is the cell's.
@@ -80,6 +82,7 @@ def execute_notebook(
         raw = Path(scratch) / template.name
         _run(template, raw, values)
         notebook = _read(raw)
+    seconds = sum(cell.metadata.get("papermill", {}).get("duration") or 0.0 for cell in notebook.cells)
     clean(notebook, digest)
     found = machine_traces(notebook)
     if found:
@@ -89,6 +92,7 @@ def execute_notebook(
     # The notebook carries the digest, so it comes last.
     _write_whole(executed.with_suffix(".html"), page)
     _write_whole(executed, _text_of(notebook))
+    return float(seconds)
 
 
 def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:

@@ -32,7 +32,8 @@ class Reproduced:
     """What became of a study: its executed notebook and verdict file, and whether they were current.
 
     Seconds: ``emulation_s`` of all its runs one after the other, ``metrics_s`` its share of the common Spark
-    process (by the bytes of its logs), ``notebook_s`` from the start of the kernel to the written page.
+    process (by the bytes of its logs), ``notebook_s`` from the start of the kernel to the written page, of
+    which ``cells_s`` are the notebook's own cells.
     """
 
     study: Study
@@ -42,6 +43,7 @@ class Reproduced:
     emulation_s: float = 0.0
     metrics_s: float = 0.0
     notebook_s: float = 0.0
+    cells_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +95,17 @@ def reproduce(
         for made in ("figures", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     # At most two: a kernel with its figures takes some hundred MB.
-    pool: Pool[_Job, float] = Pool(max(1, min(jobs, JOBS)), _execute, name=lambda job: job.template.name)
-    taken: dict[int, float] = {}
+    pool: Pool[_Job, tuple[float, float]] = Pool(
+        max(1, min(jobs, JOBS)), _execute, name=lambda job: job.template.name
+    )
 
     def finished(number: int, share: float) -> None:
         # As soon as it is whole, so that the failure of another does not take it away.
-        if share >= 1.0 and (place := waiting[number]) not in taken:
-            taken[place] = 0.0
-            if studies[place].is_default:
-                _publish(studies[place], reports_folder())
+        if share >= 1.0 and studies[waiting[number]].is_default:
+            _publish(studies[waiting[number]], reports_folder())
 
     times = pool.do([planned[place] for place in waiting], finished)
-    taken |= {waiting[number]: seconds for number, seconds in times.items()}
+    taken = {waiting[number]: seconds for number, seconds in times.items()}
     return tuple(
         Reproduced(
             study,
@@ -113,7 +114,8 @@ def reproduce(
             reused=current[place],
             emulation_s=sum(run.seconds for run in prepared.runs[place]),
             metrics_s=prepared.metrics_s * prepared.shares[place],
-            notebook_s=taken.get(place, 0.0),
+            notebook_s=taken.get(place, (0.0, 0.0))[0],
+            cells_s=taken.get(place, (0.0, 0.0))[1],
         )
         for place, study in enumerate(studies)
     )
@@ -138,11 +140,11 @@ def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
 
 
-def _execute(job: _Job, advance: Advance) -> float:
-    """Execute one notebook; the seconds that it took."""
+def _execute(job: _Job, advance: Advance) -> tuple[float, float]:
+    """Execute one notebook; the seconds that it took, and those of its cells."""
     began = time.perf_counter()
-    execute_notebook(job.template, job.executed, job.parameters, job.stamp)
-    return time.perf_counter() - began
+    cells = execute_notebook(job.template, job.executed, job.parameters, job.stamp)
+    return time.perf_counter() - began, cells
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:

@@ -1,0 +1,108 @@
+"""``storm-lab bench reproduce``: what each notebook costs, from an empty cache, in a scratch folder.
+
+Runs and reports of the checkout are neither used nor touched. What outlives a run of the program is used:
+compiled kernels and the class-data archive in the user's cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storm_lab.platform.places import DATA_VARIABLE, REPORTS_VARIABLE
+from storm_lab.runs.execute import JOBS
+from storm_lab.runs.reproduce import Reproduced, reproduce, studies
+from storm_lab.runs.study import Study
+
+_PARTS = ("emulation_s", "spark_s", "drawing_s", "other_s")
+
+
+@click.command("reproduce")
+@click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
+@click.option(
+    "--alone", is_flag=True, help="Every experiment by itself, each with a Spark session of its own."
+)
+@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1, 64), help="At a time.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(slugs: tuple[str, ...], alone: bool, jobs: int, as_json: bool) -> None:
+    """Time every notebook: emulation, Spark, drawing."""
+    figures = measure(studies(slugs), alone=alone, jobs=jobs)
+    if as_json:
+        click.echo(json.dumps(figures, ensure_ascii=False))
+        return
+    head = ("experiment", *_PARTS, "total_s")
+    for row in (dict(zip(head, head, strict=True)), *figures["notebooks"]):
+        click.echo(f"{row['experiment']:32}" + "".join(f"{row[name]:>13}" for name in head[1:]))
+    for paper, seconds in figures["papers"].items():
+        click.echo(f"{paper:32}{seconds:>65}")
+    click.echo(f"wall {figures['wall_s']} s, {figures['jobs']} at a time")
+
+
+def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -> dict[str, Any]:
+    """Reproduce some studies from nothing and say where the time went.
+
+    ``wall_s`` is the time of all. One entry of ``notebooks`` a study, in seconds of a process, of which
+    ``jobs`` run at a time: ``emulation_s`` of its runs, ``spark_s`` from the start of the session to the kept
+    metrics (with one session for all: its share by the bytes of its logs), ``drawing_s`` of the notebook's
+    cells, ``other_s`` of the kernel's start and the HTML page. ``total_s`` is the wall time of the study by
+    itself with ``alone``, else the sum of the parts with the emulation divided by the processes. ``papers``
+    sums the totals.
+
+    Raises:
+        StormLabError: a run or a notebook fails.
+    """
+    began = time.perf_counter()
+    rows: list[dict[str, Any]] = []
+    for group in [[study] for study in chosen] if alone else [list(chosen)]:
+        start = time.perf_counter()
+        with _empty_folders():
+            done = reproduce(group, jobs=jobs, show_progress=True)
+        wall = time.perf_counter() - start if alone else None
+        rows += [_row(each, jobs, wall) for each in done]
+    papers: dict[str, float] = {}
+    for row in rows:
+        papers[row["paper"]] = round(papers.get(row["paper"], 0.0) + row["total_s"], 2)
+    wall = round(time.perf_counter() - began, 2)
+    return {"wall_s": wall, "jobs": jobs, "alone": alone, "papers": papers, "notebooks": rows}
+
+
+def _row(done: Reproduced, jobs: int, wall: float | None) -> dict[str, Any]:
+    parts = dict(
+        zip(
+            _PARTS,
+            (done.emulation_s, done.metrics_s, done.cells_s, done.notebook_s - done.cells_s),
+            strict=True,
+        )
+    )
+    total = sum(parts.values()) - done.emulation_s + done.emulation_s / jobs
+    return {
+        "experiment": done.study.experiment.slug,
+        "paper": done.study.experiment.paper,
+        **{name: round(seconds, 2) for name, seconds in parts.items()},
+        "total_s": round(total if wall is None else wall, 2),
+    }
+
+
+@contextmanager
+def _empty_folders() -> Iterator[None]:
+    """Runs, metrics and reports go to a scratch folder, in this process and those that it starts."""
+    before = {name: os.environ.get(name) for name in (DATA_VARIABLE, REPORTS_VARIABLE)}
+    with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as scratch:
+        os.environ[DATA_VARIABLE] = str(Path(scratch) / "data")
+        os.environ[REPORTS_VARIABLE] = str(Path(scratch) / "reports")
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
