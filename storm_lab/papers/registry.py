@@ -14,6 +14,11 @@ _MODULES: tuple[str, ...] = (
     "storm_lab.papers.tstorm.throughput_test",
     "storm_lab.papers.tstorm.word_count",
     "storm_lab.papers.rstorm.recordings",
+    "storm_lab.papers.rstorm.network_bound",
+    "storm_lab.papers.rstorm.cpu_bound",
+    "storm_lab.papers.rstorm.yahoo",
+    "storm_lab.papers.rstorm.multi_topology",
+    "storm_lab.papers.rstorm.network_hierarchy",
 )
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from storm_lab.pipeline.capacity import capacity, component_capacity, final_capacity
 from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu
 from storm_lab.pipeline.degradation import degradation, smooth_mean
+from storm_lab.pipeline.elapsed import steady_elapsed
 from storm_lab.pipeline.events import control_log, events, stretches
 from storm_lab.pipeline.execution import execution_times
 from storm_lab.pipeline.failures import failures
@@ -70,6 +71,7 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "capacity_60s": executor_capacity,
             "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
             "execution_times_60s": execution_times(logs.table("executions"), MINUTE),
+            "steady_elapsed": steady_elapsed(roots, logs.table("executions"), runs),
             "steady": steady(roots, counts, scopes, runs, steady_occupancy(steps, runs)),
             "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
             "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),

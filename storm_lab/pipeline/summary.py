@@ -73,6 +73,7 @@ class MetricTables:
     final_capacity: pd.DataFrame
     """Of components, over the last 600 s: what Storm's UI shows at the end."""
     execution_times_60s: pd.DataFrame
+    steady_elapsed: pd.DataFrame
     steady: pd.DataFrame
     stabilisation: pd.DataFrame
     """Of the processing time in bins of 10 s."""

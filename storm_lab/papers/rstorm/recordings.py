@@ -21,8 +21,9 @@ from storm_lab.papers.rstorm.recording import (
     merged_by_host,
 )
 from storm_lab.papers.rstorm.recordings_claims import measure
+from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK_MHZ, VERSION, recorded_hosts
-from storm_lab.papers.rstorm.usercode import bolt_of, spout_of
+from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 
 if TYPE_CHECKING:
     from storm_lab.emulator.source import TopologyPlan
@@ -56,29 +57,13 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 @cache
-def plan(recorded: RecordedTopology, lengths: tuple[int, ...]) -> TopologyPlan:
+def plan(
+    recorded: RecordedTopology, lengths: tuple[int, ...], character_us: float = CHARACTER_US
+) -> TopologyPlan:
     """Topology, trace and sources: spouts that are never empty, and nothing acked."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.usercode import Bolt, Spout
-
-    topology = recorded.topology
-    code: dict[str, Spout | Bolt] = {}
-    for place, component in enumerate(topology.components):
-        definition = recorded.definitions[component.id]
-        if component.is_spout:
-            code[component.id] = spout_of(definition.does, lengths)
-        else:
-            code[component.id] = bolt_of(definition.does, place, definition.sleep_ms_per_char)
-    sources = {
-        spout.id: SourcePlan(
-            SourceKind.SATURATED,
-            sleep_ns=round(recorded.definitions[spout.id].sleep_ms * 1e6),
-            anchored=False,
-        )
-        for spout in topology.spouts
-    }
-    return TopologyPlan(topology, build_trace(topology, code, VERSION), sources)
+    return topology_plan(
+        recorded.topology, recorded.definitions, lines_of(lengths), effort=Effort(character_us)
+    )
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from storm_lab.emulator.cost import CostModel
 from storm_lab.model import Cluster, Node, Resources, StormVersion
+from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.papers.parameter import Parameter
 from storm_lab.papers.rstorm.recording import HOSTS, host
 
 VERSION = StormVersion((0, 9, 2))
 OFFER = Resources(cpu_points=100.0, memory_mb=20480.0)
 """What a node's configuration tells the scheduler: ten times the memory that the machine has."""
 
+MACHINES = 12
+"""Workers of the single-topology runs (section 6.1)."""
+RACKS = 2
+"""VLANs, each with half of the machines (section 6.1)."""
+BETWEEN_RACKS_US = 2000.0
+"""Further one-way latency between racks: half of the printed round trip of 4 ms."""
+MEMORY_MB = 2048.0
+NIC_MBPS = 100.0
 
 CLOCK_MHZ = 1500.0
 """Clock of the hosts in terms of the cost model's machines.
@@ -17,6 +30,23 @@ They have one 3 GHz core of 2004, of a family that does about half as much in a 
 two years later and that the constants hold for.
 """
 
+CLOCK = Parameter(
+    "clock_mhz",
+    CLOCK_MHZ,
+    "clock of the hosts in terms of the machines that the cost model's constants hold for: the printed 3 GHz "
+    "are of a family that does about half as much in a cycle",
+    unit="MHz",
+    low=1000,
+    high=3000,
+)
+SEEDS = Parameter(
+    "seeds",
+    (1, 2, 3, 4, 5),
+    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes",
+    low=0,
+    high=2**31 - 1,
+)
+
 
 def recorded_hosts(core_mhz: float = CLOCK_MHZ) -> Cluster:
     """The six hosts of the recordings.
@@ -24,16 +54,32 @@ def recorded_hosts(core_mhz: float = CLOCK_MHZ) -> Cluster:
     Which host stood in which of the two racks was not recorded: one rack, whose latency cannot matter to
     throughput without ackers.
     """
+    return Cluster(tuple(_machine(host(number), core_mhz) for number in range(HOSTS)))
+
+
+def emulab(machines: int = MACHINES, *, core_mhz: float = CLOCK_MHZ, offer: Resources = OFFER) -> Cluster:
+    """So many worker machines in two racks of equal size; the master has a machine of its own."""
+    per_rack = (machines + RACKS - 1) // RACKS
     return Cluster(
         tuple(
-            Node(
-                id=host(number),
-                cores=1,
-                core_mhz=core_mhz,
-                memory_mb=2048.0,
-                nic_mbps=100.0,
-                offer=OFFER,
-            )
-            for number in range(HOSTS)
+            _machine(f"pc{number + 1:02d}", core_mhz, f"vlan{number // per_rack}", offer)
+            for number in range(machines)
         )
+    )
+
+
+def emulab_costs() -> CostModel:
+    """The shared constants, with the printed latency between racks."""
+    return replace(CostModel(), inter_rack_us=BETWEEN_RACKS_US)
+
+
+def _machine(name: str, core_mhz: float, rack: str = DEFAULT_RACK, offer: Resources = OFFER) -> Node:
+    return Node(
+        id=name,
+        rack=rack,
+        cores=1,
+        core_mhz=core_mhz,
+        memory_mb=MEMORY_MB,
+        nic_mbps=NIC_MBPS,
+        offer=offer,
     )

@@ -8,6 +8,7 @@ The bolts do next to nothing; with debug logging on, the log lines cost far more
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.splitmix import SplitMix
@@ -23,49 +24,74 @@ SLEEP = "sleep"
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _STEP_US = 2.0
 """CPU of a bolt's own few statements, beside what the engine does."""
-_CHARACTER_US = 0.7
+CHARACTER_US = 0.7
 """CPU to walk over one character; 0.02 for a compiled loop, up to 2 where each step makes a new text."""
 _APPENDED = "#counted"
 _PASS_PERCENT = 80
 _KEPT_PERCENT = 80
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What the user code of a whole topology costs, in microseconds of CPU at the cost model's clock.
+
+    ``character_us``: walking over one character. ``work_us``: computing done for each tuple by spouts and
+    bolts alike, whatever the tuple (the CPU-bound micro-benchmarks).
+    """
+
+    character_us: float = CHARACTER_US
+    work_us: float = 0.0
+
+
+NO_EFFORT = Effort()
+"""Of components that compute nothing of their own."""
+
+
 class Words(Spout):
     """Emits the same word over and over."""
 
+    def __init__(self, effort: Effort = NO_EFFORT, word: str = WORD) -> None:
+        self._record = (word,)
+        self._cost = Cost(_STEP_US + effort.work_us)
+
     def records(self) -> Iterator[tuple[object, ...]]:
-        yield (WORD,)
+        yield self._record
 
     def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(_STEP_US)
+        return self._cost
 
 
 class Lines(Spout):
-    """Emits lines of given lengths in random order, each as often as any other."""
+    """Emits lines in random order, each as often as any other."""
 
-    def __init__(self, lengths: Sequence[int], rounds: int = 250, seed: int = 1) -> None:
-        self._lines = [(_ALPHABET * (length // 26 + 1))[:length] for length in lengths]
-        self._rounds = rounds
+    def __init__(
+        self, lines: Sequence[str], effort: Effort = NO_EFFORT, rounds: int = 250, seed: int = 1
+    ) -> None:
+        self._lines = tuple(lines)
+        # Of a long file every line a few times is enough; of eight lines it takes more to be even.
+        self._records = max(rounds * 8, len(self._lines))
         self._seed = seed
+        self._cost = Cost(_STEP_US + effort.work_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
         draw = SplitMix(self._seed)
-        for _ in range(self._rounds * len(self._lines)):
+        for _ in range(self._records):
             yield (self._lines[draw.below(len(self._lines))],)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(_STEP_US)
+        return self._cost
 
 
 class _Step(Bolt):
     """A bolt that may sleep for each character of its input."""
 
-    def __init__(self, sleep_ms_per_char: float = 0.0) -> None:
+    def __init__(self, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0) -> None:
+        self._effort = effort
         self._sleep_ms_per_char = sleep_ms_per_char
 
     def cost(self, values: Values) -> Cost:
         length = len(str(values[0]))
-        cpu_us = _STEP_US + self.looked_at(length) * _CHARACTER_US
+        cpu_us = _STEP_US + self._effort.work_us + self.looked_at(length) * self._effort.character_us
         if self._sleep_ms_per_char <= 0:
             return Cost(cpu_us)
         return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
@@ -96,8 +122,8 @@ class Shorten(_Step):
 class Filter(_Step):
     """Passes a tuple with probability 0.8."""
 
-    def __init__(self, sleep_ms_per_char: float = 0.0, seed: int = 2) -> None:
-        super().__init__(sleep_ms_per_char)
+    def __init__(self, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0, seed: int = 2) -> None:
+        super().__init__(effort, sleep_ms_per_char)
         self._draw = SplitMix(seed)
 
     def execute(self, values: Values, emit: Emit) -> None:
@@ -116,27 +142,32 @@ BOLTS: dict[str, type[_Step]] = {"pass": Pass, "shorten": Shorten, "filter": Fil
 SPOUTS = ("word", "line")
 
 
-def spout_of(does: str, lengths: Sequence[int]) -> Spout:
+def lines_of(lengths: Sequence[int]) -> tuple[str, ...]:
+    """Lines of these lengths, where nothing but the length is known."""
+    return tuple((_ALPHABET * (length // 26 + 1))[:length] for length in lengths)
+
+
+def spout_of(does: str, lines: Sequence[str], effort: Effort = NO_EFFORT, word: str = WORD) -> Spout:
     """The spout that a definition names: ``word`` or ``line``.
 
     Raises:
         UserError: another name.
     """
     if does == "word":
-        return Words()
+        return Words(effort, word)
     if does == "line":
-        return Lines(lengths)
+        return Lines(lines, effort)
     raise UserError("no such spout", field="does", value=does, remedy=f"choose one of {', '.join(SPOUTS)}")
 
 
-def bolt_of(does: str, place: int, sleep_ms_per_char: float = 0.0) -> Bolt:
+def bolt_of(does: str, place: int, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0) -> Bolt:
     """The bolt that a definition names; ``place`` in the topology keeps two filters from drawing alike.
 
     Raises:
         UserError: no such bolt.
     """
     if does == "filter":
-        return Filter(sleep_ms_per_char, seed=2 + place)
+        return Filter(effort, sleep_ms_per_char, seed=2 + place)
     if does not in BOLTS:
         raise UserError("no such bolt", field="does", value=does, remedy=f"choose one of {', '.join(BOLTS)}")
-    return BOLTS[does](sleep_ms_per_char)
+    return BOLTS[does](effort, sleep_ms_per_char)

@@ -1,0 +1,146 @@
+"""Page Load and Processing together on twenty-four machines (figure 13).
+
+Page Load is submitted first. In the authors' public code most versions of the two ask for twelve workers, and
+one asks for none, which is one worker to Storm. Here Page Load asks for twelve and Processing for one, the
+reading under which one keeps going and the other stops as printed; the other two are played beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.event_lines import event_lines
+from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
+from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, measure
+from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
+from storm_lab.papers.rstorm.streaming import topology_plan
+from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
+from storm_lab.papers.rstorm.usercode import Effort
+from storm_lab.papers.rstorm.yahoo import CHARACTER, LINES, LINES_PER_S
+
+if TYPE_CHECKING:
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "rstorm-multi-topology"
+SHARED_MACHINES = 24
+"""Machines of the run with two topologies, in two sub-clusters of twelve (section 6.5)."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    SEEDS,
+    Parameter(
+        "duration_s",
+        110.0,
+        "virtual length of a run; the paper's took 15 minutes",
+        unit="s",
+        low=30,
+        high=900,
+    ),
+    Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
+    CLOCK,
+    LINES,
+    LINES_PER_S,
+    CHARACTER,
+    Parameter(
+        "page_load_workers",
+        MACHINES,
+        "asked of the default scheduler; not printed, 12 or none in the authors' files",
+        low=1,
+        high=48,
+    ),
+    Parameter(
+        "processing_workers",
+        1,
+        "asked of the default scheduler; not printed, 12 or none (that is one) in the authors' files",
+        low=1,
+        high=48,
+    ),
+    TRIALS,
+)
+
+TRIED: tuple[Trial, ...] = (
+    Trial("both12", "both ask for 12 workers", {"processing_workers": MACHINES}),
+    Trial("both1", "both ask for one worker", {"page_load_workers": 1}),
+    Trial("doubled", "twice the executors", {"executors_times": 2}),
+    Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
+    Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
+)
+"""Twice the executors stand in one version of the authors' files: the two then need all 24 machines."""
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Both topologies under each scheduler, with every seed, and the trials with the first.
+
+    Raises:
+        UserError: the lines cannot be read.
+    """
+    lines = event_lines(parameters.text("lines"))
+    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials", "lines")).changed(
+        executors_times=1
+    )
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant_of(scheduler, trial),
+            seed=seed,
+            parameters=values.changed(scheduler=scheduler),
+            emulate=emulate,
+            storm_version=VERSION,
+            inputs={"lines": lines.digest},
+            files={"lines": parameters.text("lines")},
+            sample_every=5000,
+        )
+        for trial, values, seeds in played(parameters, shared, TRIED)
+        for scheduler in SCHEDULERS
+        for seed in seeds
+    )
+
+
+def submitted(parameters: Parameters) -> tuple[Layout, ...]:
+    """The layouts of a run, in the order in which they are submitted."""
+    workers = (parameters.integer("page_load_workers"), parameters.integer("processing_workers"))
+    times = parameters.integer("executors_times")
+    made = [layout(name, workers=asked) for name, asked in zip(YAHOO, workers, strict=True)]
+    return tuple(
+        replace(
+            one,
+            topology=replace(
+                one.topology,
+                components=tuple(replace(c, executors=times * c.executors) for c in one.topology.components),
+            ),
+        )
+        for one in made
+    )
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    values = spec.parameters
+    plans = tuple(
+        topology_plan(
+            made.topology,
+            made.definitions,
+            event_lines(spec.files["lines"]).lines,
+            effort=Effort(character_us=values.number("character_us")),
+            lines_per_s=values.number("lines_per_s"),
+        )
+        for made in submitted(values)
+    )
+    cluster = emulab(SHARED_MACHINES, core_mhz=values.number("clock_mhz"))
+    play(spec, cluster, plans, scheduler_of(values.text("scheduler")), writer, advance)
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="R-Storm",
+    title="Page Load and Processing share a cluster",
+    figure="Figure 13",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="rstorm/multi_topology.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,137 @@
+"""R-Storm's network-bound micro-benchmarks (figure 8): topologies that compute next to nothing.
+
+The paper says that the network limits them, and prints neither tuples nor rates. In the authors' public code
+spouts emit a word of five bytes without pause and without acking; on these machines such a flood is limited
+by CPU, whatever the scheduler does. What distance can slow down is a topology that waits for its tuples: here
+each spout task has a window of root tuples in flight, the smallest by default, which is the purest case of a
+network-bound topology. The flood is played beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
+from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, measure
+from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
+from storm_lab.papers.rstorm.streaming import topology_plan
+from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
+from storm_lab.papers.rstorm.usercode import WORD
+
+if TYPE_CHECKING:
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "rstorm-network-bound"
+
+PARAMETERS: tuple[Parameter, ...] = (
+    SEEDS,
+    Parameter(
+        "duration_s", 90.0, "virtual length of a run; the paper's took 15 minutes", unit="s", low=30, high=900
+    ),
+    Parameter("from_s", 60.0, "throughput is a mean from here on", unit="s", low=10, high=800),
+    CLOCK,
+    Parameter(
+        "window",
+        1,
+        "root tuples in flight per spout task (topology.max.spout.pending); not printed. 0: no limit and no "
+        "acking, as in the authors' public code",
+        low=0,
+        high=1000,
+    ),
+    Parameter("ackers", 12, "with a window; not printed, Storm's default is one per worker", low=1, high=24),
+    Parameter(
+        "tuple_bytes",
+        5,
+        "characters of the emitted word; not printed, 5 in the authors' code",
+        unit="B",
+        low=5,
+        high=1024,
+    ),
+    Parameter(
+        "workers",
+        MACHINES,
+        "asked of the default scheduler; not printed, 12 in most of the authors' files",
+        low=1,
+        high=48,
+    ),
+    TRIALS,
+)
+
+TRIED: tuple[Trial, ...] = (
+    Trial("window2", "window of 2", {"window": 2}),
+    Trial("window4", "window of 4", {"window": 4}),
+    Trial("ackers1", "one acker", {"ackers": 1}),
+    Trial("ackers4", "four ackers", {"ackers": 4}),
+    Trial("kilobyte", "tuples of 1 KB", {"tuple_bytes": 1024}),
+    Trial("fast", "hosts of 3000 MHz", {"clock_mhz": 3000.0}),
+    Trial("workers1", "default has one worker", {"workers": 1}),
+    Trial("flood", "no window, no ackers", {"window": 0}),
+    Trial("flood-kilobyte", "no window, 1 KB", {"window": 0, "tuple_bytes": 1024}),
+    Trial("flood-six", "no window, six machines", {"window": 0, "machines": 6}),
+)
+"""Six machines are those of the recordings; the paper has twelve."""
+
+
+def setting(topology: str, scheduler: str) -> str:
+    """Name of a topology's run under a scheduler."""
+    return f"{topology}-{scheduler}"
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Each topology under each scheduler, with every seed, and the trials with the first."""
+    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials")).changed(
+        machines=MACHINES
+    )
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant_of(setting(topology, scheduler), trial),
+            seed=seed,
+            parameters=values.changed(topology=topology, scheduler=scheduler),
+            emulate=emulate,
+            storm_version=VERSION,
+            sample_every=5000,
+        )
+        for trial, values, seeds in played(parameters, shared, TRIED)
+        for topology in MICRO
+        for scheduler in SCHEDULERS
+        for seed in seeds
+    )
+
+
+def windowed(parameters: Parameters) -> Layout:
+    """The layout of a run, with its window and ackers, or with neither."""
+    made = layout(parameters.text("topology"), workers=parameters.integer("workers"))
+    window = parameters.integer("window")
+    if window == 0:
+        return made
+    ackers = parameters.integer("ackers")
+    return replace(made, topology=replace(made.topology, ackers=ackers, max_spout_pending=window))
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    made = windowed(spec.parameters)
+    word = (WORD * 205)[: spec.parameters.integer("tuple_bytes")]
+    plan = topology_plan(
+        made.topology, made.definitions, (), word=word, timed=spec.parameters.integer("window") > 0
+    )
+    cluster = emulab(spec.parameters.integer("machines"), core_mhz=spec.parameters.number("clock_mhz"))
+    play(spec, cluster, (plan,), scheduler_of(spec.parameters.text("scheduler")), writer, advance)
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="R-Storm",
+    title="Network-bound micro-benchmarks: linear, diamond and star",
+    figure="Figure 8",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="rstorm/network_bound.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,108 @@
+"""How far apart two tasks can be (section 4): same process, same node, same rack, another rack.
+
+One spout and one bolt, placed by hand in each of the four ways, at a rate that leaves every queue empty. The
+latency is what passes between the spout's emit and the tuple's entry into the bolt's receive queue.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
+from storm_lab.model.executor import executors_of
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, measure
+from storm_lab.papers.rstorm.playing import DEFAULT, play, scheduler_of
+from storm_lab.papers.rstorm.recording import Definition
+from storm_lab.papers.rstorm.streaming import topology_plan
+from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.usercode import FIELDS
+
+if TYPE_CHECKING:
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "rstorm-network-hierarchy"
+
+PARAMETERS: tuple[Parameter, ...] = (
+    SEEDS,
+    Parameter("duration_s", 120.0, "virtual length of a run", unit="s", low=30, high=900),
+    Parameter("from_s", 60.0, "latency is a mean from here on", unit="s", low=10, high=800),
+    CLOCK,
+    Parameter("lines_per_s", 20.0, "tuples per second; too few to queue", unit="1/s", low=1, high=100),
+    Parameter("tuple_bytes", 5, "characters of the emitted word", unit="B", low=5, high=1024),
+)
+
+TOPOLOGY = Topology(
+    "pair",
+    (
+        Component("source", 1, outputs={"default": FIELDS}),
+        Component("target", 1, inputs=(Subscription("source"),), outputs={"default": FIELDS}),
+    ),
+    workers=2,
+    ackers=0,
+)
+_DEFINITIONS = {"source": Definition("word"), "target": Definition("pass")}
+
+
+def placement(distance: str) -> Assignment:
+    """The two executors at one of the four distances."""
+    first, second, *_ = emulab().nodes
+    other_rack = emulab().nodes[MACHINES // 2]
+    far = {
+        "process": first.slots[0],
+        "node": first.slots[1],
+        "rack": second.slots[0],
+        "cluster": other_rack.slots[0],
+    }
+    slots: dict[str, Slot] = {"source": first.slots[0], "target": far[distance]}
+    return Assignment.of((e, slots[e.component]) for e in executors_of(TOPOLOGY, VERSION))
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Each distance with every seed."""
+    shared = parameters.only(name for name in parameters if name != "seeds")
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=distance,
+            seed=seed,
+            parameters=shared.changed(distance=distance),
+            emulate=emulate,
+            storm_version=VERSION,
+        )
+        for distance in DISTANCES
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    values = spec.parameters
+    word = "x" * values.integer("tuple_bytes")
+    plan = topology_plan(
+        TOPOLOGY, _DEFINITIONS, (), word=word, timed=True, lines_per_s=values.number("lines_per_s")
+    )
+    cluster = emulab(core_mhz=values.number("clock_mhz"))
+    play(
+        spec,
+        cluster,
+        (plan,),
+        scheduler_of(DEFAULT),
+        writer,
+        advance,
+        placement=placement(values.text("distance")),
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="R-Storm",
+    title="Latency between two tasks by their distance",
+    figure="Section 4",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="rstorm/network_hierarchy.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,63 @@
+"""What flows through R-Storm's topologies: their user code run over words or lines, and spouts that are never
+empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from storm_lab.model import Topology
+from storm_lab.papers.rstorm.recording import Definition
+from storm_lab.papers.rstorm.testbed import VERSION
+from storm_lab.papers.rstorm.usercode import NO_EFFORT, WORD, Effort, bolt_of, spout_of
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+
+
+def topology_plan(
+    topology: Topology,
+    definitions: Mapping[str, Definition],
+    lines: Sequence[str],
+    *,
+    effort: Effort = NO_EFFORT,
+    word: str = WORD,
+    timed: bool = False,
+    lines_per_s: float = 0.0,
+) -> TopologyPlan:
+    """Topology, trace and sources.
+
+    Args:
+        topology: the components and their streams.
+        definitions: what each component does.
+        lines: what ``line`` spouts emit, in random order.
+        effort: what the user code costs.
+        word: what ``word`` spouts emit.
+        timed: emit with message ids, so that the log knows when every root tuple left its spout.
+        lines_per_s: lines a second that each spout executor gets at most; 0 = it is never without one.
+
+    Raises:
+        UserError: a definition names user code that does not exist.
+    """
+    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.usercode import Bolt, Spout
+
+    code: dict[str, Spout | Bolt] = {}
+    for place, component in enumerate(topology.components):
+        definition = definitions[component.id]
+        if component.is_spout:
+            code[component.id] = spout_of(definition.does, lines, effort, word)
+        else:
+            code[component.id] = bolt_of(definition.does, place, effort, definition.sleep_ms_per_char)
+    sources = {
+        spout.id: SourcePlan(
+            SourceKind.RATE if lines_per_s > 0 else SourceKind.SATURATED,
+            rate_per_s=lines_per_s * spout.executors,
+            sleep_ns=round(definitions[spout.id].sleep_ms * 1e6),
+            anchored=timed,
+        )
+        for spout in topology.spouts
+    }
+    return TopologyPlan(topology, build_trace(topology, code, VERSION), sources)
