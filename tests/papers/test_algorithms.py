@@ -8,12 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from storm_lab.model import Assignment, Topology, executors_of
+from storm_lab.model import Assignment, Resources, Topology, executors_of
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, trees, tstorm, twitter
 from storm_lab.papers.algorithms.algorithms import EXPERIMENT, SLUG
 from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.registry import experiment, experiments
+from storm_lab.papers.rstorm.layouts import layout
+from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, section_v
 from storm_lab.reporting.figures import nodes_by_gamma, save_figure
 from storm_lab.reporting.record import read_verdicts
@@ -135,7 +137,8 @@ def test_where_memory_binds_rstorm_takes_more_machines_and_never_promises_it_twi
 
 
 def test_memory_that_is_promised_twice_would_be_seen() -> None:
-    view = SchedulingView((rstorm.layout("linear", 900.0),), rstorm.emulab(rstorm.REAL_MB))
+    demanding = layout("linear", memory_mb=900.0).topology
+    view = SchedulingView((demanding,), emulab(offer=Resources(100.0, rstorm.REAL_MB)))
     one = view.cluster.nodes[0].slots[0]
     assert measure(view, Assignment.of((e, one) for e in view.executors["linear"])).nodes_over_memory == 1
 

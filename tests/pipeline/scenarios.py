@@ -45,6 +45,11 @@ def used(start_s: float, end_s: float, node: str, cpu_ms: float, component: str 
     return window(start_s, end_s, node=node, component=component, task=task, thread=thread, cpu_ms=cpu_ms)
 
 
+def executed(component: str, root_id: int, where: str, enqueue_s: float, end_s: float) -> Row:
+    times = {"enqueue_ns": round(enqueue_s * S), "start_ns": round(enqueue_s * S), "end_ns": round(end_s * S)}
+    return {"topology": "wc", "component": component, "root_id": root_id, "locality": where} | times
+
+
 def entry(time_s: float, action: str, subject: str = "wc", actor: str = "nimbus", detail: str = "") -> Row:
     who = {"actor": actor, "action": action, "subject": subject}
     return {"time_ns": round(time_s * S), "detail": detail} | who
@@ -150,6 +155,17 @@ def write_all(root_folder: Path) -> list[Path]:
             {"topology": "wc", "component": "split", "enqueue_ns": 0, "start_ns": 4 * MS, "end_ns": 9 * MS},
         ],
     })  # fmt: skip
+    write("elapsed", 60, {
+        "placements": [SPOUT],
+        "roots": [root(1, 0, root_id=1), root(20, 0, root_id=2), root(21, 0, root_id=3)],
+        "executions": [
+            executed("split", 1, "rack", 1.002, 1.004),                   # before the end of the warm-up
+            executed("split", 2, "rack", 20.002, 20.006),
+            executed("split", 3, "rack", 21.004, 21.006),
+            executed("count", 3, "process", 21.007, 21.008),
+            executed("count", -1, "process", 30, 31),                     # a tick: of no root
+        ],
+    }, warm_up_s=10)  # fmt: skip
     write("settling", 120, {
         "placements": [SPOUT],
         "roots": [root(10 * i + 1, latency) for i, latency in enumerate(SETTLING)],

@@ -192,6 +192,16 @@ def test_waiting_and_executing_are_told_apart(of: Table) -> None:
     ]  # fmt: skip
 
 
+def test_elapsed_time_runs_from_the_roots_emit_by_component_and_last_hop(of: Table) -> None:
+    elapsed = of("steady_elapsed", "elapsed")
+    assert rows(elapsed, "topology", "component", "locality", "tuples") == [
+        ("wc", "count", "process", 1),
+        ("wc", "split", "rack", 2),
+    ]
+    assert elapsed["enqueue_mean_ms"].tolist() == pytest.approx([7.0, 3.0], abs=1e-9)
+    assert elapsed["end_mean_ms"].tolist() == pytest.approx([8.0, 6.0], abs=1e-9)
+
+
 def test_a_run_is_stable_from_the_first_bin_after_which_all_are_near_the_final_level(of: Table) -> None:
     assert rows(of("stabilisation", "settling"), "stretch", "from_s", "to_s", "level", "stable_s") == [
         (0, 0.0, 60.0, 10.0, 20.0), (1, 60.0, 120.0, 10.0, 80.0)

@@ -58,9 +58,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 TRIED: tuple[Trial, ...] = (
     Trial("work10", "10 ms a tuple", {"work_ms": 10.0}),
-    Trial("work15", "15 ms a tuple", {"work_ms": 15.0}),
     Trial("sleep50", "spouts sleep 50 ms", {"sleep_ms": 50.0}),
-    Trial("sleep25", "spouts sleep 25 ms", {"sleep_ms": 25.0}),
     Trial("sleep0", "spouts never sleep", {"sleep_ms": 0.0}),
 )
 

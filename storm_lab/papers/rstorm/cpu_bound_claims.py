@@ -214,7 +214,8 @@ def _ceiling(
         (_labelled(furthest, "throughput-change"), _labelled(least, "latency-quotient")),
         "mixed",
         f"default on 12 machines against R-Storm on 6 and 7 {window}: throughput at the output bolts in %, "
-        "and time from a root tuple's emit to its execution there as a quotient; the worse of linear and diamond",
+        "and time from a root tuple's emit to its execution there as a quotient; "
+        "the worse of linear and diamond",
     )
 
 

@@ -18,7 +18,7 @@ from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
+from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.papers.rstorm.yahoo import CHARACTER, LINES, LINES_PER_S
 
@@ -62,10 +62,11 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 TRIED: tuple[Trial, ...] = (
-    Trial("both12", "both ask for 12 workers", {"processing_workers": MACHINES}),
-    Trial("both1", "both ask for one worker", {"page_load_workers": 1}),
+    Trial("both12", "both ask for 12 workers", {"processing_workers": MACHINES}, default_only=True),
+    Trial("both1", "both ask for one worker", {"page_load_workers": 1}, default_only=True),
     Trial("doubled", "twice the executors", {"executors_times": 2}),
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
+    Trial("light", "0.1 us a character", {"character_us": 0.1}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
 )
 """Twice the executors stand in one version of the authors' files: the two then need all 24 machines."""
@@ -95,6 +96,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
         for trial, values, seeds in played(parameters, shared, TRIED)
         for scheduler in SCHEDULERS
+        if concerns(trial, scheduler)
         for seed in seeds
     )
 

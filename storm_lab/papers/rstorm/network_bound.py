@@ -19,7 +19,7 @@ from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
+from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import WORD
 
 if TYPE_CHECKING:
@@ -62,15 +62,12 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 TRIED: tuple[Trial, ...] = (
-    Trial("window2", "window of 2", {"window": 2}),
     Trial("window4", "window of 4", {"window": 4}),
     Trial("ackers1", "one acker", {"ackers": 1}),
-    Trial("ackers4", "four ackers", {"ackers": 4}),
     Trial("kilobyte", "tuples of 1 KB", {"tuple_bytes": 1024}),
     Trial("fast", "hosts of 3000 MHz", {"clock_mhz": 3000.0}),
-    Trial("workers1", "default has one worker", {"workers": 1}),
+    Trial("workers1", "default has one worker", {"workers": 1}, default_only=True),
     Trial("flood", "no window, no ackers", {"window": 0}),
-    Trial("flood-kilobyte", "no window, 1 KB", {"window": 0, "tuple_bytes": 1024}),
     Trial("flood-six", "no window, six machines", {"window": 0, "machines": 6}),
 )
 """Six machines are those of the recordings; the paper has twelve."""
@@ -99,6 +96,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         for trial, values, seeds in played(parameters, shared, TRIED)
         for topology in MICRO
         for scheduler in SCHEDULERS
+        if concerns(trial, scheduler)
         for seed in seeds
     )
 

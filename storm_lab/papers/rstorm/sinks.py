@@ -8,13 +8,15 @@ verdicts use the common one, division by the baseline's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import pandas as pd
 
 from storm_lab.papers.readings import measured, of_run
 from storm_lab.papers.rstorm.layouts import layout
+from storm_lab.papers.rstorm.trial import Trial, variant_of
 
 UNIT = "tuples/10 s"
 
@@ -64,20 +66,68 @@ def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> li
     return [100.0 * (1.0 - b / a) if a and b is not None else None for a, b in zip(new, old, strict=True)]
 
 
-def gain_row(new: Sequence[float | None], old: Sequence[float | None]) -> dict[str, float | None]:
-    """Both gains with their intervals over seeds, as a row for a table."""
-    row: dict[str, float | None] = {}
-    for name, values in (("(R-D)/D %", gains(new, old)), ("(R-D)/R %", gains_on_new(new, old))):
-        mean = measured(values)
-        row |= {
-            name: mean.value,
-            f"+- {name[-3]}": None if mean.value is None or mean.top is None else mean.top - mean.value,
-        }
-    return row
-
-
 def rates_of(
     tables: SinkTables, topology: str, variant: str, seeds: Sequence[int], from_s: float
 ) -> list[float | None]:
     """`sink_rates` of one of R-Storm's five topologies."""
     return sink_rates(tables, variant, seeds, topology=topology, sinks=layout(topology).sinks, from_s=from_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two variants of a topology to compare: its runs under default and under R-Storm, with some seeds."""
+
+    label: str
+    topology: str
+    default: str
+    rstorm: str
+    seeds: tuple[int, ...]
+
+
+def gain_table(tables: SinkTables, pairs: Sequence[Pair], from_s: float) -> pd.DataFrame:
+    """Throughput of both schedulers and both gains, a row a pair.
+
+    Columns: label, topology, default and rstorm (tuples per 10 s), on_default and on_rstorm (gains in
+    percent, divided by the throughput that the name says), and their half intervals over seeds (NaN for one
+    seed) as on_default_half and on_rstorm_half.
+    """
+    rows = []
+    for pair in pairs:
+        old, new = (
+            rates_of(tables, pair.topology, variant, pair.seeds, from_s)
+            for variant in (pair.default, pair.rstorm)
+        )
+        row: dict[str, object] = {"label": pair.label, "topology": pair.topology}
+        row |= {"default": measured(old).value, "rstorm": measured(new).value}
+        for name, values in (("on_default", gains(new, old)), ("on_rstorm", gains_on_new(new, old))):
+            mean = measured(values)
+            row[name] = mean.value
+            known = mean.value is not None and mean.high is not None
+            row[f"{name}_half"] = mean.high - mean.value if known else float("nan")  # type: ignore[operator]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def trial_pairs(
+    trials: Sequence[Trial], settings: Sequence[tuple[str, str, str]], known: Collection[str], seed: int
+) -> list[Pair]:
+    """The pairs of every trial that was played.
+
+    Args:
+        trials: in the order in which they are to stand.
+        settings: topology, variant under default and variant under R-Storm of what the trials deviate from.
+        known: variants that were played.
+        seed: the trials' seed.
+    """
+    return [
+        Pair(
+            trial.label,
+            topology,
+            variant_of(default, trial),
+            rstorm if trial.default_only else variant_of(rstorm, trial),
+            (seed,),
+        )
+        for trial in trials
+        for topology, default, rstorm in settings
+        if variant_of(default, trial) in known
+    ]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storm_lab.papers.parameter import Parameter, Parameters, ParameterValue
+from storm_lab.papers.rstorm.playing import DEFAULT
 
 TRIALS = Parameter(
     "trials",
@@ -20,16 +21,25 @@ TRIALS = Parameter(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A deviation: its name in file-name characters, what it means to a reader, and the values it sets."""
+    """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
+
+    ``default_only``: it changes nothing for R-Storm, which is not played again.
+    """
 
     name: str
     label: str
     changes: Mapping[str, ParameterValue] = field(default_factory=dict)
+    default_only: bool = False
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
     """Variant of a setting's run, as it is or under a trial."""
     return setting if trial is None else f"{setting}-{trial.name}"
+
+
+def concerns(trial: Trial | None, scheduler: str) -> bool:
+    """Whether a run under this scheduler is part of the trial."""
+    return trial is None or not trial.default_only or scheduler == DEFAULT
 
 
 def played(

@@ -1,0 +1,67 @@
+"""How an answer moves when one setting does: a row for each setting, a mark for each series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import INK, LINES, About, foot, house_style, need, new_figure
+
+_MARKS = "oDs^v"
+
+
+def sensitivity(
+    values: pd.DataFrame,
+    panels: Mapping[str, str],
+    *,
+    about: About,
+    printed: Mapping[str, float] | None = None,
+    zero: bool = True,
+    logarithmic: bool = False,
+    title: str = "",
+) -> Figure:
+    """Panels beside each other that share their rows, one a column of ``values``.
+
+    Args:
+        values: columns label (row), series, and one for each panel; rows from top to bottom in order of
+            appearance.
+        panels: column -> label of its axis with unit, from left to right.
+        about: seeds and warm-up, for the foot.
+        printed: what the paper prints for each series, drawn as a line of the series' colour in every panel.
+        zero: whether to draw a line at 0.
+        logarithmic: logarithmic axes.
+        title: above all panels.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(values, ["label", "series", *panels], "values by setting")
+    rows = list(dict.fromkeys(values["label"]))
+    series = list(dict.fromkeys(values["series"]))
+    with house_style():
+        figure = new_figure(1.35 + 0.3 * len(rows))
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axis, (column, label) in zip(axes, panels.items(), strict=True):
+            for place, name in enumerate(series):
+                own = values[values["series"] == name]
+                at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
+                colour = LINES[place % len(LINES)]
+                mark = _MARKS[place % len(_MARKS)]
+                axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
+                if printed and name in printed:
+                    axis.axvline(printed[name], color=colour, linestyle=":", linewidth=1.1)
+            if logarithmic:
+                axis.set_xscale("log")
+            elif zero:
+                axis.axvline(0, color=INK, linewidth=0.8)
+            axis.set_xlabel(label)
+        axes[0].set_yticks(range(len(rows)), rows)
+        axes[0].set_ylim(len(rows) - 0.5, -0.5)
+        axes[-1].legend(loc="lower right", ncols=len(series), bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        lines = " · dotted: the paper's" if printed else ""
+        foot(figure, about.line("dots: means over seeds") + lines)
+    return figure

@@ -1,0 +1,177 @@
+"""What R-Storm's experiments read from the metric tables: worked out by hand on tables of a few rows."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from storm_lab.papers.ledger import load_claims
+from storm_lab.papers.registry import experiment
+from storm_lab.papers.rstorm import cpu_bound_claims as cpu
+from storm_lab.papers.rstorm.layouts import MICRO, layout
+from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, sink_rates
+from storm_lab.reporting.verdict import Outcome, judge
+
+COUNTED = ["variant", "seed", "topology", "component", "t_s", "width_s", "executed"]
+
+
+def throughput(rows: list[tuple[str, str, float]], seeds: tuple[int, ...] = (1,)) -> pd.DataFrame:
+    """Rates per 10 s, the same at every sink and in every bin but the first, which is start-up."""
+    return pd.DataFrame(
+        [
+            (variant, seed, topology, sink, t, 10.0, rate if t >= 80 else 9e9)
+            for variant, topology, rate in rows
+            for seed in seeds
+            for sink in layout(topology).sinks
+            for t in (70.0, 80.0, 90.0)
+        ],
+        columns=COUNTED,
+    )
+
+
+def verdict(measurements, claim: str) -> Outcome:
+    (found,) = [m for m in measurements if m.claim_id == claim]
+    return judge(load_claims().claim(claim), found).outcome
+
+
+def test_throughput_is_the_mean_over_the_output_bolts_in_ten_seconds() -> None:
+    rows = [
+        ("v", 1, "star", sink, t, w, n) for sink, n in (("a", 100), ("b", 300)) for t, w in ((80.0, 10.0),)
+    ]
+    rows += [("v", 1, "star", "a", 90.0, 5.0, 100), ("v", 1, "star", "b", 90.0, 5.0, 100)]
+    rows += [("v", 1, "star", "center", 80.0, 10.0, 999), ("v", 1, "other", "a", 80.0, 10.0, 999)]
+    tables = SimpleNamespace(component_throughput_10s=pd.DataFrame(rows, columns=COUNTED))
+    # 200 a sink in the first bin; 100 in half a bin, that is 200, in the last.
+    rates = sink_rates(tables, "v", (1, 2), topology="star", sinks=("a", "b"), from_s=80.0)
+    assert rates == [200.0, None]
+
+
+def test_a_gain_can_be_divided_by_either_throughput() -> None:
+    assert gains([150.0, None, 10.0], [100.0, 1.0, 0.0]) == [50.0, None, None]
+    assert gains_on_new([200.0, None], [100.0, 1.0]) == [50.0, None]
+
+
+def test_the_gain_table_has_both_gains_and_their_intervals() -> None:
+    counted = throughput([("d", "linear", 100.0), ("r", "linear", 200.0)], seeds=(1, 2))
+    table = gain_table(
+        SimpleNamespace(component_throughput_10s=counted), [Pair("x", "linear", "d", "r", (1, 2))], 80.0
+    )
+    assert table.to_dict("records") == [
+        {
+            "label": "x",
+            "topology": "linear",
+            "default": 100.0,
+            "rstorm": 200.0,
+            "on_default": 100.0,
+            "on_default_half": 0.0,
+            "on_rstorm": 50.0,
+            "on_rstorm_half": 0.0,
+        }
+    ]
+
+
+def test_the_panels_of_figure_8_are_judged_on_the_gain_over_default() -> None:
+    bound = experiment("rstorm-network-bound")
+    rows = [(f"{t}-default", t, 100.0) for t in MICRO]
+    rows += [
+        ("linear-rstorm", "linear", 151.0),
+        ("diamond-rstorm", "diamond", 110.0),
+        ("star-rstorm", "star", 90.0),
+    ]
+    tables = SimpleNamespace(component_throughput_10s=throughput(rows, seeds=(1, 2)))
+    found = bound.measure(tables, bound.checked({"seeds": [1, 2], "from_s": 80.0}))
+    assert {m.claim_id for m in found} == set(bound.claims)
+    assert verdict(found, "rstorm-fig8a-linear") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-fig8b-diamond") is Outcome.DIRECTION
+    assert verdict(found, "rstorm-fig8c-star") is Outcome.NOT_REPRODUCED
+
+
+def test_figure_13_is_printed_per_second_where_it_stops() -> None:
+    shared = experiment("rstorm-multi-topology")
+    rows = [("default", "page-load", 16000.0), ("rstorm", "page-load", 25000.0)]
+    rows += [("default", "processing", 80.0), ("rstorm", "processing", 40000.0)]
+    tables = SimpleNamespace(component_throughput_10s=throughput(rows, seeds=(1, 2)))
+    found = shared.measure(tables, shared.checked({"seeds": [1, 2], "from_s": 80.0}))
+    assert {m.claim_id for m in found} == set(shared.claims)
+    by = {m.claim_id: m for m in found}
+    assert by["rstorm-fig13-pr-default"].value().value == 8.0
+    assert by["rstorm-fig13-pr-orders"].value().value == 500.0
+    assert verdict(found, "rstorm-fig13-pr-default") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-fig13-both-higher") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-fig13-pl-default") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-fig13-pr-rstorm") is Outcome.NOT_REPRODUCED
+
+
+def cpu_tables(busy: float) -> SimpleNamespace:
+    """Equal throughput but for the star; default's machines ``busy`` in percent, R-Storm's twice as much."""
+    settings = {
+        t: (cpu.default_setting(t, 12), cpu.default_setting(t, 1), cpu.rstorm_setting(t)) for t in MICRO
+    }
+    rates = [(s, t, 50.0 if t == "star" and s.endswith("w1") else 200.0) for t in MICRO for s in settings[t]]
+    used = {12: 12, 1: 1}
+    steady, nodes, stays, elapsed = [], [], [], []
+    for topology, names in settings.items():
+        for setting in names:
+            machines = used[int(setting.split("-w")[1])] if "-w" in setting else 6
+            own = 100.0 if machines == 1 else busy * 12 / machines
+            steady.append((setting, 1, own / 100, own / 100 * machines / 12))
+            for n in range(machines):
+                nodes.append((setting, 1, f"pc{n}", 60.0, 0.0))
+                nodes.append((setting, 1, f"pc{n}", 120.0, own / 100))
+                stays.append((setting, 1, f"pc{n}"))
+            elapsed.append((setting, 1, topology, layout(topology).sinks[0], "rack", 3, 10.0 + machines))
+            elapsed.append((setting, 1, topology, layout(topology).sinks[0], "process", 1, 14.0 + machines))
+    return SimpleNamespace(
+        component_throughput_10s=throughput(rates),
+        steady_cpu=pd.DataFrame(steady, columns=["variant", "seed", cpu.IN_USE, cpu.ALL]),
+        node_cpu_60s=pd.DataFrame(nodes, columns=["variant", "seed", "node", "t_s", "utilisation"]),
+        stays=pd.DataFrame(stays, columns=["variant", "seed", "node"]),
+        steady_elapsed=pd.DataFrame(
+            elapsed, columns=["variant", "seed", "topology", "component", "locality", "tuples", "end_mean_ms"]
+        ),
+    )
+
+
+def test_cpu_use_is_read_over_machines_in_use_and_over_all() -> None:
+    tables = cpu_tables(30.0)
+    assert cpu.cpu_change(tables, "linear", (1,), cpu.IN_USE) == pytest.approx([100.0])
+    assert cpu.cpu_change(tables, "linear", (1,), cpu.ALL) == pytest.approx([0.0])
+    # One machine of twelve busy, against six at 60 %: 30 % of all against 8.33 %.
+    assert cpu.cpu_change(tables, "star", (1,), cpu.ALL) == pytest.approx([260.0])
+    assert cpu.cpu_change(tables, "star", (1,), cpu.IN_USE, 12) == pytest.approx([100.0])
+
+
+def test_the_latency_of_a_topology_is_that_of_tuples_at_its_output_bolts() -> None:
+    assert cpu.latency(cpu_tables(30.0), "linear", "linear-rstorm", (1,)) == [17.0]
+
+
+def test_the_claims_of_figures_9_and_10_take_the_workers_of_the_authors_code() -> None:
+    bound = experiment("rstorm-cpu-bound")
+    found = bound.measure(cpu_tables(30.0), bound.checked({"seeds": [1], "from_s": 80.0}))
+    assert {m.claim_id for m in found} == set(bound.claims)
+    by = {m.claim_id: m for m in found}
+    assert [by["rstorm-fig9c-thr"].value(label).value for label in ("default", "r-storm")] == [50.0, 200.0]
+    assert [by["rstorm-star-bottleneck"].value(x).value for x in ("busiest", "saturated")] == [100.0, 1.0]
+    assert [by["rstorm-default-all-nodes"].value(t).value for t in MICRO] == [12.0] * 3
+    assert by["rstorm-parallelism-ceiling"].value("latency-quotient").value == pytest.approx(23.0 / 17.0)
+    assert by["rstorm-parallelism-ceiling"].value("throughput-change").value == pytest.approx(0.0)
+    assert verdict(found, "rstorm-star-bottleneck") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-headline-cpu") is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-fig10-linear-cpu") is not Outcome.REPRODUCED
+
+
+def test_distances_are_ordered_by_the_latency_of_tuples_that_went_so_far() -> None:
+    pair = experiment("rstorm-network-hierarchy")
+    rows = [
+        (d, s, d, ms + s / 1000)
+        for d, ms in zip(("process", "node", "rack", "cluster"), (1, 2, 3, 5), strict=True)
+        for s in (1, 2)
+    ]
+    table = pd.DataFrame(rows, columns=["variant", "seed", "locality", "enqueue_mean_ms"])
+    found = pair.measure(SimpleNamespace(steady_elapsed=table), pair.checked({"seeds": [1, 2]}))
+    assert verdict(found, "rstorm-network-hierarchy") is Outcome.REPRODUCED
+    wrong = table.assign(locality="process")
+    found = pair.measure(SimpleNamespace(steady_elapsed=wrong), pair.checked({"seeds": [1, 2]}))
+    assert verdict(found, "rstorm-network-hierarchy") is Outcome.NOT_REPRODUCED
