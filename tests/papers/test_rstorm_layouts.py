@@ -1,4 +1,4 @@
-"""R-Storm's topologies and machines: those of the recordings where they are the same, and what they ask for."""
+"""R-Storm's topologies and machines: the recorded ones where they are the same, and what they ask for."""
 
 from __future__ import annotations
 
