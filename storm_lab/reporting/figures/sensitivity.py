@@ -6,8 +6,18 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from storm_lab.reporting.figures.style import INK, LINES, About, foot, house_style, need, new_figure
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    plain_numbers,
+)
 
 _MARKS = "oDs^v"
 
@@ -54,6 +64,9 @@ def sensitivity(
                     axis.axvline(printed[name], color=colour, linestyle=":", linewidth=1.1)
             if logarithmic:
                 axis.set_xscale("log")
+                axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axis.xaxis.set_major_formatter(plain_numbers())
+                axis.xaxis.set_minor_formatter(NullFormatter())
             elif zero:
                 axis.axvline(0, color=INK, linewidth=0.8)
             axis.set_xlabel(label)
