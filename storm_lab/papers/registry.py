@@ -19,6 +19,12 @@ _MODULES: tuple[str, ...] = (
     "storm_lab.papers.rstorm.yahoo",
     "storm_lab.papers.rstorm.multi_topology",
     "storm_lab.papers.rstorm.network_hierarchy",
+    "storm_lab.papers.mfstorm.wordcount",
+    "storm_lab.papers.mfstorm.exclamation",
+    "storm_lab.papers.mfstorm.tweet_wordcount",
+    "storm_lab.papers.mfstorm.tweet_exclamation",
+    "storm_lab.papers.mfstorm.summary",
+    "storm_lab.papers.mfstorm.beyond",
 )
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 

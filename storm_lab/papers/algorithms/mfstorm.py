@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.model.version import V2_0_0
 from storm_lab.papers.measurement import Basis, Measurement, labelled, single
+from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT, starter
+from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
 from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.mfstorm import processing_power
@@ -24,61 +23,16 @@ CLAIMS = (
 BASELINES = ("default", "isolation")
 
 
-@dataclass(frozen=True, slots=True)
-class Desktop:
-    """A row of table 3: cores, clock in GHz, and the factor printed as FLOPs per cycle."""
-
-    name: str
-    cores: int
-    ghz: float
-    factor: float
-
-
-DESKTOPS = (
-    Desktop("A", 4, 3.4, 6816),
-    Desktop("B", 4, 3.2, 6385),
-    Desktop("C", 6, 3.4, 6816),
-    Desktop("D", 8, 3.4, 6816),
-)
-
-SCENARIOS: Mapping[str, tuple[int, int]] = {
-    "S1": (1, 1),
-    "S2": (1, 2),
-    "S3": (1, 3),
-    "S4": (2, 2),
-    "S5": (2, 3),
-    "S6": (3, 3),
-}
-"""Slots per node, and slots that the topology asks for (table 4)."""
-
-KINDS: Mapping[str, tuple[int, ...]] = {"word-count": (5, 8, 12), "exclamation": (10, 3, 2)}
-"""Executors of the components in a row, as in storm-starter; the tweet variants have the same shapes."""
-
-
-def desktops(slots: int) -> Cluster:
-    """The four supervisors, with so many slots each."""
-    ports = tuple(range(6700, 6700 + slots))
-    return Cluster(
-        tuple(
-            Node(desktop.name, ports=ports, cores=desktop.cores, core_mhz=1000 * desktop.ghz)
-            for desktop in DESKTOPS
-        )
-    )
-
-
-def starter(kind: str, workers: int) -> Topology:
-    """Word Count or Exclamation of storm-starter, with Storm's default of one acker per worker."""
-    components = tuple(
-        Component(f"{kind}-{place}", count, inputs=(Subscription(f"{kind}-{place - 1}"),) if place else ())
-        for place, count in enumerate(KINDS[kind])
-    )
-    return Topology(kind, components, workers=workers)
+TOPOLOGIES = (WORD_COUNT, EXCLAMATION)
+"""The tweet variants have the same shapes."""
 
 
 def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str, ...]:
     """Nodes that the topology runs on; the isolation scheduler may take as many machines as slots."""
     topology = starter(kind, required)
-    view = SchedulingView((topology,), desktops(slots), V2_0_0, isolated={kind: min(required, len(DESKTOPS))})
+    view = SchedulingView(
+        (topology,), desktops(slots), VERSION, isolated={kind: min(required, len(DESKTOPS))}
+    )
     return make_scheduler(scheduler).schedule(view).assignment.nodes_used()
 
 
@@ -86,7 +40,7 @@ def nodes_by_scenario(scheduler: str) -> dict[str, float | None]:
     """Number of nodes in each scenario; None where it differs between the topologies."""
     found: dict[str, float | None] = {}
     for name, scenario in SCENARIOS.items():
-        counts = {len(nodes_in(scheduler, kind, *scenario)) for kind in KINDS}
+        counts = {len(nodes_in(scheduler, kind, scenario.slots, scenario.required)) for kind in TOPOLOGIES}
         found[name] = counts.pop() if len(counts) == 1 else None
     return found
 
@@ -95,7 +49,7 @@ def filling_order() -> tuple[str, ...]:
     """The nodes in the order in which MF-Storm takes them into use as slots are asked for one by one."""
     order: list[str] = []
     for required in range(1, len(DESKTOPS) + 1):
-        order += sorted(set(nodes_in("mfstorm", "word-count", 1, required)) - set(order))
+        order += sorted(set(nodes_in("mfstorm", WORD_COUNT, 1, required)) - set(order))
     return tuple(order)
 
 

@@ -6,6 +6,7 @@ seconds). Every figure has an `about` line at its foot: unit of repetition, base
 """
 
 from storm_lab.reporting.figures.comparison import comparison
+from storm_lab.reporting.figures.grouped_bars import grouped_bars
 from storm_lab.reporting.figures.latency_distribution import latency_distribution
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.node_cpu import node_cpu
@@ -24,6 +25,7 @@ __all__ = [
     "Panel",
     "SavedFigure",
     "comparison",
+    "grouped_bars",
     "house_style",
     "in_force",
     "latency_distribution",

@@ -1,0 +1,1 @@
+"""MF-Storm (PeerJ Computer Science 2022): maximum-flow placement on a heterogeneous cluster."""

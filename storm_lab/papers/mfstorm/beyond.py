@@ -1,0 +1,92 @@
+"""Beyond MF-Storm's experiments: the same grid with awake spouts, and graphs that are no line.
+
+In the paper the spouts sleep most of the time, so that no placement is ever short of anything. Here they do
+not sleep, debug logging is off and the bolts have work to do, so that nodes, processes and network decide.
+There are no claims: the paper says nothing about it.
+"""
+
+from __future__ import annotations
+
+from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.papers.measurement import Measurement
+from storm_lab.papers.mfstorm.grid import (
+    COMMON,
+    cells,
+    exclaim_parameter,
+    sleep_parameter,
+    split_parameter,
+)
+from storm_lab.papers.mfstorm.grid_claims import GridTables
+from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_COUNT
+from storm_lab.papers.parameter import Parameter, Parameters
+
+SLUG = "mfstorm-beyond"
+
+KINDS = (WORD_COUNT, EXCLAMATION, DIAMOND, STAR)
+"""Topologies, from lines to graphs with branches. The tweet variants have the shapes of the first two."""
+
+_CHANGED: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1, 2),
+        "one emulation of every cell per seed; the isolation scheduler draws its hosts with it",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter(
+        "duration_s",
+        70.0,
+        "virtual length of a run; receive queues are full within half a minute, then nothing changes",
+        unit="s",
+        low=30,
+        high=3600,
+    ),
+    Parameter("warm_up_s", 45.0, "readings count from here on", unit="s", low=20, high=1800),
+    Parameter("previous_s", 40.0, "as in the paper's grid", unit="s", low=40, high=3600),
+    Parameter(
+        "debug",
+        False,
+        "workers log every tuple; then a worker's log is its limit",
+    ),
+)
+
+PARAMETERS: tuple[Parameter, ...] = (
+    *_CHANGED,
+    *(parameter for parameter in COMMON if parameter.name not in {changed.name for changed in _CHANGED}),
+    sleep_parameter(0.0, "sleep of every spout executor before each emit; 0: none"),
+    split_parameter(3000.0),
+    exclaim_parameter(300.0),
+)
+
+
+def prefix(kind: str) -> str:
+    """What the names of a topology's runs begin with."""
+    return f"{kind}-"
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """The grids of the four topologies."""
+    made: list[RunSpec] = []
+    for kind in KINDS:
+        unused = "exclaim_us" if kind == WORD_COUNT else "split_us"
+        own = parameters.only(name for name in parameters if name != unused)
+        made += cells(SLUG, kind, own, prefix=prefix(kind))
+    return tuple(made)
+
+
+def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Nothing: there is no claim to answer."""
+    return ()
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="MF-Storm",
+    title="Beyond the paper: load, branches, and the distance from the optimum",
+    figure="not in the paper",
+    parameters=PARAMETERS,
+    claims=(),
+    notebook="mfstorm/beyond.ipynb",
+    runs=runs,
+    measure=measure,
+)

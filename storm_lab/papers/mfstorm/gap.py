@@ -1,0 +1,165 @@
+"""How far each scheduler is from the least inter-node traffic that its own spread allows.
+
+With Storm 2.x's locality-aware shuffle, traffic depends on the placement. So placements are compared on a
+matrix that does not: the traffic of a run in one worker, where a shuffle reaches all tasks of the next bolt
+alike. The best placement has as many nodes as the scheduler's, and no node with more executors than its
+fullest; it comes from the scheduler ``optimal``, which says whether it is proven to be the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from storm_lab.model import ACKER, Assignment, Cluster, Executor, Grouping, MeasuredLoad
+from storm_lab.model.executor import executors_of
+from storm_lab.papers.mfstorm.placement import SCHEDULERS, answer, refusal
+from storm_lab.papers.mfstorm.starter import starter
+from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
+from storm_lab.schedulers.contract import SchedulingView
+
+_EFFORT = 0.3
+"""Deterministic time (about seconds) for the exact solver, per instance."""
+
+Rank = tuple[str, int]
+"""An executor by its component and its place among the component's executors; task numbers shift with the
+number of ackers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Inter-node traffic of a placement and the least one, as shares of all traffic (0 to 1).
+
+    ``least`` is what the best placement found has; with ``proven`` no placement has less.
+    """
+
+    nodes: int
+    share: float
+    least: float
+    proven: bool
+
+
+def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
+    """The traffic matrix of one run (rows of the table executor_traffic), ackers left out, in tuples/s."""
+    rows = traffic[(traffic["source_component"] != ACKER) & (traffic["target_component"] != ACKER)]
+    sources = list(zip(rows["source_component"].tolist(), rows["source_task"].tolist(), strict=True))
+    targets = list(zip(rows["target_component"].tolist(), rows["target_task"].tolist(), strict=True))
+    ranks: dict[tuple[str, int], Rank] = {}
+    # A component's tasks have consecutive numbers, and all of them have traffic.
+    for component, task in sorted({*sources, *targets}):
+        ranks[component, task] = (component, sum(1 for name, _ in ranks if name == component))
+    found: dict[tuple[Rank, Rank], float] = {}
+    for source, target, rate in zip(sources, targets, rows["tuples_per_s"].tolist(), strict=True):
+        pair = (ranks[source], ranks[target])
+        found[pair] = found.get(pair, 0.0) + rate
+    return found
+
+
+def evened(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> dict[tuple[Rank, Rank], float]:
+    """The traffic without chance: executors that do the same get the same.
+
+    All senders of a component are alike, and so are the receivers of a shuffle; those of a fields grouping
+    keep their own shares, which come from the words.
+    """
+    shape = {component.id: component for component in starter(kind, 1).components}
+    sums: dict[tuple[str, Rank], float] = {}
+    for (source, target), rate in traffic.items():
+        sums[source[0], target] = sums.get((source[0], target), 0.0) + rate
+    found: dict[tuple[Rank, Rank], float] = {}
+    for (sender, target), rate in sums.items():
+        receivers = [target]
+        (subscription,) = [s for s in shape[target[0]].inputs if s.source == sender]
+        if subscription.grouping is Grouping.SHUFFLE:
+            receivers = [(target[0], place) for place in range(shape[target[0]].executors)]
+        part = rate / shape[sender].executors / len(receivers)
+        for place in range(shape[sender].executors):
+            for receiver in receivers:
+                pair = ((sender, place), receiver)
+                found[pair] = found.get(pair, 0.0) + part
+    return found
+
+
+def load_of(kind: str, required: int, traffic: Mapping[tuple[Rank, Rank], float]) -> MeasuredLoad:
+    """The traffic between the executors of a topology that asks for so many workers."""
+    by_rank = dict(_ranked(executors_of(starter(kind, required), VERSION)))
+    return MeasuredLoad(
+        traffic={(by_rank[a], by_rank[b]): rate for (a, b), rate in traffic.items() if rate > 0}
+    )
+
+
+def _ranked(executors: Iterable[Executor]) -> Iterable[tuple[Rank, Executor]]:
+    seen: dict[str, int] = {}
+    for executor in executors:
+        place = seen.get(executor.component, 0)
+        seen[executor.component] = place + 1
+        yield (executor.component, place), executor
+
+
+def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd.DataFrame:
+    """A row for every cell of a topology's grid that has a placement over more than one node.
+
+    Columns: scenario, scheduler, nodes, inter-node %, least %, above least (points), proven.
+    """
+    known: dict[tuple[int, int, int], tuple[float, bool]] = {}
+    rows = []
+    for scenario in SCENARIOS:
+        for scheduler in SCHEDULERS:
+            if refusal(scheduler, kind, scenario):
+                continue
+            found = _gap(_Cell(kind, scenario, traffic, seed), scheduler, known)
+            if found.nodes > 1:
+                own, least = 100 * found.share, 100 * found.least
+                proven = "yes" if found.proven else "no"
+                rows.append((scenario, scheduler, found.nodes, own, least, own - least, proven))
+    columns = ["scenario", "scheduler", "nodes", "inter-node %", "least %", "above least", "proven"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    kind: str
+    scenario: str
+    traffic: Mapping[tuple[Rank, Rank], float]
+    seed: int
+
+    @property
+    def required(self) -> int:
+        return SCENARIOS[self.scenario].required
+
+    def best(self, nodes: tuple[str, ...], fullest: int, load: MeasuredLoad) -> tuple[Assignment, bool]:
+        """The best placement on these nodes with at most ``fullest`` executors on each."""
+        from storm_lab.schedulers.optimal import OptimalParameters, OptimalScheduler
+
+        topology = starter(self.kind, self.required)
+        used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))
+        even = len(executors_of(topology, VERSION)) / len(nodes)
+        policy = OptimalScheduler(
+            OptimalParameters(gamma=max(1.0, fullest / even), cap="round", effort=_EFFORT)
+        )
+        result = policy.schedule(SchedulingView((topology,), used, VERSION, load=load, seed=self.seed))
+        return result.assignment, result.notes.get("proven") == "yes"
+
+
+def _gap(cell: _Cell, scheduler: str, known: dict[tuple[int, int, int], tuple[float, bool]]) -> Gap:
+    load = load_of(cell.kind, cell.required, cell.traffic)
+    placed = answer(scheduler, cell.kind, cell.scenario, load=load, seed=cell.seed).assignment
+    nodes = placed.nodes_used()
+    total = sum(load.traffic.values())
+    own = inter_node(placed, load) / total
+    if len(nodes) == 1:
+        return Gap(1, own, 0.0, True)
+    fullest = max(sum(slot.node == node for slot in placed.slots.values()) for node in nodes)
+    # Traffic alone counts here, so which nodes they are makes no difference.
+    key = (len(placed.slots), len(nodes), fullest)
+    if key not in known:
+        best, proven = cell.best(nodes, fullest, load)
+        known[key] = inter_node(best, load) / total, proven
+    return Gap(len(nodes), own, *known[key])
+
+
+def inter_node(placed: Assignment, load: MeasuredLoad) -> float:
+    """Tuples per second between nodes."""
+    slots = placed.slots
+    return sum(rate for (a, b), rate in load.traffic.items() if slots[a].node != slots[b].node)

@@ -1,0 +1,221 @@
+"""Readings that MF-Storm's experiments share: throughput, nodes and quotients, from the metric tables.
+
+Throughput is tuples executed by all bolts per second (the paper says only "tuples processed"), after the
+warm-up; per node, it is divided by the nodes that held an executor. Every reading returns one value per seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import pandas as pd
+
+from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.papers.mfstorm.grid import READING_S, variant
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, comparable, refusal
+from storm_lab.papers.mfstorm.testbed import SCENARIOS
+from storm_lab.papers.readings import measurement, value_of
+
+PER_NODE = "executed_per_s_per_node"
+THROUGHPUT = "executed_per_s"
+NODES = "nodes_mean"
+WORKERS = "workers_mean"
+
+LEVEL = 0.02
+"""A reading within this part of the last ones' mean is "the same": the scatter of the paper's own ratios."""
+
+SYSTEM = "__"
+"""Components of Storm itself start so; what they execute is no work of the topology."""
+
+Samples = list[float | None]
+
+
+class GridTables(Protocol):
+    """The metric tables that are read here."""
+
+    @property
+    def steady(self) -> pd.DataFrame: ...
+    @property
+    def component_throughput_60s(self) -> pd.DataFrame: ...
+
+
+def grid_values(
+    tables: GridTables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
+) -> dict[tuple[str, str], Samples]:
+    """A column of `storm_lab.pipeline.steady` for every cell (scenario, scheduler) that has a run."""
+    own = tables.steady[tables.steady["experiment"] == slug]
+    return {
+        (scenario, scheduler): value_of(own, column, prefix + variant(scenario, scheduler), seeds)
+        for scenario in SCENARIOS
+        for scheduler in SCHEDULERS
+        if not refusal(scheduler, kind, scenario)
+    }
+
+
+def grid_table(
+    tables: GridTables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
+) -> pd.DataFrame:
+    """Means over seeds, a row a scenario and a column a scheduler; NaN where a scheduler refuses."""
+    cells = grid_values(tables, slug, kind, column, seeds, prefix)
+    rows = {
+        scenario: [_mean(cells.get((scenario, scheduler), [])) for scheduler in SCHEDULERS]
+        for scenario in SCENARIOS
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(SCHEDULERS)).rename_axis("scenario")
+
+
+def grid_rows(
+    tables: GridTables,
+    slug: str,
+    kind: str,
+    columns: Mapping[str, str],
+    seeds: Sequence[int],
+    prefix: str = "",
+) -> pd.DataFrame:
+    """A row a run: scenario, variant (the scheduler), seed, and the ``columns`` (of steady -> new name)."""
+    read = {column: grid_values(tables, slug, kind, column, seeds, prefix) for column in columns}
+    first = next(iter(read.values()))
+    rows = [
+        (scenario, scheduler, seed, *(read[column][scenario, scheduler][place] for column in columns))
+        for scenario, scheduler in first
+        for place, seed in enumerate(seeds)
+    ]
+    return pd.DataFrame(rows, columns=["scenario", "variant", "seed", *columns.values()])
+
+
+def quotients(new: Samples, old: Samples) -> Samples:
+    """``new / old``, seed by seed."""
+    return [
+        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
+    ]
+
+
+def share(
+    cells: dict[tuple[str, str], Samples], kind: str, baseline: str, scenarios: Sequence[str] = ()
+) -> Samples:
+    """Mean over scenarios of MF-Storm over a baseline, in percent: what the paper averages.
+
+    Without ``scenarios``, those in which the baseline runs in the slots that were asked for.
+    """
+    chosen = scenarios or [scenario for scenario in SCENARIOS if comparable(baseline, kind, scenario)]
+    parts = [quotients(cells[scenario, MF_STORM], cells[scenario, baseline]) for scenario in chosen]
+    return averaged(parts, 100.0)
+
+
+def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
+    """Mean of several readings, seed by seed, times ``factor``; None where one of them is."""
+    means: Samples = []
+    for values in zip(*parts, strict=True):
+        known = [value for value in values if value is not None]
+        means.append(factor * sum(known) / len(known) if len(known) == len(values) else None)
+    return means
+
+
+def both_names(cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]) -> pd.DataFrame:
+    """What the paper averages, under its name and under the right one.
+
+    A row a baseline: MF-Storm over it in every scenario (NaN where the baseline does not run in the slots
+    asked for), then the mean quotient and the mean improvement, both in percent. Means over seeds.
+    """
+    rows = {}
+    for baseline in baselines:
+        ratios = {
+            scenario: _mean(quotients(cells[scenario, MF_STORM], cells[scenario, baseline]))
+            if comparable(baseline, kind, scenario)
+            else float("nan")
+            for scenario in SCENARIOS
+        }
+        mean = _mean(share(cells, kind, baseline))
+        rows[baseline] = {**ratios, "mean quotient %": mean, "mean improvement %": mean - 100}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("MF-Storm over")
+
+
+def improvement(cells: dict[tuple[str, str], Samples], baseline: str, scenario: str = "S6") -> Samples:
+    """``100 * (MF-Storm / baseline - 1)`` in one scenario."""
+    ratios = quotients(cells[scenario, MF_STORM], cells[scenario, baseline])
+    return [None if ratio is None else 100 * (ratio - 1) for ratio in ratios]
+
+
+def mean_share(cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]) -> Samples:
+    """Mean over baselines of `share`."""
+    return averaged([share(cells, kind, baseline) for baseline in baselines])
+
+
+def s6_claim(claim: str, cells: dict[tuple[str, str], Samples], baseline: str) -> Measurement:
+    """The claim on scenario 6 against one baseline."""
+    return measurement(
+        claim,
+        improvement(cells, baseline),
+        unit="%",
+        how=f"100 * (MF-Storm / {baseline} - 1), tuples executed by all bolts per s and node, scenario 6",
+        basis=Basis.ARITHMETIC,
+    )
+
+
+def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
+    """The claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
+    against = " and ".join(baselines)
+    return measurement(
+        claim,
+        samples,
+        unit="%",
+        how=f"mean of 100 * MF-Storm / {against} over scenarios, per node; a mean quotient, no improvement",
+        basis=Basis.ARITHMETIC,
+    )
+
+
+def grid_claims(
+    figure: str, cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]
+) -> tuple[Measurement, ...]:
+    """The three claims that every topology has: scenario 6 against default and isolation, and the mean."""
+    return (
+        s6_claim(f"mfstorm-{figure}-s6-default", cells, DEFAULT),
+        s6_claim(f"mfstorm-{figure}-s6-isolation", cells, ISOLATION),
+        share_claim(f"mfstorm-{figure}-avg", mean_share(cells, kind, baselines), baselines),
+    )
+
+
+def minutes(tables: GridTables, slug: str, name: str, seed: int) -> pd.Series[float]:
+    """Tuples executed by all bolts per second in each reading of 60 s of a run, by the reading's start."""
+    rows = tables.component_throughput_60s
+    rows = rows[
+        (rows["experiment"] == slug)
+        & (rows["variant"] == name)
+        & (rows["seed"] == seed)
+        & ~rows["component"].str.startswith(SYSTEM)
+        & (rows["width_s"] >= READING_S)
+    ]
+    return rows.groupby("t_s")["executed_per_s"].sum()
+
+
+def settled_min(series: pd.Series[float]) -> float | None:
+    """Minutes from submission until the readings stay at their last level; None where they never do.
+
+    The level is the mean of the last third of the readings; the answer is the start of the first reading from
+    which on all are within `LEVEL` of it.
+    """
+    if len(series) < 3:
+        return None
+    level = float(series.iloc[-(len(series) // 3) :].mean())
+    near = (series - level).abs() <= LEVEL * level
+    if not near.iloc[-1]:
+        return None
+    far = series.index[~near]
+    start = series.index[0] if not len(far) else series.index[series.index > far[-1]][0]
+    return float(start) / 60
+
+
+def running_mean(series: pd.Series[float]) -> pd.Series[float]:
+    """All tuples since submission by all time since: what a counter that is never reset shows."""
+    return series.expanding().mean()
+
+
+def by_seed(seeds: Sequence[int], read: Callable[[int], float | None]) -> Samples:
+    """One reading per seed."""
+    return [read(seed) for seed in seeds]
+
+
+def _mean(samples: Samples) -> float:
+    known = [sample for sample in samples if sample is not None]
+    return sum(known) / len(known) if known and len(known) == len(samples) else float("nan")

@@ -1,0 +1,128 @@
+"""What MF-Storm's topologies read: short sentences, single words, and messages as short as tweets.
+
+No message of a real person is kept: the default is made of the generated text's words, in the lengths that
+the paper and storm-starter give. A reader's own file takes its place, a sentence or message a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
+
+SENTENCE_WORDS = (6, 8, 6, 6, 6)
+"""Words of the five sentences that storm-starter's RandomSentenceSpout chooses from: 6.4 on average."""
+
+STARTER_WORDS = 5
+"""Words that storm-starter's TestWordSpout chooses from."""
+
+TWEETS = 5000
+"""Messages of the tweet word count (section on tweet topologies)."""
+
+TWEET_WORDS = 2500
+"""Words of the tweet exclamation (same section)."""
+
+_TWEET_CHARACTERS = 140
+_SHORTEST, _LONGEST = 20, 140
+"""Lengths of generated messages, in characters; every length is as frequent as any other."""
+
+_SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Lines that a spout chooses from. ``name`` is that of the text they come from."""
+
+    name: str
+    lines: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the lines."""
+        joined = "".join(f"{line}\n" for line in self.lines)
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def words_per_line(self) -> float:
+        """Mean number of words separated by blanks."""
+        return sum(len(line.split()) for line in self.lines) / len(self.lines)
+
+
+def sentences(choice: str) -> Messages:
+    """Five sentences cut from a generated text or the book, or every line of a file that holds a word.
+
+    Raises:
+        UserError: as `storm_lab.workloads.text.load_text`.
+    """
+    text = load_text(choice)
+    if _own(choice):
+        return Messages(text.name, _with_words(text))
+    words = _words(text)
+    return Messages(text.name, tuple(" ".join(next(words) for _ in range(size)) for size in SENTENCE_WORDS))
+
+
+def starter_words(choice: str) -> Messages:
+    """The first five different words of four letters or more, or all different words of a file.
+
+    Raises:
+        UserError: as `sentences`.
+    """
+    text = load_text(choice)
+    words = tuple(dict.fromkeys(_words(text)))
+    if _own(choice):
+        return Messages(text.name, words)
+    return Messages(text.name, tuple(word for word in words if len(word) > 3)[:STARTER_WORDS])
+
+
+def tweets(choice: str) -> Messages:
+    """5,000 messages of at most 140 characters, or the first 5,000 lines of a file that hold a word.
+
+    Raises:
+        UserError: as `sentences`.
+    """
+    text = load_text(choice)
+    if _own(choice):
+        return Messages(text.name, _with_words(text)[:TWEETS])
+    draw = SplitMix(_SEED)
+    words = _endless(text)
+    return Messages(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))
+
+
+def tweet_words(choice: str) -> Messages:
+    """The first 2,500 words of the messages.
+
+    Raises:
+        UserError: as `sentences`.
+    """
+    made = tweets(choice)
+    words = [word for line in made.lines for word in line.split()]
+    return Messages(made.name, tuple(words[:TWEET_WORDS]))
+
+
+def _own(choice: str) -> bool:
+    return choice not in (GENERATED, BOOK)
+
+
+def _with_words(text: Text) -> tuple[str, ...]:
+    return tuple(line for line in text.lines if line.strip())
+
+
+def _words(text: Text) -> Iterator[str]:
+    return (word for line in text.lines for word in line.split())
+
+
+def _endless(text: Text) -> Iterator[str]:
+    while True:
+        yield from _words(text)
+
+
+def _message(words: Iterator[str], draw: SplitMix) -> str:
+    """Words until a drawn length is reached, cut at the limit of a message."""
+    length = _SHORTEST + draw.below(_LONGEST - _SHORTEST + 1)
+    message = next(words)
+    while len(message) < length:
+        message = f"{message} {next(words)}"
+    return message[:_TWEET_CHARACTERS].rstrip()

@@ -1,0 +1,131 @@
+"""The shapes of MF-Storm's topologies, and what runs in them.
+
+Word Count and Exclamation have storm-starter's shapes. So have the tweet variants, which the paper implies:
+under the resource-aware scheduler both word counts take five slots. Diamond and Star are not in the paper:
+they have the same user code on graphs that are no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.papers.mfstorm.messages import Messages, sentences, starter_words, tweet_words, tweets
+from storm_lab.papers.mfstorm.testbed import VERSION
+from storm_lab.papers.mfstorm.usercode import Count, Exclaim, Pick, Split
+
+if TYPE_CHECKING:
+    from storm_lab.workloads.trace import WorkloadTrace
+    from storm_lab.workloads.usercode import Bolt, Spout
+
+WORD_COUNT = "word-count"
+EXCLAMATION = "exclamation"
+TWEET_WORD_COUNT = "tweet-word-count"
+TWEET_EXCLAMATION = "tweet-exclamation"
+DIAMOND = "diamond"
+STAR = "star"
+
+_WORD = {"default": ("word",)}
+
+
+def _word_count() -> tuple[Component, ...]:
+    by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
+    return (
+        Component("spout", 5, outputs=_WORD),
+        Component("split", 8, inputs=(Subscription("spout"),), outputs=_WORD),
+        Component("count", 12, inputs=(by_word,), outputs={"default": ("word", "count")}),
+    )
+
+
+def _exclamation() -> tuple[Component, ...]:
+    return (
+        Component("word", 10, outputs=_WORD),
+        Component("exclaim1", 3, inputs=(Subscription("word"),), outputs=_WORD),
+        Component("exclaim2", 2, inputs=(Subscription("exclaim1"),), outputs=_WORD),
+    )
+
+
+def _diamond() -> tuple[Component, ...]:
+    """One spout, two branches, one bolt that both end in."""
+    ends = (Subscription("left"), Subscription("right"))
+    return (
+        Component("word", 4, outputs=_WORD),
+        Component("left", 4, inputs=(Subscription("word"),), outputs=_WORD),
+        Component("right", 4, inputs=(Subscription("word"),), outputs=_WORD),
+        Component("join", 4, inputs=ends, outputs=_WORD),
+    )
+
+
+def _star() -> tuple[Component, ...]:
+    """Two spouts into one bolt, and two bolts behind it."""
+    into = (Subscription("word-a"), Subscription("word-b"))
+    return (
+        Component("word-a", 3, outputs=_WORD),
+        Component("word-b", 3, outputs=_WORD),
+        Component("hub", 4, inputs=into, outputs=_WORD),
+        Component("left", 3, inputs=(Subscription("hub"),), outputs=_WORD),
+        Component("right", 3, inputs=(Subscription("hub"),), outputs=_WORD),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A topology: its components and what its spouts choose from."""
+
+    components: Callable[[], tuple[Component, ...]]
+    messages: Callable[[str], Messages]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Executors of the components, in order."""
+        return tuple(component.executors for component in self.components())
+
+
+KINDS: Mapping[str, Kind] = {
+    WORD_COUNT: Kind(_word_count, sentences),
+    EXCLAMATION: Kind(_exclamation, starter_words),
+    TWEET_WORD_COUNT: Kind(_word_count, tweets),
+    TWEET_EXCLAMATION: Kind(_exclamation, tweet_words),
+    DIAMOND: Kind(_diamond, starter_words),
+    STAR: Kind(_star, starter_words),
+}
+
+OF_THE_PAPER = (WORD_COUNT, EXCLAMATION, TWEET_WORD_COUNT, TWEET_EXCLAMATION)
+
+
+def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
+    """A topology that asks for so many workers, with Storm's default of one acker per worker.
+
+    ``debug``: the workers log every tuple, as storm-starter's topologies set it.
+    """
+    return Topology(
+        kind, KINDS[kind].components(), workers=workers, name=kind, settings={"topology.debug": debug}
+    )
+
+
+@cache
+def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
+    """What the user code does with the text; the same for every number of workers.
+
+    ``work_us`` is the CPU of a split (of 8 words) in word counts, of an exclamation elsewhere.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    from storm_lab.workloads.build import build_trace
+
+    topology = starter(kind, 1)
+    messages = KINDS[kind].messages(text)
+    code = {component.id: _code(component, messages, work_us, seed) for component in topology.components}
+    return build_trace(topology, code, VERSION)
+
+
+def _code(component: Component, messages: Messages, work_us: float, seed: int) -> Spout | Bolt:
+    if component.is_spout:
+        return Pick(messages, seed)
+    if component.id == "split":
+        return Split(work_us)
+    return Count() if component.id == "count" else Exclaim(work_us)

@@ -1,0 +1,76 @@
+"""MF-Storm's cluster and its six scenarios (tables 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.version import StormVersion
+
+VERSION = StormVersion((2, 0, 1))
+"""The paper names 2.0.1; ZeroMQ, which it names too, left Storm long before."""
+
+MEMORY_MB = 8192.0
+"""Not printed; 8 to 16 GB are usual for such desktops, and twelve workers' heaps fit into the smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desktop:
+    """A row of table 3: cores enabled, clock in GHz, and the factor printed as FLOPs per cycle."""
+
+    name: str
+    cores: int
+    ghz: float
+    factor: float
+
+
+DESKTOPS = (
+    Desktop("A", 4, 3.4, 6816),
+    Desktop("B", 4, 3.2, 6385),
+    Desktop("C", 6, 3.4, 6816),
+    Desktop("D", 8, 3.4, 6816),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A row of table 4: slots of each node, and slots that the topology asks for."""
+
+    slots: int
+    required: int
+
+    def __str__(self) -> str:
+        return f"({self.slots}, {self.required})"
+
+
+SCENARIOS: Mapping[str, Scenario] = {
+    "S1": Scenario(1, 1),
+    "S2": Scenario(1, 2),
+    "S3": Scenario(1, 3),
+    "S4": Scenario(2, 2),
+    "S5": Scenario(2, 3),
+    "S6": Scenario(3, 3),
+}
+
+
+def desktops(slots: int) -> Cluster:
+    """The four supervisors with so many slots each; Nimbus and ZooKeeper have a machine of their own.
+
+    Offers to resource-aware schedulers are Storm's defaults (400 points and 4096 MB), for the paper changes
+    none.
+    """
+    ports = tuple(range(6700, 6700 + slots))
+    return Cluster(
+        tuple(
+            Node(
+                desktop.name,
+                ports=ports,
+                cores=desktop.cores,
+                core_mhz=1000 * desktop.ghz,
+                memory_mb=MEMORY_MB,
+                nic_mbps=1000.0,
+            )
+            for desktop in DESKTOPS
+        )
+    )

@@ -1,0 +1,36 @@
+"""MF-Storm's tweet word count (figures 7 and 8): the words of 5,000 messages, one every 50 ms and spout."""
+
+from __future__ import annotations
+
+from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter
+from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT
+from storm_lab.papers.mfstorm.tweet_wordcount_claims import CLAIMS, SLUG, measure
+from storm_lab.papers.parameter import Parameter, Parameters
+
+SLEEP_MS = 50.0
+"""Sleep of a spout executor before each emit (section on the tweet topologies)."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    *COMMON,
+    sleep_parameter(SLEEP_MS, "sleep of every spout executor before each emit (section on tweet topologies)"),
+    split_parameter(1000.0),
+)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """The grid."""
+    return cells(SLUG, TWEET_WORD_COUNT, parameters)
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="MF-Storm",
+    title="Tweet word count under four schedulers in six scenarios",
+    figure="Figures 7, 8",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="mfstorm/tweet_wordcount.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,77 @@
+"""User code of MF-Storm's topologies: storm-starter's word count and exclamation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from storm_lab.papers.mfstorm.messages import Messages
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+LEAST_PICKS = 5000
+"""Random choices of a spout that are recorded before they repeat; more where there are more lines."""
+
+_PICK_US = 10.0
+"""CPU of a random choice and one emit call's own statements."""
+_COUNT_US = 20.0
+"""CPU to count a word in a hash map; T-Storm's word count has the same."""
+
+
+class Pick(Spout):
+    """Emits a random line in every call, as storm-starter's spouts do after their sleep."""
+
+    def __init__(self, messages: Messages, seed: int) -> None:
+        self._lines = messages.lines
+        self._seed = seed
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        draw = SplitMix(self._seed)
+        for _ in range(max(LEAST_PICKS, len(self._lines))):
+            yield (self._lines[draw.below(len(self._lines))],)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(_PICK_US)
+
+
+class Split(Bolt):
+    """Emits the words of a line. ``us`` is CPU for a line of eight words, a third of it for the line."""
+
+    def __init__(self, us: float) -> None:
+        self._line_us = us / 3
+        self._word_us = us * 2 / 3 / 8
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        for word in str(values[0]).split():
+            emit(word)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(self._line_us + self._word_us * len(str(values[0]).split()))
+
+
+class Count(Bolt):
+    """Counts words and emits each new count, which nobody reads."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        word = str(values[0])
+        self.counts[word] += 1
+        emit(word, self.counts[word])
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(_COUNT_US)
+
+
+class Exclaim(Bolt):
+    """Adds three exclamation marks, for ``us`` of CPU."""
+
+    def __init__(self, us: float) -> None:
+        self._cost = Cost(us)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(f"{values[0]}!!!")
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost

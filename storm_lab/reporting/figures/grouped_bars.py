@@ -1,0 +1,89 @@
+"""Grouped bars: a group for each setting, a bar for each variant in it, a panel for each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import (
+    INK,
+    MACHINES,
+    MUTED,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    seed_interval,
+)
+
+_WIDTH = 0.8
+
+
+def grouped_bars(
+    results: pd.DataFrame,
+    metrics: Mapping[str, str],
+    *,
+    group: str,
+    variants: Sequence[str],
+    about: About,
+    title: str = "",
+) -> Figure:
+    """Panels below each other that share their groups; a cross where a variant has no run in a group.
+
+    Args:
+        results: columns ``group``, variant, seed, and one per metric; one row a run.
+        metrics: column -> label with unit, from top to bottom.
+        group: the column of the groups; they stand in the order of the table.
+        variants: bars of a group, from left to right.
+        about: seeds and warm-up, for the foot.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(results, [group, "variant", "seed", *metrics], "results by group and variant")
+    groups = list(dict.fromkeys(results[group]))
+    with house_style():
+        figure = new_figure(0.9 + 1.55 * len(metrics))
+        axes = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, (column, label) in zip(axes, metrics.items(), strict=True):
+            _draw(axis, results, column, group, groups, variants)
+            axis.set(ylabel=label)
+            axis.set_ylim(bottom=0)
+            axis.grid(axis="x", visible=False)
+        axes[-1].set_xticks(range(len(groups)), groups)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(variants), fontsize=8.5)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        missing = len(results.groupby([group, "variant"])) < len(groups) * len(variants)
+        notes = "bar: mean, line: 95 % interval" + (" · ×: refused" if missing else "")
+        foot(figure, about.line(notes))
+    return figure
+
+
+def _draw(
+    axis: Axes,
+    results: pd.DataFrame,
+    column: str,
+    group: str,
+    groups: Sequence[str],
+    variants: Sequence[str],
+) -> None:
+    width = _WIDTH / len(variants)
+    for place, name in enumerate(variants):
+        rows = results[results["variant"] == name]
+        cells = [rows.loc[rows[group] == each, column] for each in groups]
+        at = np.arange(len(groups)) + (place - (len(variants) - 1) / 2) * width
+        means = [float(cell.mean()) if len(cell) else 0.0 for cell in cells]
+        axis.bar(at, means, width * 0.92, color=MACHINES[place % len(MACHINES)], label=name)
+        for x, mean, cell in zip(at, means, cells, strict=True):
+            if not len(cell):
+                axis.plot(x, 0, "x", color=MUTED, markersize=4, clip_on=False)
+            elif len(cell) > 1:
+                low, high = seed_interval(cell)
+                axis.vlines(x, min(low, mean), max(high, mean), color=INK, linewidth=0.9)
