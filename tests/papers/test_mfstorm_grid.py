@@ -1,0 +1,208 @@
+"""MF-Storm's grid as declared: cluster, inputs, topologies, who refuses, and which runs are shared."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.papers.mfstorm.grid import cells, plan, variant
+from storm_lab.papers.mfstorm.messages import sentences, starter_words, tweet_words, tweets
+from storm_lab.papers.mfstorm.placement import (
+    DEFAULT,
+    ISOLATION,
+    MF_STORM,
+    RAS,
+    SCHEDULERS,
+    answer,
+    comparable,
+    refusal,
+    slots_taken,
+)
+from storm_lab.papers.mfstorm.previous_run import traffic_log
+from storm_lab.papers.mfstorm.starter import KINDS, OF_THE_PAPER, trace
+from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
+from storm_lab.papers.registry import experiment
+from storm_lab.runs.digest import identity_of
+
+SLUGS = tuple(
+    f"mfstorm-{name}" for name in ("wordcount", "exclamation", "tweet-wordcount", "tweet-exclamation")
+)
+
+
+def test_the_sentences_are_as_long_as_storm_starters() -> None:
+    made = sentences("generated")
+    assert [len(line.split()) for line in made.lines] == [6, 8, 6, 6, 6]
+    assert made.words_per_line == 6.4
+    assert made == sentences("generated")
+
+
+def test_a_readers_own_file_is_streamed_line_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("one two\n\nthree\ntwo\n")
+    assert sentences(str(file)).lines == tweets(str(file)).lines == ("one two", "three", "two")
+    assert starter_words(str(file)).lines == ("one", "two", "three")
+    assert tweet_words(str(file)).lines == ("one", "two", "three", "two")
+
+
+def test_there_are_as_many_messages_and_words_as_printed_and_none_is_too_long() -> None:
+    made = tweets("generated")
+    assert len(made.lines) == 5000
+    assert max(map(len, made.lines)) <= 140
+    assert min(map(len, made.lines)) >= 20
+    assert len(tweet_words("generated").lines) == 2500
+    assert len(starter_words("generated").lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("word-count", (5, 8, 12)), ("exclamation", (10, 3, 2)), ("diamond", (4, 4, 4, 4))]
+)
+def test_topologies_have_storm_starters_shapes(kind: str, shape: tuple[int, ...]) -> None:
+    assert KINDS[kind].shape == shape
+
+
+def test_every_word_of_every_pick_is_counted_once() -> None:
+    made = trace("word-count", "generated", 1000.0, 1)
+    picks = len(made.sources["spout"])
+    lines = Counter(
+        made.records["emissions"][
+            made.emissions["first_record"][made.records["first_emission"][made.sources["spout"]]]
+        ]
+    )
+    words = sum(size * count for size, count in lines.items())
+    assert picks == 5000
+    assert set(lines) == {6, 8}, "six words or eight"
+    assert len(made.records) == picks + picks + words
+
+
+def test_the_resource_aware_scheduler_wants_five_slots_for_word_counts_and_three_for_exclamations() -> None:
+    for kind in ("word-count", "tweet-word-count"):
+        assert [slots_taken(RAS, kind, name) for name in SCENARIOS] == [0, 0, 0, 5, 5, 5]
+        assert [bool(refusal(RAS, kind, name)) for name in SCENARIOS] == [True] * 3 + [False] * 3
+        assert not any(comparable(RAS, kind, name) for name in SCENARIOS)
+    for kind in ("exclamation", "tweet-exclamation"):
+        assert [slots_taken(RAS, kind, name) for name in SCENARIOS] == [3] * 6
+        assert [name for name in SCENARIOS if comparable(RAS, kind, name)] == ["S3", "S5", "S6"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_other_schedulers_take_what_was_asked_for_everywhere(kind: str) -> None:
+    for scheduler in (DEFAULT, ISOLATION, MF_STORM):
+        assert all(comparable(scheduler, kind, name) for name in SCENARIOS)
+
+
+def test_isolation_may_take_a_machine_for_every_slot_asked_for() -> None:
+    nodes = [len(answer(ISOLATION, "word-count", name).assignment.nodes_used()) for name in SCENARIOS]
+    assert nodes == [1, 2, 3, 2, 3, 3]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_cell_has_a_run_per_seed_unless_its_scheduler_refuses(slug: str) -> None:
+    found = experiment(slug)
+    specs = [spec for spec in found.runs(found.checked({"seeds": [4, 5, 4]})) if spec.experiment == slug]
+    refused = 3 if "wordcount" in slug else 0
+    assert len(specs) == 2 * (24 - refused)
+    assert {spec.seed for spec in specs} == {4, 5}
+
+
+def test_only_mf_storms_runs_depend_on_the_run_before() -> None:
+    found = experiment("mfstorm-exclamation")
+    specs = found.runs(found.checked({"seeds": [1]}))
+    dependent = {spec.variant for spec in specs if "previous_s" in spec.parameters}
+    assert dependent == {variant(name, MF_STORM) for name in SCENARIOS}
+
+
+def test_the_summary_plays_no_cell_of_a_grid_again() -> None:
+    summary = experiment("mfstorm-summary")
+    wanted = {
+        identity_of(spec).run for spec in summary.runs(summary.checked()) if spec.experiment != summary.slug
+    }
+    had = {
+        identity_of(spec).run for slug in SLUGS for spec in experiment(slug).runs(experiment(slug).checked())
+    }
+    assert wanted == had
+
+
+def test_word_count_reads_the_tweet_word_counts_own_run_for_its_slots() -> None:
+    specs = experiment("mfstorm-wordcount").runs(experiment("mfstorm-wordcount").checked())
+    shared = [spec for spec in specs if spec.experiment == "mfstorm-tweet-wordcount"]
+    tweet = experiment("mfstorm-tweet-wordcount")
+    own = {identity_of(spec).run for spec in tweet.runs(tweet.checked())}
+    assert {spec.variant for spec in shared} == {variant("S6", RAS)}
+    assert {identity_of(spec).run for spec in shared} <= own
+
+
+def test_spouts_sleep_before_every_emit_and_give_no_ids() -> None:
+    for slug, sleep_ns in zip(SLUGS, (100_000_000, 100_000_000, 50_000_000, 50_000_000), strict=True):
+        found = experiment(slug)
+        made = plan(found.runs(found.checked({"seeds": [1]}))[0])
+        (source,) = made.sources.values()
+        assert (source.sleep_ns, source.anchored) == (sleep_ns, False)
+
+
+def test_beyond_has_awake_spouts_and_claims_nothing() -> None:
+    found = experiment("mfstorm-beyond")
+    specs = found.runs(found.checked({"seeds": [1]}))
+    assert found.claims == ()
+    assert {spec.parameters.text("topology") for spec in specs} == {
+        "word-count",
+        "exclamation",
+        "diamond",
+        "star",
+    }
+    (source, *_) = plan(specs[0]).sources.values()
+    assert source.sleep_ns == 0
+    assert len({spec.variant for spec in specs}) == len(specs)
+
+
+def test_two_spouts_of_a_star_have_a_source_each() -> None:
+    found = experiment("mfstorm-beyond")
+    star = next(
+        s for s in found.runs(found.checked({"seeds": [1]})) if s.parameters.text("topology") == "star"
+    )
+    assert set(plan(star).sources) == {"word-a", "word-b"}
+
+
+def test_the_run_before_measures_what_the_spouts_emit() -> None:
+    found = experiment("mfstorm-exclamation")
+    spec = found.runs(found.checked({"seeds": [1]}))[0]
+    log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=80, window_s=20, seed=1)
+    by_edge: Counter[tuple[str, str]] = Counter()
+    for (source, target), rate in log.load.traffic.items():
+        by_edge[source.component, target.component] += rate
+    # Ten executors, one word each 100 ms.
+    assert by_edge["word", "exclaim1"] == pytest.approx(100, rel=0.05)
+    assert by_edge["exclaim1", "exclaim2"] == pytest.approx(100, rel=0.05)
+    assert [node for node, mhz in log.load.node_mhz.items() if mhz > 0] == ["A"], (
+        "one worker, on the first node"
+    )
+
+
+def test_a_run_before_without_a_window_is_refused() -> None:
+    found = experiment("mfstorm-exclamation")
+    spec = found.runs(found.checked({"seeds": [1]}))[0]
+    with pytest.raises(UserError, match="previous_s"):
+        traffic_log(desktops(1), plan(spec), VERSION, duration_s=10, window_s=20, seed=1)
+
+
+def test_parameters_out_of_range_are_refused_by_name() -> None:
+    for given in ({"duration_s": 10.0}, {"sleep_ms": -1.0}, {"previous_s": 5.0}):
+        with pytest.raises(UserError, match=next(iter(given))):
+            experiment("mfstorm-wordcount").checked(given)
+
+
+def test_a_cell_may_be_asked_for_alone() -> None:
+    found = experiment("mfstorm-exclamation")
+    (spec,) = cells(
+        "x",
+        "exclamation",
+        found.checked({"seeds": [3]}),
+        scenarios=("S6",),
+        schedulers=(MF_STORM,),
+        prefix="p-",
+    )
+    assert (spec.experiment, spec.variant, spec.seed) == ("x", "p-S6-mf-storm", 3)
+
+
+def test_the_papers_topologies_are_four_and_schedulers_too() -> None:
+    assert len(OF_THE_PAPER) == len(SCHEDULERS) == 4
