@@ -77,8 +77,14 @@ def test_there_is_a_run_for_every_recording_and_for_what_nobody_recorded() -> No
     assert {run.variant for run in load_recordings().runs} <= variants
     assert {"linear-even-merged", "page-load-even-no-penalty"} <= variants
     assert "linear-3-even-merged" not in variants
-    bare = EXPERIMENT.runs(EXPERIMENT.checked({"what_if": False}))
+    bare = EXPERIMENT.runs(EXPERIMENT.checked({"what_if": False, "trials": False}))
     assert {spec.variant for spec in bare} == {run.variant for run in load_recordings().runs}
+
+
+def test_clock_and_character_are_varied_on_the_loaded_runs_they_concern() -> None:
+    variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked())}
+    assert {"linear-even-slow", "page-load-rstorm-heavy"} <= variants
+    assert not {"linear-even-heavy", "page-load-paced-even-slow", "linear-3-even-slow"} & variants
 
 
 def own_file(folder: Path, change) -> str:
@@ -110,6 +116,92 @@ def test_a_topology_with_a_placement_is_added_in_a_file(tmp_path: Path) -> None:
         recorded_hosts(),
         executors_of(load_recordings(source).topology("star").topology, VERSION),
     )
+
+
+def detailed_star(**changes: object) -> dict[str, object]:
+    """A star in the long form: two executors a component, the bolts of host 1 in one worker."""
+    names = ("bolt_output_0", "bolt_output_1", "center", "spout_0", "spout_1")
+    components: list[dict[str, object]] = [
+        {
+            "id": name,
+            "kind": "spout" if name.startswith("spout") else "bolt",
+            "executors": 1,
+            "tasks": 1,
+            "cpu_points_per_executor": 50 if name.startswith("spout") else 15,
+            "behaviour": "emits the fixed word" if name.startswith("spout") else "re-emits its input",
+        }
+        for name in names
+    ]
+    streams = [
+        {"from": a, "to": b, "grouping": "shuffle"}
+        for a, b in (
+            ("spout_0", "center"),
+            ("spout_1", "center"),
+            ("center", "bolt_output_0"),
+            ("center", "bolt_output_1"),
+        )
+    ]
+    run = {
+        "placement_columns": ["first_task", "last_task", "component", "port_index", "host_index"],
+        "placement": [[i + 1, i + 1, name, 2, min(i, 3)] for i, name in enumerate(names)],
+        "steady_state": {
+            "sink_total_per_10s": {"mean": 45000, "std": 100},
+            "components": {
+                "spout_0": {"emitted_per_10s": {"mean": 30000, "std": 1}},
+                "center": {"emitted_per_10s": {"mean": 50000}, "executed_per_10s_mean_derived": 50000},
+                "bolt_output_0": {"emitted_per_executor_per_10s_mean": None},
+            },
+        },
+    }
+    entry = {"topology": {"components": components, "streams": streams}, "runs": {"rstorm": run}}
+    return {"schema": "rstorm-recordings/1", "topologies": {"Star": entry}} | changes
+
+
+def test_a_recording_in_the_long_form_is_played_like_the_packages_own(tmp_path: Path) -> None:
+    path = tmp_path / "star.json"
+    path.write_text(json.dumps(detailed_star()), encoding="utf-8")
+    recordings = load_recordings(str(path))
+    star = recordings.topology("star")
+    run = star.runs["rstorm"]
+    assert (run.sink, run.emitted) == (45000.0, {"spout_0": 30000.0, "center": 50000.0})
+    assert run.executed == {"center": 50000.0}
+    assert star.sinks == ("bolt_output_0", "bolt_output_1")
+    assert {d.does for d in star.definitions.values()} == {"word", "pass"}
+    assert sorted(str(slot) for slot in set(run.placement.slots.values())) == [
+        f"host{n}:6702" for n in range(4)
+    ]
+    assert recordings.line_lengths == load_recordings().line_lengths
+    (spec,) = EXPERIMENT.runs(EXPERIMENT.checked({"recordings": str(path), "trials": False}))
+    assert spec.variant == "star-rstorm"
+
+
+def test_what_a_component_does_comes_from_the_package_or_else_from_its_description(tmp_path: Path) -> None:
+    document = detailed_star()
+    entry = document["topologies"].pop("Star")  # type: ignore[attr-defined]
+    entry["topology"]["components"][2]["behaviour"] = "passes a tuple with probability 0.8"
+    document["topologies"] = {"Star": entry, "MyStar": entry}
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    recordings = load_recordings(str(path))
+    assert recordings.topology("star").definitions["center"].does == "pass"
+    assert recordings.topology("my-star").definitions["center"].does == "filter"
+    entry["topology"]["components"][2]["behaviour"] = "dances"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(UserError, match=r"my-star\.center"):
+        load_recordings(str(path))
+
+
+@pytest.mark.shared
+def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
+    path = shared_dir / "reference" / "rstorm-recordings.json"
+    own, package = load_recordings(str(path)), load_recordings()
+    assert set(own.topologies) == {"linear", "diamond", "page-load"}
+    for run in own.runs:
+        other = package.topology(run.topology).runs[run.scheduler]
+        assert run.placement == other.placement
+        assert run.sink == pytest.approx(other.sink)
+        assert run.emitted == pytest.approx(dict(other.emitted))
+        assert own.topology(run.topology).definitions == package.topology(run.topology).definitions
 
 
 @pytest.mark.parametrize(

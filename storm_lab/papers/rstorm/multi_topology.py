@@ -17,10 +17,10 @@ from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
 from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
-from storm_lab.papers.rstorm.yahoo import CHARACTER, LINES, LINES_PER_S
+from storm_lab.papers.rstorm.yahoo import LINES, LINES_PER_S
 
 if TYPE_CHECKING:
     from storm_lab.tuplelog import RunWriter

@@ -1,7 +1,8 @@
 """Recordings of real runs: topologies, placements and mean rates, read from a file and checked.
 
-The file that the package carries holds facts measured by R-Storm's first author (its ``source`` says where);
-a file of the reader's own in the same form adds topologies and placements without a change to the code.
+The file that the package carries holds facts measured by R-Storm's first author (its ``source`` says where).
+A file of the reader's own takes its place without a change to the code: in the same form, or in the long form
+with samples and provenance (`storm_lab.papers.rstorm.recording_detail`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Component, Executor, Resources, Slot, Subscription, Topology
 from storm_lab.model.cluster import DEFAULT_PORTS
+from storm_lab.papers.rstorm.recording_detail import is_detailed, shortened
 from storm_lab.papers.rstorm.usercode import BOLTS, FIELDS, SPOUTS
 
 PACKAGED = "packaged"
@@ -65,6 +67,11 @@ class RecordedTopology:
     topology: Topology
     definitions: Mapping[str, Definition]
     runs: Mapping[str, RecordedRun]
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether no spout ever sleeps."""
+        return not any(definition.sleep_ms > 0 for definition in self.definitions.values())
 
     @property
     def sinks(self) -> tuple[str, ...]:
@@ -116,6 +123,8 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
     try:
         data = path.read_bytes()
         return _parsed(data)
+    except UserError:
+        raise
     except (OSError, ValueError) as error:
         raise UserError(
             f"the recordings cannot be read: {error}",
@@ -133,6 +142,13 @@ def _parsed(data: bytes) -> Recordings:
             "the file holds no recordings", field="schema", remedy=f"its schema must be {SCHEMA!r}"
         )
     try:
+        if is_detailed(document):
+            package = json.loads(_FILE.read_bytes())
+            known = {
+                name: {row["id"]: row["does"] for row in entry["components"]}
+                for name, entry in package["topologies"].items()
+            }
+            document = shortened(document, known, package["line_lengths"])
         lengths = tuple(int(length) for length in document["line_lengths"])
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:

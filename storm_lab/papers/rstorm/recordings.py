@@ -17,12 +17,14 @@ from storm_lab.papers.rstorm.recording import (
     PACKAGED,
     RecordedRun,
     RecordedTopology,
+    Recordings,
     load_recordings,
     merged_by_host,
 )
 from storm_lab.papers.rstorm.recordings_claims import measure
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CLOCK_MHZ, VERSION, recorded_hosts
+from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, recorded_hosts
+from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 
 if TYPE_CHECKING:
@@ -37,23 +39,27 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "recordings",
         PACKAGED,
-        "topologies, placements and recorded rates: the package's own, or a JSON file of the same form",
+        "topologies, placements and recorded rates: the package's own, or a JSON file in its form or in the "
+        "long form with samples",
         choices=(PACKAGED,),
         is_file=True,
     ),
     Parameter("seeds", (1,), "one emulation of every run per seed", low=0, high=2**31 - 1),
     Parameter("duration_s", 150.0, "virtual length of a run", unit="s", low=60, high=900),
     Parameter("from_s", 100.0, "rates are means from here on", unit="s", low=20, high=800),
-    Parameter(
-        "clock_mhz",
-        CLOCK_MHZ,
-        "clock of the hosts in terms of the machines that the cost model's constants hold for",
-        unit="MHz",
-        low=1000,
-        high=3000,
-    ),
+    CLOCK,
+    CHARACTER,
     Parameter("what_if", True, "also play what nobody recorded: merged workers, and no cost of a process"),
+    TRIALS,
 )
+
+TRIED: tuple[Trial, ...] = (
+    Trial("slow", "hosts of 1250 MHz", {"clock_mhz": 1250.0}),
+    Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
+    Trial("light", "0.1 us a character", {"character_us": 0.1}),
+    Trial("heavy", "2 us a character", {"character_us": 2.0}),
+)
+"""Clock and cost of a character are chosen by hand: nothing recorded settles either."""
 
 
 @cache
@@ -73,19 +79,19 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         UserError: the recordings cannot be read.
     """
     recordings = load_recordings(parameters.text("recordings"))
-    variants: list[str] = []
-    for run in recordings.runs:
-        variants.append(run.variant)
-        compared = set(recordings.topology(run.topology).runs) > {_SEVERAL_WORKERS}
-        if parameters.flag("what_if") and run.scheduler == _SEVERAL_WORKERS and compared:
-            variants += [f"{run.variant}-{MERGED}", f"{run.variant}-{NO_PENALTY}"]
-    shared = parameters.only(("duration_s", "from_s", "clock_mhz"))
+    shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
+    settings = [
+        (variant_of(variant, trial), values, seed)
+        for trial, values, seeds in played(parameters, shared, TRIED)
+        for variant in _variants(recordings, trial, what_if=parameters.flag("what_if"))
+        for seed in seeds
+    ]
     return tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant,
             seed=seed,
-            parameters=shared,
+            parameters=values,
             emulate=emulate,
             storm_version=VERSION,
             inputs={"recordings": recordings.digest},
@@ -93,9 +99,25 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             # Nothing is acked, and the counters tell the throughput: a few executions are enough.
             sample_every=5000,
         )
-        for variant in variants
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for variant, values, seed in settings
     )
+
+
+def _variants(recordings: Recordings, trial: Trial | None, *, what_if: bool) -> list[str]:
+    """The runs to play as they were recorded and as nobody recorded them; of a trial, those it concerns."""
+    variants: list[str] = []
+    for run in recordings.runs:
+        recorded = recordings.topology(run.topology)
+        compared = set(recorded.runs) > {_SEVERAL_WORKERS}
+        if trial is not None:
+            walks = any(definition.does == "shorten" for definition in recorded.definitions.values())
+            if compared and recorded.is_loaded and ("character_us" not in trial.changes or walks):
+                variants.append(run.variant)
+            continue
+        variants.append(run.variant)
+        if what_if and run.scheduler == _SEVERAL_WORKERS and compared:
+            variants += [f"{run.variant}-{MERGED}", f"{run.variant}-{NO_PENALTY}"]
+    return variants
 
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
@@ -106,15 +128,18 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     from storm_lab.tuplelog import Status
 
     recordings = load_recordings(spec.files["recordings"])
-    run, cost = _played(spec.variant, recordings.runs), CostModel()
-    if spec.variant.endswith(NO_PENALTY):
+    variant = spec.variant
+    for trial in TRIED:
+        variant = variant.removesuffix(f"-{trial.name}")
+    run, cost = _played(variant, recordings.runs), CostModel()
+    if variant.endswith(NO_PENALTY):
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)
     outcome = Emulation(
         EmulationSpec(
             cluster=recorded_hosts(spec.parameters.number("clock_mhz")),
             version=spec.storm_version,
-            topologies=(plan(recorded, recordings.line_lengths),),
+            topologies=(plan(recorded, recordings.line_lengths, spec.parameters.number("character_us")),),
             scheduler=DefaultScheduler(),
             placement=run.placement,
             duration_s=spec.parameters.number("duration_s"),

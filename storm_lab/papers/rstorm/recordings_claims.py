@@ -5,7 +5,7 @@ The experiment answers no claim of the paper: it shows how far the emulator can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 import pandas as pd
@@ -13,6 +13,7 @@ import pandas as pd
 from storm_lab.papers.measurement import Measurement
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.rstorm.recording import RecordedRun, Recordings
+from storm_lab.papers.rstorm.trial import Trial, variant_of
 
 
 class RateTables(Protocol):
@@ -109,6 +110,29 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
             )
         )
     return pd.DataFrame(rows, columns=["topology", "even", "merged", "no-penalty", "rstorm"])
+
+
+def trial_errors(found: pd.DataFrame, recordings: Recordings, trials: Sequence[Trial]) -> pd.DataFrame:
+    """Errors of the prediction by deviation: columns label, series (topology), ratio_% and sinks_%.
+
+    The ratio is R-Storm's sink throughput over the even scheduler's, ``sinks_%`` the mean absolute error of
+    the two. Of the setting itself and of every trial that was played, for topologies with both runs.
+    """
+    known = set(found["variant"])
+    rows = []
+    for trial in (None, *trials):
+        for name, recorded in recordings.topologies.items():
+            if not {"even", "rstorm"} <= set(recorded.runs) or not recorded.is_loaded:
+                continue
+            even, rstorm = (recorded.runs[scheduler] for scheduler in ("even", "rstorm"))
+            variants = [variant_of(run.variant, trial) for run in (even, rstorm)]
+            if not even.sink or not rstorm.sink or not set(variants) <= known:
+                continue
+            old, new = (sink_rate(found, recordings, name, variant) for variant in variants)
+            sinks = (abs(_percent(old, even.sink)) + abs(_percent(new, rstorm.sink))) / 2
+            label = "as set above" if trial is None else trial.label
+            rows.append((label, name, _percent(new / old, rstorm.sink / even.sink), sinks))
+    return pd.DataFrame(rows, columns=["label", "series", "ratio_%", "sinks_%"])
 
 
 def _percent(predicted: float, recorded: float) -> float:

@@ -9,6 +9,7 @@ from storm_lab.model import Cluster, Node, Resources, StormVersion
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.papers.parameter import Parameter
 from storm_lab.papers.rstorm.recording import HOSTS, host
+from storm_lab.papers.rstorm.usercode import CHARACTER_US
 
 VERSION = StormVersion((0, 9, 2))
 OFFER = Resources(cpu_points=100.0, memory_mb=20480.0)
@@ -38,6 +39,15 @@ CLOCK = Parameter(
     unit="MHz",
     low=1000,
     high=3000,
+)
+CHARACTER = Parameter(
+    "character_us",
+    CHARACTER_US,
+    "CPU to walk over a character where a bolt shortens a line: 0.02 for a compiled loop, up to 2 where each "
+    "step makes a new text",
+    unit="us",
+    low=0.02,
+    high=2.0,
 )
 SEEDS = Parameter(
     "seeds",

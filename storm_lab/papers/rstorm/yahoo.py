@@ -15,9 +15,9 @@ from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
-from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort
+from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.papers.rstorm.yahoo_claims import CLAIMS, measure
 
 if TYPE_CHECKING:
@@ -42,16 +42,6 @@ LINES_PER_S = Parameter(
     low=0,
     high=10000,
 )
-CHARACTER = Parameter(
-    "character_us",
-    CHARACTER_US,
-    "CPU to walk over a character where a bolt shortens a line: 0.02 for a compiled loop, up to 2 where each "
-    "step makes a new text",
-    unit="us",
-    low=0.02,
-    high=2.0,
-)
-
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter(

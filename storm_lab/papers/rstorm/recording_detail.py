@@ -1,0 +1,120 @@
+"""Recordings in the form in which they are first written down, with samples, hosts and provenance, brought
+into the package's short form.
+
+A topology of the long form has an entry ``topology`` with ``components`` (id, kind, executors, tasks,
+cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``runs`` with ``placement``
+under ``placement_columns`` and means under ``steady_state``. What a component *does* is prose there: the
+package's own definition of the same component is taken, a ``does`` of the entry goes before it, and only
+where there is neither is the prose searched for the few things that the topologies' bolts can do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from storm_lab.errors import UserError
+
+_COLUMNS = ("component", "first_task", "last_task", "host_index", "port_index")
+_SPOKEN = (("word", "word"), ("line", "line"))
+_BEHAVIOURS = (("keeps", "shorten"), ("append", "lengthen"), ("probability", "filter"), ("re-emits", "pass"))
+"""Words of a behaviour, and what they mean; the first that occurs counts."""
+
+Known = Mapping[str, Mapping[str, str]]
+"""What components do, by topology and component."""
+
+
+def short_name(name: str) -> str:
+    """``PageLoad`` as the package calls it: ``page-load``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def is_detailed(document: Mapping[str, Any]) -> bool:
+    """Whether the topologies of a document are in the long form."""
+    return any("topology" in entry for entry in document["topologies"].values())
+
+
+def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
+    """The document in the short form; ``known`` and ``lengths`` fill in what only the package says.
+
+    Raises:
+        UserError: a grouping other than shuffle, or a component of which nobody knows what it does.
+        KeyError, TypeError: something is missing or of another kind.
+    """
+    topologies, spoken = {}, list(lengths)
+    for name, entry in document["topologies"].items():
+        own = short_name(name)
+        topologies[own] = _topology(own, entry, known.get(own, {}))
+        spoken = entry["topology"].get("tuple", {}).get("spout_text_lengths_chars", spoken)
+    return {
+        "schema": document["schema"],
+        "line_lengths": document.get("line_lengths", spoken),
+        "topologies": topologies,
+    }
+
+
+def _topology(name: str, entry: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    inputs: dict[str, list[str]] = {component["id"]: [] for component in entry["topology"]["components"]}
+    for stream in entry["topology"]["streams"]:
+        if stream.get("grouping", "shuffle") != "shuffle":
+            raise UserError(
+                "only shuffle grouping can be played",
+                field=f"{name}: {stream['from']} to {stream['to']}",
+                value=stream["grouping"],
+            )
+        inputs[stream["to"]].append(stream["from"])
+    components = []
+    for component in entry["topology"]["components"]:
+        own = component["id"]
+        row = {
+            "id": own,
+            "executors": component["executors"],
+            "tasks": component.get("tasks", component["executors"]),
+            "does": component.get("does") or known.get(own) or _spelled_out(name, component),
+            "inputs": inputs[own],
+            "cpu_points": component.get("cpu_points_per_executor"),
+        }
+        if not inputs[own]:
+            row["sleep_ms"] = entry["topology"].get("spout_sleep_ms", 0)
+        components.append(row)
+    return {"components": components, "runs": {s: _run(run) for s, run in entry["runs"].items()}}
+
+
+def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
+    prose = str(component.get("behaviour", ""))
+    choices = _SPOKEN if component.get("kind") == "spout" else _BEHAVIOURS
+    for said, meant in choices:
+        if said in prose:
+            return meant
+    raise UserError(
+        "nothing says what the component does",
+        field=f"{topology}.{component['id']}",
+        value=prose,
+        remedy=f"add does: one of {', '.join(meant for _, meant in choices)}",
+    )
+
+
+def _run(run: Mapping[str, Any]) -> dict[str, Any]:
+    columns = list(run.get("placement_columns", _COLUMNS))
+    places = [columns.index(column) for column in _COLUMNS]
+    short: dict[str, Any] = {
+        "placement": [[row[place] for place in places] for row in run["placement"]],
+    }
+    steady = run.get("steady_state")
+    if steady:
+        short["sink"] = steady["sink_total_per_10s"]["mean"]
+        components = steady.get("components", {})
+        short["emitted"] = _means(components, ("emitted_per_10s", "mean"))
+        short["executed"] = _means(components, ("executed_per_10s_mean_derived",))
+    return short
+
+
+def _means(components: Mapping[str, Any], path: Iterable[str]) -> dict[str, float]:
+    found = {}
+    for name, value in components.items():
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None:
+            found[name] = float(value)
+    return found
