@@ -1,16 +1,25 @@
-"""The same code gives the same numbers on a cluster of processes, chosen by the environment alone."""
+"""The same code gives the same numbers on a cluster of processes and on a Spark Connect server, chosen by the
+environment alone.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+import pyspark
 import pytest
 
+from storm_lab.pipeline.session import REMOTE_VARIABLE
 from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables
+from storm_lab.platform.java import activate_java
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,11 +33,16 @@ spark = spark_session()
 metrics = metrics_of(folders, spark, cache=out / "cache")
 for name in TABLE_NAMES:
     getattr(metrics, name).to_pickle(out / f"{name}.pkl")
+"""
+
+CLUSTER = """
 context = spark.sparkContext
 executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1
 print("master", context.master, "executors", executors)
 spark.stop()
 """
+
+REMOTE = "print(type(spark).__module__)"
 
 
 @pytest.mark.slow
@@ -37,11 +51,72 @@ def test_two_worker_processes_give_the_numbers_of_one_local_session(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
 ) -> None:
     master = "local-cluster[2,1,1024]"
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path), *map(str, scenario_folders)]
+    command = [sys.executable, "-c", SCRIPT + CLUSTER, str(tmp_path), *map(str, scenario_folders)]
     environment = os.environ | {"STORM_LAB_SPARK_MASTER": master}
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr[-2000:]
     assert answer.stdout.split() == ["master", master, "executors", "2"]
+    _compare(tmp_path, metrics)
+
+
+@pytest.fixture
+def connect_server(tmp_path: Path) -> Iterator[str]:
+    """Address of a server made of PySpark's own jars, in a process of its own."""
+    home = Path(pyspark.__file__).parent
+    (jar,) = (home / "jars").glob("spark-connect_*.jar")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.ui.enabled": "false",
+    }
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
+    command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", str(jar)]
+    activate_java(quiet=True)
+    with (tmp_path / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+        )  # fmt: skip
+        try:
+            _wait_for(port, server, tmp_path / "server.log")
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(600):
+        assert server.poll() is None, log.read_text()[-2000:]
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise AssertionError(f"no answer on port {port}: {log.read_text()[-2000:]}")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.skipif(importlib.util.find_spec("grpc_status") is None, reason="pip install 'pyspark[connect]'")
+def test_a_connect_server_gives_the_numbers_of_a_local_session(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, connect_server: str
+) -> None:
+    command = [sys.executable, "-c", SCRIPT + REMOTE, str(tmp_path), *map(str, scenario_folders)]
+    environment = os.environ | {REMOTE_VARIABLE: connect_server}
+    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    assert answer.stdout.split() == ["pyspark.sql.connect.session"]
+    _compare(tmp_path, metrics)
+
+
+def _compare(folder: Path, metrics: MetricTables) -> None:
     for name in TABLE_NAMES:
-        there = pd.read_pickle(tmp_path / f"{name}.pkl")
+        there = pd.read_pickle(folder / f"{name}.pkl")
         pd.testing.assert_frame_equal(there, getattr(metrics, name), check_exact=True, obj=name)

@@ -8,10 +8,12 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
 from storm_lab.reporting import figures as f
+from storm_lab.reporting.figures import topology_overview
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
 from storm_lab.reporting.figures.topology_graph import component_layers, executor_graph
 from tests.reporting import example_tables as example
@@ -52,6 +54,18 @@ HOUSE_SET: dict[str, Callable[[], Figure]] = {
         example.results(), {"latency_ms": "processing time, ms", "nodes": "nodes used"}, about=ABOUT
     ),
 }
+
+
+def crowd() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Thirty readers send two tuples a second to each of forty splitters, dealt out over ten nodes."""
+    sizes = {"reader": 30, "split": 40}
+    rows = [(name, task) for name, size in sizes.items() for task in range(size)]
+    placements = pd.DataFrame(
+        [(name, place + 1, place + 1, f"node-{task % 10}") for place, (name, task) in enumerate(rows)],
+        columns=["component", "start_task", "end_task", "node"],
+    )
+    pairs = [(source, 30 + target, 2.0) for source in range(1, 31) for target in range(1, 41)]
+    return pd.DataFrame(pairs, columns=["source_task", "target_task", "tuples_per_s"]), placements
 
 
 def words(figure: Figure) -> str:
@@ -182,6 +196,31 @@ def test_only_placements_in_force_are_drawn():
 def test_the_graph_runs_from_spouts_to_sinks_with_the_acker_last():
     layers = component_layers(executor_graph(example.traffic(), placed()))
     assert layers == {"reader": 0, "split": 1, "count": 2, "mongo": 3, "__acker": 4}
+
+
+def test_a_graph_too_large_for_single_edges_is_drawn_by_component() -> None:
+    figure = f.topology_graph(*crowd(), about=ABOUT, title="Graph")
+    text = words(figure)
+    assert "split (40)" in text
+    assert "cross" in text
+    lines = [each for each in figure.axes[0].collections if isinstance(each, LineCollection)]
+    assert len(lines) == 2, "what stays on a machine and what crosses, once"
+
+
+def test_the_flows_of_an_overview_hold_every_tuple() -> None:
+    traffic, placements = crowd()
+    flows = topology_overview._flows(executor_graph(traffic, placements))
+    assert flows.keys() == {("reader", "split")}
+    local, crossing = flows["reader", "split"]
+    assert local == pytest.approx(2.0 * 40 * 30 / 10)
+    assert local + crossing == pytest.approx(2.0 * 40 * 30)
+
+
+def test_many_nodes_stand_on_several_shelves() -> None:
+    names = [f"node-{number}" for number in range(1, 31)]
+    figure = f.placement_map(placed(), names, about=ABOUT)
+    assert [len(axes.get_xticks()) for axes in figure.axes] == [12, 12, 6]
+    assert words(figure).count("free") == 30 - placed()["node"].nunique()
 
 
 def test_a_cycle_of_components_shares_a_column():

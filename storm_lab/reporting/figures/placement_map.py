@@ -24,6 +24,9 @@ from storm_lab.reporting.figures.style import (
 _TILES = 3
 """Tiles side by side in a worker."""
 
+_ABREAST = 12
+"""Nodes side by side; the next ones stand below."""
+
 
 def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: About, title: str = "") -> Figure:
     """Tiles carry the number of the executor's first task; their colour is the component.
@@ -40,21 +43,28 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
     names = sorted({*nodes, *placements["node"]}, key=natural)
     components = sorted(set(placements["component"]))
     colours = colour_of(components)
-    tallest = max(_height(placements[placements["node"] == name]) for name in names)
+    shelves = [names[low : low + _ABREAST] for low in range(0, len(names), _ABREAST)]
+    slanted = max(sum(map(len, shelf)) for shelf in shelves) > 75
+    tallest = [max(_height(placements[placements["node"] == name]) for name in shelf) for shelf in shelves]
     with house_style():
-        figure = new_figure(max(1.2 + 0.36 * tallest, 1.1 + 0.2 * len(components)))
-        axes = figure.subplots()
-        for place, name in enumerate(names):
-            _draw_node(axes, place, placements[placements["node"] == name], colours)
-        axes.set_xlim(-0.5, len(names) - 0.5)
-        axes.set_ylim(tallest + 0.1, -0.35)
-        axes.set_xticks(range(len(names)), names, rotation=0 if sum(map(len, names)) <= 75 else 30)
-        axes.xaxis.tick_top()
-        axes.set_yticks([])
-        axes.grid(visible=False)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.tick_params(length=0)
+        high = 0.84 + sum(0.36 + 0.36 * height for height in tallest)
+        figure = new_figure(max(high, 1.1 + 0.2 * len(components)))
+        rows = figure.subplots(len(shelves), 1, squeeze=False, height_ratios=[1 + each for each in tallest])
+        for axes, shelf, height in zip(rows[:, 0], shelves, tallest, strict=True):
+            for place, name in enumerate(shelf):
+                _draw_node(axes, place, placements[placements["node"] == name], colours)
+            axes.set_xlim(-0.5, min(len(names), _ABREAST) - 0.5)
+            axes.set_ylim(height + 0.1, -0.35)
+            axes.set_xticks(range(len(shelf)), shelf, rotation=30 if slanted else 0)
+            if slanted:
+                for label in axes.get_xticklabels():
+                    label.set(ha="left", rotation_mode="anchor")
+            axes.xaxis.tick_top()
+            axes.set_yticks([])
+            axes.grid(visible=False)
+            for spine in axes.spines.values():
+                spine.set_visible(False)
+            axes.tick_params(length=0)
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
         figure.legend(handles=handles, loc="outside right upper")
         if title:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import networkx as nx
 import numpy as np
@@ -24,6 +24,10 @@ from storm_lab.reporting.figures.style import (
     need,
     new_figure,
 )
+from storm_lab.reporting.figures.topology_overview import draw_overview, is_large
+
+_IN_A_COLUMN = 32
+"""Entries of the legend in one column."""
 
 
 def topology_graph(
@@ -32,7 +36,7 @@ def topology_graph(
     """Components from left to right in the direction of the tuples, their executors one below the other.
 
     Dots carry the machine's number in the legend's order; dashed edges cross the network, solid ones stay on
-    a machine.
+    a machine. Where there are too many executors or edges for that, edges go from component to component.
 
     Args:
         traffic: columns source_task, target_task, tuples_per_s; of one run, or of several that share
@@ -47,30 +51,21 @@ def topology_graph(
     need(placements, ["component", "start_task", "end_task", "node"], "placements")
     graph = executor_graph(traffic, placements)
     layers = component_layers(graph)
-    place = _places(graph, layers)
     machines = sorted({str(data["node"]) for _, data in graph.nodes(data=True)}, key=natural)
     colours = colour_of(machines)
+    large = is_large(graph)
+    place = _places(graph, layers)
     tallest = max(
         sum(1 for x, _ in place.values() if x == column) for column in {x for x, _ in place.values()}
     )
+    many = len(machines) > 20
     with house_style():
-        figure = new_figure(2.0 + min(6.5, 0.36 * tallest))
+        figure = new_figure(7.0 if large else 2.0 + min(6.5, 0.36 * tallest))
         axes = figure.subplots()
-        _draw_edges(axes, graph, place)
-        for executor, (x, y) in place.items():
-            node = str(graph.nodes[executor]["node"])
-            axes.plot(x, y, marker="o", markersize=13, color=colours[node], markeredgecolor=INK, zorder=3)
-            axes.text(
-                x,
-                y,
-                f"{machines.index(node) + 1}",
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="#000000",
-                zorder=4,
-            )
-        _draw_components(axes, graph, place)
+        if large:
+            draw_overview(axes, graph, layers, machines, colours)
+        else:
+            _draw_executors(axes, graph, place, machines, colours)
         axes.set_axis_off()
         # Limits first: texts at data points would otherwise be laid out before the axes are scaled.
         axes.autoscale_view()
@@ -85,13 +80,34 @@ def topology_graph(
             Line2D([], [], color=MUTED, linewidth=2, label="on one machine"),
             Line2D([], [], color=MUTED, linewidth=2, linestyle=(0, (3, 2)), label="between machines"),
         ]
-        figure.legend(handles=handles, loc="outside right upper")
+        figure.legend(
+            handles=handles, loc="outside right upper", ncols=-(-len(handles) // _IN_A_COLUMN),
+            fontsize=7.5 if many else 9, columnspacing=0.8, handletextpad=0.3 if many else 0.8,
+        )  # fmt: skip
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         rates = [rate for _, _, rate in graph.edges(data="rate")]
         widest = f"widest edge {max(rates):.3g} tuples/s" if rates else "no traffic"
+        if large:
+            widest = "from component to component, acker traffic pale"
         foot(figure, f"edge width: tuples/s, {widest} · " + about.line("mean over seeds"))
     return figure
+
+
+def _draw_executors(
+    axes: Axes,
+    graph: nx.DiGraph,
+    place: Mapping[int, tuple[float, float]],
+    machines: Sequence[str],
+    colours: Mapping[str, str],
+) -> None:
+    _draw_edges(axes, graph, place)
+    for executor, (x, y) in place.items():
+        node = str(graph.nodes[executor]["node"])
+        axes.plot(x, y, marker="o", markersize=13, color=colours[node], markeredgecolor=INK, zorder=3)
+        number = f"{machines.index(node) + 1}"
+        axes.text(x, y, number, ha="center", va="center", fontsize=7, color="#000000", zorder=4)
+    _draw_components(axes, graph, place)
 
 
 def _widened(limits: tuple[float, float], share: float) -> tuple[float, float]:
