@@ -21,8 +21,10 @@ class OverloadRule:
         executor_windows: ... in so many windows; a thread cannot use more than a core.
         queued: an executor's receive queue as long as this at the end of a window, in tuples ...
         queue_windows: ... in so many windows: a bottleneck that waits for a server fills queues, not cores.
-        failure_windows: root tuples that failed in so many windows; 0 ignores failures, which also follow
-            every worker that is killed.
+        failure_windows: root tuples that fail for so many windows; 0 ignores failures, which also follow
+            every worker that is killed. Spouts look for timeouts once a timeout, so failures come in bursts:
+            they go on until ``failure_pause`` windows have none.
+        failure_pause: see there.
         rest_s: seconds in which a detection is not repeated: a new schedule needs time to come into effect.
     """
 
@@ -33,6 +35,7 @@ class OverloadRule:
     queued: int = 500
     queue_windows: int = 3
     failure_windows: int = 0
+    failure_pause: int = 2
     rest_s: float = 60.0
 
 
@@ -46,6 +49,7 @@ class OverloadDetector:
         self._executors: dict[Executor, int] = {}
         self._queues: dict[Executor, int] = {}
         self._failing = 0
+        self._without = 0
 
     def look(self, load: WindowLoad) -> str | None:
         """What is overloaded, in words, or None."""
@@ -72,7 +76,11 @@ class OverloadDetector:
         blocked = sorted(e for e, windows in self._queues.items() if 0 < rule.queue_windows <= windows)
         causes.extend(f"executor {executor} has a full queue" for executor in blocked)
         failed = sum(load.failed.values())
-        self._failing = self._failing + 1 if failed else 0
+        self._without = 0 if failed else self._without + 1
+        if failed or (self._failing and self._without < rule.failure_pause):
+            self._failing += 1
+        else:
+            self._failing = 0
         if rule.failure_windows and self._failing >= rule.failure_windows:
-            causes.append(f"{failed} root tuples failed")
+            causes.append(f"root tuples have failed for {self._failing} windows")
         return causes[0] if causes else None

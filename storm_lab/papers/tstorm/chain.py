@@ -29,7 +29,7 @@ SETTLED_S = 200.0
 SHARED: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3),
+        (1, 2, 3, 4, 5),
         "one emulation of every setting per seed; the paper prints one run each",
         low=0,
         high=2**31 - 1,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.papers.readings import Tables, mean_over, of_run
+from storm_lab.papers.readings import Tables, mean_over, of_run, reductions
+from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 
 RESTABLE_S = 500.0
 """From here on the paper compares the runs that have a re-assignment."""
@@ -21,6 +22,14 @@ def processing_ms(
 ) -> list[float | None]:
     """Mean processing time of the tuples that complete in ``[from_s, to_s)``, by bins of 10 s."""
     return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=from_s, to_s=to_s)
+
+
+def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float) -> list[float | None]:
+    """What T-Storm calls speedup, in percent: reduction of the mean processing time from ``from_s`` on."""
+    return reductions(
+        processing_ms(tables, tstorm_variant(gamma), seeds, from_s),
+        processing_ms(tables, STORM, seeds, from_s),
+    )
 
 
 def minute_from(

@@ -12,11 +12,14 @@ from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation, EmulationSpec
 from storm_lab.emulator.source import TopologyPlan
+from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
+from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.tstorm.testbed import section_v
@@ -56,8 +59,14 @@ def play_on_blades(
     migration: MigrationMethod,
     writer: RunWriter,
     advance: Advance,
+    *,
+    placement: Assignment | None = None,
+    cost: CostModel | None = None,
 ) -> None:
     """Play the run with Nimbus's own ``scheduler`` and what ``services`` add, and finish its log.
+
+    ``placement`` fixes the first assignment by hand; ``cost`` stands in for the shared costs of the message
+    path, for a method that adds to them.
 
     Raises:
         UserError: something that the emulator refuses.
@@ -65,7 +74,7 @@ def play_on_blades(
     duration_s = spec.parameters.number("duration_s")
     emulation = Emulation(
         EmulationSpec(
-            cluster=section_v(),
+            cluster=blades(spec.parameters),
             version=spec.storm_version,
             topologies=plans,
             scheduler=scheduler,
@@ -75,6 +84,8 @@ def play_on_blades(
             migration=migration,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
+            placement=placement,
+            cost=cost or CostModel(),
         )
     )
     outcome = emulation.run(writer, lambda done, total: advance(done / total))
@@ -84,6 +95,11 @@ def play_on_blades(
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )
+
+
+def blades(parameters: Parameters) -> Cluster:
+    """The ten nodes that a run with these parameters has."""
+    return section_v(cores=parameters.integer("cores"))
 
 
 def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], MigrationMethod]:
@@ -106,4 +122,26 @@ def generator(policy: Scheduler[Any], parameters: Parameters) -> OnlineSchedulin
         period_s=parameters.number("generation_s"),
         fetch_s=parameters.number("fetch_s"),
         least_gain=LEAST_GAIN,
+        overload=overload_rule(parameters),
+    )
+
+
+OVERLOAD_FRACTION = 0.9
+"""Part of the CPU that Algorithm 1 may fill, above which a node's load is a sign of overload; not printed."""
+
+
+def overload_rule(parameters: Parameters) -> OverloadRule:
+    """T-Storm's rule for an overload, which is not printed: a sign that lasts for so many windows.
+
+    Signs are what its monitors read (section IV-B): a node's average load close to what Algorithm 1 may put
+    there, or an executor that fills a core; and root tuples that fail, as in section III. Lengths of queues
+    are none.
+    """
+    windows = parameters.integer("overload_windows")
+    return OverloadRule(
+        node_fraction=OVERLOAD_FRACTION * parameters.number("capacity_fraction"),
+        node_windows=windows,
+        executor_windows=windows,
+        queue_windows=0,
+        failure_windows=windows,
     )

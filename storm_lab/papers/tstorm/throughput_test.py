@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
+from storm_lab.papers.tstorm.gamma_settings import gamma_settings
+from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, measure
 from storm_lab.workloads.throughput import FIELDS
 
@@ -28,14 +29,7 @@ SHUFFLE = "shuffle"
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.7, 6.0), "consolidation factors to try (figure 5)", low=1.0, high=10.0),
-    Parameter(
-        "seeds",
-        (1,),
-        "one emulation of every setting per seed; one by default, for a run logs a million tuples",
-        low=0,
-        high=2**31 - 1,
-    ),
-    *(parameter for parameter in COMMON if parameter.name != "seeds"),
+    *COMMON,
     Parameter(
         "spout_sleep_ms",
         5.0,
@@ -76,13 +70,7 @@ def topology(parameters: Parameters) -> Topology:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed."""
-    shared = [parameter.name for parameter in PARAMETERS if parameter.name not in ("gammas", "seeds")]
-    storm = parameters.only(name for name in shared if name not in _TSTORM_ONLY)
-    tstorm = parameters.only(shared)
-    settings = [(STORM, storm)] + [
-        (tstorm_variant(gamma), tstorm.changed(gamma=gamma))
-        for gamma in dict.fromkeys(parameters.numbers("gammas"))
-    ]
+    settings = gamma_settings(PARAMETERS, parameters, parameters.numbers("gammas"))
     return tuple(
         RunSpec(
             experiment=SLUG,
@@ -96,10 +84,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         for variant, values in settings
         for seed in dict.fromkeys(parameters.integers("seeds"))
     )
-
-
-_TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction")
-"""Parameters that a run under Storm's own scheduler does not depend on."""
 
 
 def plan(spec: RunSpec) -> TopologyPlan:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
-from storm_lab.papers.tstorm.word_count_claims import CLAIMS, measure
+from storm_lab.papers.tstorm.gamma_settings import gamma_settings
+from storm_lab.papers.tstorm.testbed import COMMON, VERSION
+from storm_lab.papers.tstorm.word_count_claims import CLAIMS, measure, tried_variant
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
 from storm_lab.workloads.word_count import WordCountCosts
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
-PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", low=1.0, high=10.0),
-    *COMMON,
+TRIED_S = 400.0
+"""Virtual length of the runs with other times of an insert."""
+
+WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "text",
         GENERATED,
@@ -30,8 +32,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "lines_per_s",
-        100.0,
-        "lines per second and reader; must be below saturation on 5 nodes and above it on one",
+        95.0,
+        "lines per second and reader; below saturation on 5 nodes, and twice as much above it on one",
         unit="1/s",
         low=20,
         high=300,
@@ -56,7 +58,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("count_us", 20.0, "CPU to count a word", unit="us", low=5, high=50),
     Parameter(
         "store_us",
-        2550.0,
+        2600.0,
         "one insert into MongoDB, client and server; fitted on T-Storm's 16.2 ms in figure 6(a)",
         unit="us",
         low=300,
@@ -70,6 +72,21 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=0.3,
     ),
     Parameter("fetch_us", 300.0, "wait for the queue server, per line", unit="us", low=50, high=2000),
+)
+"""What flows and what it costs."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", low=1.0, high=10.0),
+    *COMMON,
+    *WORKLOAD,
+    Parameter(
+        "store_us_tried",
+        (1000.0, 1800.0, 2300.0, 2800.0),
+        f"other times of an insert, played for {TRIED_S:g} s with the first seed only, gamma 1 and Storm",
+        unit="us",
+        low=300,
+        high=3000,
+    ),
 )
 
 
@@ -108,39 +125,63 @@ def costs(parameters: Parameters) -> WordCountCosts:
     )
 
 
+_APART = ("text", "store_us_tried")
+
+
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """The runs of the figure, and gamma 1 and Storm with other times of an insert and the first seed.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    first = parameters.integers("seeds")[0]
+    return (
+        *figure_runs(parameters),
+        *(
+            run(
+                tried_variant(variant, store_us),
+                first,
+                values.changed(store_us=store_us, duration_s=TRIED_S),
+                parameters.text("text"),
+            )
+            for variant, values in gamma_settings(PARAMETERS, parameters, (1.0,), apart=_APART)
+            for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
+        ),
+    )
+
+
+def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed.
 
     Raises:
         UserError: the text cannot be read.
     """
-    text = load_text(parameters.text("text"))
-    shared = [parameter.name for parameter in PARAMETERS if parameter.name not in ("gammas", "seeds", "text")]
-    storm = parameters.only(name for name in shared if name not in _TSTORM_ONLY)
-    tstorm = parameters.only(shared)
-    settings = [(STORM, storm)] + [
-        (tstorm_variant(gamma), tstorm.changed(gamma=gamma))
-        for gamma in dict.fromkeys(parameters.numbers("gammas"))
-    ]
     return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=values,
-            emulate=emulate,
-            storm_version=VERSION,
-            inputs={"text": text.digest},
-            files={"text": parameters.text("text")},
-            sample_every=20,
+        run(variant, seed, values, parameters.text("text"))
+        for variant, values in gamma_settings(
+            PARAMETERS, parameters, parameters.numbers("gammas"), apart=_APART
         )
-        for variant, values in settings
         for seed in dict.fromkeys(parameters.integers("seeds"))
     )
 
 
-_TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction")
-"""Parameters that a run under Storm's own scheduler does not depend on."""
+def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
+    """One run over a text.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    return RunSpec(
+        experiment=SLUG,
+        variant=variant,
+        seed=seed,
+        parameters=values,
+        emulate=emulate,
+        storm_version=VERSION,
+        inputs={"text": load_text(text).digest},
+        files={"text": text},
+        sample_every=20,
+    )
 
 
 def plan(spec: RunSpec) -> TopologyPlan:

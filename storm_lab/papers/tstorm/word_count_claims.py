@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run, reductions, value_of
+from storm_lab.papers.readings import Tables, measured, measurement, reductions, value_of
+from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms, spike_at
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 
 STABLE_S = 150.0
 """From here on the paper compares the runs with gamma 1."""
-RESTABLE_S = 500.0
-"""From here on it compares the runs with a re-assignment."""
-GENERATED_S = 290.0
-"""No generated schedule can be installed before this time: the generator's period is 300 s."""
+TRIED_FROM_S = 250.0
+"""From here to their end, runs with other times of an insert are compared."""
 
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
@@ -45,8 +44,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             continue
         figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
         start = STABLE_S if gamma == 1.0 else RESTABLE_S
-        ours = _processing(tables, variant, seeds, start)
-        storms = _processing(tables, STORM, seeds, start)
+        ours = processing_ms(tables, variant, seeds, start)
+        storms = processing_ms(tables, STORM, seeds, start)
         gains[gamma] = reductions(ours, storms)
         window = f"tuples that complete from {start:g} s on"
         found += [
@@ -74,14 +73,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 ),
                 measurement(
                     "tstorm-fig6a-tstorm-ms",
-                    _processing(tables, variant, seeds, RESTABLE_S),
+                    processing_ms(tables, variant, seeds, RESTABLE_S),
                     unit="ms",
                     how=_SETTLED,
                     basis=Basis.FITTED,
                 ),
                 measurement(
                     "tstorm-fig6a-storm-ms",
-                    _processing(tables, STORM, seeds, RESTABLE_S),
+                    processing_ms(tables, STORM, seeds, RESTABLE_S),
                     unit="ms",
                     how=_SETTLED,
                 ),
@@ -90,7 +89,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             found.append(
                 measurement(
                     "tstorm-fig6b-spike",
-                    _spike_at(tables, variant, seeds),
+                    spike_at(tables, variant, seeds),
                     unit="s",
                     how="middle of the 10 s bin of highest mean processing time after the re-assignment",
                 )
@@ -98,12 +97,19 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     if gains.keys() == _PAPER_GAMMAS.keys():
         values = tuple(measured(gains[gamma], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
         how = "100 * (1 - T-Storm / Storm), as for the three panels"
-        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
+        # The cores of a node are chosen on this order.
+        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how, Basis.FITTED))
     return tuple(found)
 
 
-def _processing(tables: Tables, variant: str, seeds: tuple[int, ...], from_s: float) -> list[float | None]:
-    return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=from_s)
+def tried_variant(variant: str, store_us: float) -> str:
+    """Variant of a run with another time of an insert."""
+    return f"{variant}-s{store_us:g}"
+
+
+def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:
+    """Mean processing time of such a run, once its start is over."""
+    return processing_ms(tables, variant, (seed,), TRIED_FROM_S)[0]
 
 
 def _stable_from(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[float | None]:
@@ -111,13 +117,3 @@ def _stable_from(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[f
     stretches = tables.stabilisation
     inside = stretches[(stretches["from_s"] <= GENERATED_S) & (stretches["to_s"] > GENERATED_S)]
     return value_of(inside, "stable_s", variant, seeds)
-
-
-def _spike_at(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[float | None]:
-    """Of the first generated schedule's re-assignment; None where its peak is no spike."""
-    times: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.spikes, variant, seed)
-        rows = rows[(rows["time_s"] > GENERATED_S) & rows["is_spike"].eq(True)].sort_values("time_s")
-        times.append(float(rows["peak_s"].iloc[0]) + 5.0 if len(rows) else None)
-    return times

@@ -1,0 +1,77 @@
+"""Figures 9 and 10 of T-Storm: everything in one worker, twice the input, and T-Storm has to notice.
+
+The first assignment is fixed by hand: all executors in one slot of one node. From then on monitors, overload
+detection, schedule generator and hand-over are those of all of section V.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.model.assignment import Assignment
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.executor import executors_of
+from storm_lab.model.topology import Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.experiment import Advance, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.tstorm.relief_claims import RELIEVED
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.tuplelog import RunWriter
+
+STREAMS = Parameter("streams", 2, "input streams at once (section V); each brings lines_per_s", low=1, high=4)
+
+
+def tried_variant(gamma: float) -> str:
+    """Variant of a run with another consolidation factor."""
+    return f"{RELIEVED}-g{gamma:g}"
+
+
+def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -> Assignment:
+    """All executors of the topology in the first slot of the first node."""
+    slot = cluster.nodes[0].slots[0]
+    return Assignment.of((executor, slot) for executor in executors_of(topology, version))
+
+
+def relief_settings(
+    declared: tuple[Parameter, ...], parameters: Parameters, *, file: str
+) -> list[tuple[str, int, Parameters]]:
+    """Variant, seed and parameters of each run: every seed, and other gammas with the first seed.
+
+    ``file`` is the parameter that names the input.
+    """
+    left_out = ("seeds", "gamma", "gammas_tried", STREAMS.name, file)
+    shared = parameters.only(p.name for p in declared if p.name not in left_out)
+    shared = shared.changed(lines_per_s=shared.number("lines_per_s") * parameters.integer("streams"))
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    main = parameters.number("gamma")
+    return [(RELIEVED, seed, shared.changed(gamma=main)) for seed in seeds] + [
+        (tried_variant(gamma), seeds[0], shared.changed(gamma=gamma))
+        for gamma in dict.fromkeys(parameters.numbers("gammas_tried"))
+        if gamma != main
+    ]
+
+
+def emulate_word_count(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run of Word Count."""
+    from storm_lab.papers.tstorm.word_count import plan
+
+    _play(spec, plan(spec), writer, advance)
+
+
+def emulate_log_stream(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run of Log Stream Processing."""
+    from storm_lab.papers.tstorm.log_stream import plan
+
+    _play(spec, plan(spec), writer, advance)
+
+
+def _play(spec: RunSpec, plan: TopologyPlan, writer: RunWriter, advance: Advance) -> None:
+    from storm_lab.papers.tstorm.section_v import blades, online_scheduling, play_on_blades
+    from storm_lab.schedulers.default import DefaultScheduler
+
+    services, migration = online_scheduling(spec.parameters)
+    first = in_one_worker(plan.topology, blades(spec.parameters), spec.storm_version)
+    play_on_blades(spec, (plan,), DefaultScheduler(), services, migration, writer, advance, placement=first)

@@ -1,0 +1,58 @@
+"""T-Storm relieves an overloaded Word Count (section V, figure 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_word_count, relief_settings
+from storm_lab.papers.tstorm.overload_wordcount_claims import CLAIMS, measure
+from storm_lab.papers.tstorm.testbed import COMMON, with_defaults
+from storm_lab.papers.tstorm.word_count import WORKLOAD, run
+
+SLUG = "tstorm-overload-wordcount"
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
+    Parameter(
+        "gammas_tried",
+        (1.2, 1.4),
+        "other consolidation factors, played with the first seed only",
+        low=1.0,
+        high=1.7,
+    ),
+    STREAMS,
+    *with_defaults(COMMON, duration_s=600.0),
+    *with_defaults(WORKLOAD, lines_per_s=47.5),
+)
+"""A stream brings half of figure 6's rate, so that two overload one node and not what relieves it."""
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Every seed with the main gamma, the first seed with others.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    return tuple(
+        replace(
+            run(variant, seed, values, parameters.text("text")),
+            experiment=SLUG,
+            emulate=emulate_word_count,
+        )
+        for variant, seed, values in relief_settings(PARAMETERS, parameters, file="text")
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="T-Storm",
+    title="Word Count in one worker: T-Storm notices the overload and spreads it",
+    figure="Figure 9",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="tstorm/overload_wordcount.ipynb",
+    runs=runs,
+    measure=measure,
+)

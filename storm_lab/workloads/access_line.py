@@ -1,0 +1,160 @@
+"""One line of a web server's access log: common, combined and W3C extended (IIS) format.
+
+Common and combined are those of Apache's ``mod_log_config``; the W3C extended format names its columns in
+``#Fields`` lines. A line that does not keep to its format raises, with a reason of one or two words that can
+be counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+
+class LogFormat(StrEnum):
+    """How a line is to be read. ``UNKNOWN``: it looks like none of the others."""
+
+    COMMON = "common"
+    COMBINED = "combined"
+    W3C = "w3c"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a line says. ``time_s`` counts from 1970 in UTC; ``size`` is the answer's body in bytes, 0 where
+    the log has none; texts that the log has not are empty.
+    """
+
+    client: str
+    time_s: int
+    method: str
+    path: str
+    query: str
+    status: int
+    size: int
+    referrer: str = ""
+    agent: str = ""
+
+
+class MalformedLineError(ValueError):
+    """A line that does not keep to its format; its text is the reason, for counting."""
+
+
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_HEAD = re.compile(r"\S+ \S+ \S+ \[")
+_COMMON = re.compile(rf"(\S+) \S+ \S+ \[([^\]]*)\] {_QUOTED} (\S+) (\S+)")
+_COMBINED = re.compile(rf"{_COMMON.pattern} {_QUOTED} {_QUOTED}")
+_APACHE_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+# Names of months are English whatever the locale, which strptime would follow.
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], start=1
+    )
+}
+_NEEDED = ("date", "time", "c-ip", "cs-method", "cs-uri-stem", "sc-status")
+
+
+def format_of(line: str, fields: Sequence[str]) -> LogFormat:
+    """The format that a line seems to be in; ``fields`` are the columns of the W3C lines around it, if any.
+
+    A line of the combined format ends with a quoted text, one of the common format with a size.
+    """
+    if _HEAD.match(line):
+        return LogFormat.COMBINED if line.endswith('"') and line.count('"') > 2 else LogFormat.COMMON
+    return LogFormat.W3C if fields else LogFormat.UNKNOWN
+
+
+def parse_line(line: str, form: LogFormat, fields: Sequence[str] = ()) -> Access:
+    """Read one line; ``fields`` are the columns of a W3C line.
+
+    Raises:
+        MalformedLineError: the line does not keep to the format.
+    """
+    match form:
+        case LogFormat.COMMON:
+            return _of_apache(_COMMON.fullmatch(line))
+        case LogFormat.COMBINED:
+            return _of_apache(_COMBINED.fullmatch(line))
+        case LogFormat.W3C:
+            return _of_w3c(line.split(" "), fields)
+        case LogFormat.UNKNOWN:
+            raise MalformedLineError("unknown format")
+
+
+def _of_apache(found: re.Match[str] | None) -> Access:
+    if found is None:
+        raise MalformedLineError("wrong columns")
+    client, time, request, status, size, *rest = found.groups()
+    words = request.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/"):
+        raise MalformedLineError("bad request")
+    path, _, query = words[1].partition("?")
+    referrer, agent = ("" if text == "-" else text for text in rest) if rest else ("", "")
+    return Access(
+        client=client,
+        time_s=_apache_time(time),
+        method=words[0],
+        path=path,
+        query=query,
+        status=_status(status),
+        size=_size(size),
+        referrer=referrer,
+        agent=agent,
+    )
+
+
+def _of_w3c(columns: Sequence[str], fields: Sequence[str]) -> Access:
+    if len(columns) != len(fields):
+        raise MalformedLineError("wrong columns")
+    found = {name: "" if text == "-" else text for name, text in zip(fields, columns, strict=True)}
+    if any(not found.get(name) for name in _NEEDED):
+        raise MalformedLineError("missing column")
+    try:
+        moment = datetime.fromisoformat(f"{found['date']}T{found['time']}+00:00")
+    except ValueError:
+        raise MalformedLineError("bad time") from None
+    return Access(
+        client=found["c-ip"],
+        time_s=int(moment.timestamp()),
+        method=found["cs-method"],
+        path=found["cs-uri-stem"],
+        query=found.get("cs-uri-query", ""),
+        status=_status(found["sc-status"]),
+        size=_size(found.get("sc-bytes") or "-"),
+        referrer=found.get("cs(Referer)", ""),
+        agent=found.get("cs(User-Agent)", "").replace("+", " "),
+    )
+
+
+def _apache_time(text: str) -> int:
+    found = _APACHE_TIME.fullmatch(text)
+    if found is None or found[2] not in _MONTHS:
+        raise MalformedLineError("bad time")
+    day, _, year, hour, minute, second, sign, off_hours, off_minutes = found.groups()
+    try:
+        local = datetime(
+            int(year), _MONTHS[found[2]], int(day), int(hour), int(minute), int(second), tzinfo=UTC
+        )
+    except ValueError:
+        raise MalformedLineError("bad time") from None
+    offset = timedelta(hours=int(off_hours), minutes=int(off_minutes))
+    return int((local - offset if sign == "+" else local + offset).timestamp())
+
+
+def _status(text: str) -> int:
+    if not (len(text) == 3 and text.isascii() and text.isdigit() and text[0] in "12345"):
+        raise MalformedLineError("bad status")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    if text == "-":
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise MalformedLineError("bad size")
+    return int(text)

@@ -1,0 +1,96 @@
+"""Access logs to stream: a generated one, real ones where they lie beside the checkout, or the reader's file.
+
+Lines reach the topology as LogStash ships them: each as a JSON event that names its format. Directives of the
+W3C format and blank lines are no events; the columns that a ``#Fields`` line declares travel with the events
+after it, for a bolt sees lines in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.access_line import LogFormat, format_of
+from storm_lab.workloads.generated_log import generated_lines
+from storm_lab.workloads.text import read_text
+
+GENERATED = "generated"
+APACHE = "apache"
+IIS = "iis"
+
+_BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "weblogs"
+REAL_LOGS = {
+    APACHE: _BESIDE / "apache_access_10000.log",
+    IIS: _BESIDE / "iis_w3c_extended.log",
+}
+"""Where the real logs are looked for: in a folder beside the checkout."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLog:
+    """A log's events, in order, each a JSON text."""
+
+    name: str
+    events: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the events."""
+        joined = "".join(f"{event}\n" for event in self.events)
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def load_log(choice: str, *, field: str = "log") -> AccessLog:
+    """The log that ``choice`` names: ``generated``, ``apache``, ``iis``, or the path of a file.
+
+    Raises:
+        UserError: the file cannot be read, is too large, is not text or holds no event; names ``field``.
+    """
+    if choice == GENERATED:
+        return _generated()
+    path = REAL_LOGS.get(choice, Path(choice))
+    if choice in REAL_LOGS and not path.is_file():
+        raise UserError(
+            "this log is not beside the checkout",
+            field=field,
+            value=choice,
+            remedy=f"use {GENERATED}, or give the path of an access log",
+        )
+    name = choice if choice in REAL_LOGS else path.name
+    events = tuple(ship(read_text(path, name=name, field=field).lines))
+    if not events:
+        raise UserError(
+            "holds no event, only directives and blank lines",
+            field=field,
+            value=str(path),
+            remedy="give an access log with at least one record",
+        )
+    return AccessLog(name, events)
+
+
+@cache
+def _generated() -> AccessLog:
+    return AccessLog(GENERATED, tuple(ship(generated_lines())))
+
+
+def ship(lines: Iterable[str]) -> Iterator[str]:
+    """The events that a shipper makes of a log's lines; a damaged line is an event too."""
+    fields: list[str] = []
+    for line in lines:
+        if line.startswith("#"):
+            name, _, value = line.partition(":")
+            if name == "#Fields":
+                fields = value.split()
+            continue
+        if not line.strip():
+            continue
+        form = format_of(line, fields)
+        event = {"format": form.value, "message": line}
+        if form is LogFormat.W3C:
+            event["fields"] = " ".join(fields)
+        yield json.dumps(event, separators=(",", ":"))

@@ -1,0 +1,198 @@
+"""A generated access log: three servers that write common, combined and W3C extended lines side by side.
+
+It has the shape of real logs: a Zipf law over some 1,500 paths (the first has a twelfth of the requests, most
+are asked for a few times), one request in ten by a robot, nine answers in ten with status 200, and a line in
+two hundred damaged: cut short, or with a time, status or request that is none. Names and addresses mean
+nothing; the addresses are those reserved for documentation (RFC 5737).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+from storm_lab.workloads.splitmix import SplitMix
+
+RECORDS = 6000
+DAMAGED_ONE_IN = 200
+W3C_FIELDS = (
+    "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) "
+    "sc-status sc-substatus sc-win32-status sc-bytes time-taken"
+)
+HEADER_EVERY = 1000
+"""Records between two headers of the W3C server, as after its restarts."""
+
+_PATHS = 1500
+_START = datetime(2014, 1, 6, 8, 0, 0, tzinfo=UTC)
+_WORDS = [
+    "about",
+    "admin",
+    "archive",
+    "article",
+    "blog",
+    "book",
+    "cart",
+    "catalog",
+    "code",
+    "contact",
+    "css",
+    "data",
+    "demo",
+    "docs",
+    "download",
+    "event",
+    "faq",
+    "feed",
+    "files",
+    "font",
+    "forum",
+    "gallery",
+    "help",
+    "home",
+    "image",
+    "index",
+    "info",
+    "item",
+    "js",
+    "latest",
+    "library",
+    "link",
+    "list",
+    "login",
+    "map",
+    "media",
+    "news",
+    "note",
+    "order",
+    "page",
+    "photo",
+    "post",
+    "press",
+    "product",
+    "profile",
+    "project",
+    "search",
+    "service",
+    "shop",
+    "site",
+    "store",
+    "style",
+    "support",
+    "tag",
+    "team",
+    "theme",
+    "tool",
+    "topic",
+    "user",
+    "video",
+    "view",
+    "web",
+    "wiki",
+]
+_ENDINGS = ("", "", ".html", ".png", ".css", ".js", ".jpg", ".aspx")
+_STATUSES = ((200, 913), (304, 44), (404, 21), (301, 16), (206, 4), (500, 2))
+_AGENTS = (
+    "Mozilla/5.0 (Windows NT 6.1; WOW64; rv:26.0) Gecko/20100101 Firefox/26.0",
+    "Mozilla/5.0 (Windows NT 6.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/32.0.1700.76 Safari/537.36",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9) AppleWebKit/537.71 (KHTML, like Gecko) Safari/537.71",
+    "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; Trident/6.0)",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 7_0_4 like Mac OS X) AppleWebKit/537.51.1 Mobile/11B554a Safari/9537",
+    "Mozilla/5.0 (X11; Linux x86_64; rv:24.0) Gecko/20100101 Firefox/24.0",
+    "curl/7.34.0",
+    "Mozilla/5.0 (Windows NT 5.1; rv:26.0) Gecko/20100101 Firefox/26.0",
+    "Opera/9.80 (Windows NT 6.1) Presto/2.12.388 Version/12.16",
+)
+_ROBOTS = (
+    "Mozilla/5.0 (compatible; ExampleBot/2.1; +http://robot.example.org/bot.html)",
+    "ExampleSpider/1.0 (+http://spider.example.net)",
+)
+_NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
+
+
+def generated_lines(seed: int = 1, records: int = RECORDS) -> Iterator[str]:
+    """The log's lines: same seed, same bytes, on every machine. Whole numbers only."""
+    draw = SplitMix(seed)
+    paths = _paths(draw)
+    # Zipf-Mandelbrot: a weight of 1 / (rank + 1) gives the first path about 8 % of the requests.
+    weights = list(accumulate(10**9 // (rank + 1) for rank in range(1, len(paths) + 1)))
+    statuses = list(accumulate(weight for _, weight in _STATUSES))
+    moment = _START
+    w3c_records = 0
+    for number in range(records):
+        moment += timedelta(seconds=draw.below(3))
+        server = draw.below(3)
+        request = _Request(draw, moment, paths[_pick(draw, weights)], _STATUSES[_pick(draw, statuses)][0])
+        if server == 0:
+            if w3c_records % HEADER_EVERY == 0:
+                yield from _header(moment)
+            w3c_records += 1
+        line = (request.w3c, request.common, request.combined)[server]()
+        yield _damaged(draw, line) if (number + 1) % DAMAGED_ONE_IN == 0 else line
+
+
+class _Request:
+    """One request, and how each of the servers writes it."""
+
+    def __init__(self, draw: SplitMix, moment: datetime, path: str, status: int) -> None:
+        self.moment, self.path, self.status = moment, path, status
+        self.client = f"{_NETWORKS[draw.below(3)]}.{1 + draw.below(254)}"
+        robot = draw.below(10) == 0
+        self.agent = _ROBOTS[draw.below(2)] if robot else _AGENTS[draw.below(len(_AGENTS))]
+        self.method = "GET" if draw.below(100) else "HEAD" if draw.below(2) else "POST"
+        self.query = f"id={draw.below(500)}" if draw.below(8) == 0 else ""
+        self.size = 0 if status == 304 else 200 + draw.below(1 << (8 + draw.below(10)))
+        asked = _WORDS[draw.below(len(_WORDS))]
+        self.referrer = f"http://www.example.com/{asked}" if not robot and draw.below(2) else ""
+        self.milliseconds = 1 + draw.below(400)
+
+    def common(self) -> str:
+        target = f"{self.path}?{self.query}" if self.query else self.path
+        time = f"{self.moment:%d}/{_MONTHS[self.moment.month - 1]}/{self.moment:%Y:%H:%M:%S} +0000"
+        size = str(self.size) if self.size else "-"
+        return f'{self.client} - - [{time}] "{self.method} {target} HTTP/1.1" {self.status} {size}'
+
+    def combined(self) -> str:
+        return f'{self.common()} "{self.referrer or "-"}" "{self.agent}"'
+
+    def w3c(self) -> str:
+        # The common format's names of months are English everywhere; digits are too.
+        return (
+            f"{self.moment:%Y-%m-%d %H:%M:%S} 192.0.2.1 {self.method} {self.path} {self.query or '-'} 80 - "
+            f"{self.client} {self.agent.replace(' ', '+')} {self.referrer or '-'} {self.status} 0 0 "
+            f"{self.size} {self.milliseconds}"
+        )
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _header(moment: datetime) -> Iterator[str]:
+    yield "#Software: Microsoft Internet Information Services 7.5"
+    yield "#Version: 1.0"
+    yield f"#Date: {moment:%Y-%m-%d %H:%M:%S}"
+    yield f"#Fields: {W3C_FIELDS}"
+
+
+def _damaged(draw: SplitMix, line: str) -> str:
+    match draw.below(3):
+        case 0:  # the writer was killed
+            return line[: 10 + draw.below(len(line) // 2)]
+        case 1:  # two writers at once
+            return f"{line[: len(line) // 2]}{line}"
+        case _:  # a byte gone wrong
+            return line.replace(":", "_", 3).replace("-", "_", 2)
+
+
+def _paths(draw: SplitMix) -> list[str]:
+    """Distinct paths of one to three words, most frequent first."""
+    paths: dict[str, None] = {"/": None}
+    while len(paths) < _PATHS:
+        words = [_WORDS[draw.below(len(_WORDS))] for _ in range(1 + draw.below(3))]
+        paths.setdefault("/" + "/".join(words) + _ENDINGS[draw.below(len(_ENDINGS))])
+    return list(paths)
+
+
+def _pick(draw: SplitMix, cumulative: Sequence[int]) -> int:
+    return bisect_right(cumulative, draw.below(cumulative[-1]))

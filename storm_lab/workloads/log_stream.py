@@ -1,0 +1,162 @@
+"""User code of Log Stream Processing (T-Storm, section V): rules over access-log lines, an index of their
+words, counts of what was asked for, and a database for both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storm_lab.workloads.access_line import LogFormat, MalformedLineError, parse_line
+from storm_lab.workloads.access_log import AccessLog
+from storm_lab.workloads.log_rules import RULES, Rule, tags_of
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+STORE = "mongo"
+"""Name of the external server that both stores wait for."""
+MALFORMED = "malformed"
+"""Stream of the reasons why lines could not be read, which are counted like paths."""
+
+USUAL_BYTES = 200
+"""Length of the event whose rules cost what is declared."""
+USUAL_TERMS = 12
+"""Terms of the entry whose indexing costs what is declared."""
+
+_TERM = re.compile(r"[a-z0-9]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogStreamCosts:
+    """What each step costs, in microseconds at the trace's reference clock; server time is not CPU.
+
+    ``rules_us`` holds for an event of `USUAL_BYTES` and ``index_us`` for an entry of `USUAL_TERMS`; a third
+    of each is due to every tuple, the rest grows with bytes and terms.
+    """
+
+    take_us: float
+    rules_us: float
+    index_us: float
+    count_us: float
+    store_cpu_us: float
+    store_server_us: float
+
+
+class TakeEvents(Spout):
+    """Emits a log's events."""
+
+    def __init__(self, log: AccessLog, costs: LogStreamCosts) -> None:
+        self._log = log
+        self._cost = Cost(costs.take_us)
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        for event in self._log.events:
+            yield (event,)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return self._cost
+
+
+class ApplyRules(Bolt):
+    """Reads the line in an event, tags it, and emits what was asked for with the tagged entry.
+
+    A line that cannot be read goes to the stream `MALFORMED`; one that a rule drops goes nowhere.
+    ``malformed`` counts reasons, ``dropped`` lines.
+    """
+
+    def __init__(self, costs: LogStreamCosts, rules: tuple[Rule, ...] = RULES) -> None:
+        self._us = costs.rules_us
+        self._rules = rules
+        self.malformed: Counter[str] = Counter()
+        self.dropped = 0
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        event = json.loads(str(values[0]))
+        try:
+            access = parse_line(event["message"], LogFormat(event["format"]), event.get("fields", "").split())
+        except MalformedLineError as error:
+            self.malformed[str(error)] += 1
+            emit(f"{MALFORMED}: {error}", stream=MALFORMED)
+            return
+        tags = tags_of(access, self._rules)
+        if tags is None:
+            self.dropped += 1
+            return
+        entry = {
+            "client": access.client,
+            "time": access.time_s,
+            "method": access.method,
+            "query": access.query,
+            "status": access.status,
+            "size": access.size,
+            "referrer": access.referrer,
+            "agent": access.agent,
+            "tags": tags,
+        }
+        emit(access.path, json.dumps(entry, separators=(",", ":")))
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(_shared(self._us, len(str(values[0])) / USUAL_BYTES))
+
+
+class IndexEntries(Bolt):
+    """Adds the words of an entry to an inverted index and emits the document with its terms."""
+
+    def __init__(self, costs: LogStreamCosts) -> None:
+        self._us = costs.index_us
+        self.documents = 0
+        self.postings: dict[str, list[int]] = {}
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        terms = terms_of(str(values[0]), str(values[1]))
+        document = self.documents
+        self.documents += 1
+        for term in terms:
+            self.postings.setdefault(term, []).append(document)
+        emit(document, values[0], terms)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(_shared(self._us, len(terms_of(str(values[0]), str(values[1]))) / USUAL_TERMS))
+
+
+class CountHits(Bolt):
+    """Counts paths, and reasons of malformed lines, and emits each new count."""
+
+    def __init__(self, costs: LogStreamCosts) -> None:
+        self._cost = Cost(costs.count_us)
+        self.hits: Counter[str] = Counter()
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        key = str(values[0])
+        self.hits[key] += 1
+        emit(key, self.hits[key])
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost
+
+
+class StoreValues(Bolt):
+    """Writes what it gets into the database, by its first value, and waits for the answer."""
+
+    def __init__(self, costs: LogStreamCosts) -> None:
+        self._cost = Cost(costs.store_cpu_us, STORE, costs.store_server_us)
+        self.stored: dict[object, tuple[object, ...]] = {}
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        self.stored[values[0]] = tuple(values[1:])
+
+    def cost(self, values: Values) -> Cost:
+        return self._cost
+
+
+def terms_of(path: str, entry: str) -> list[str]:
+    """Distinct words of two characters or more of a path and of an entry's texts, in order."""
+    found = json.loads(entry)
+    texts = (path, found["query"], found["referrer"], found["agent"], found["method"], *found["tags"])
+    return sorted({term for text in texts for term in _TERM.findall(text.lower())})
+
+
+def _shared(usual_us: float, size: float) -> float:
+    return usual_us * (1 + 2 * size) / 3
