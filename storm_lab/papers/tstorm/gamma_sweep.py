@@ -55,7 +55,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _of_figures(common: Mapping[str, object]) -> Iterator[RunSpec]:
     yield from throughput_test.runs(throughput_test.EXPERIMENT.checked(common))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
-    yield from log_stream.runs(log_stream.EXPERIMENT.checked(common))
+    yield from log_stream.figure_runs(log_stream.EXPERIMENT.checked(common))
 
 
 EXPERIMENT = Experiment(

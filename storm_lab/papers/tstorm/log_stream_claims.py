@@ -19,6 +19,11 @@ CLAIMS = ("tstorm-fig8a-speedup", "tstorm-fig8b-speedup", "tstorm-fig8c-comparab
 _PAPER_GAMMAS = {1.0: CLAIMS[0], 1.7: CLAIMS[1], 2.0: CLAIMS[2]}
 
 
+def tried_variant(variant: str, rate_per_s: float) -> str:
+    """Variant of a run with another rate of lines."""
+    return f"{variant}-r{rate_per_s:g}"
+
+
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 8 that the runs with these gammas answer."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))

@@ -24,7 +24,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     STREAMS,
     *with_defaults(COMMON, duration_s=600.0),
-    *with_defaults(WORKLOAD, lines_per_s=170.0),
+    *with_defaults(WORKLOAD, lines_per_s=137.5),
 )
 """A stream brings half of figure 8's rate, so that two overload one node and not what relieves it."""
 

@@ -40,7 +40,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             ),
             "mixed",
             f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum over "
-            f"bins of {_BIN_S:g} s of the mean processing time above that of the {BEFORE_S:g} s before, ms * s",
+            f"bins of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, ms * s",
         ),
         measurement(
             "tstorm-dispatcher-overhead",

@@ -89,9 +89,9 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "overload_windows",
         3,
-        "monitor windows in a row with a node above 90 % of what Algorithm 1 may fill, an executor that fills "
-        "a core, or failed tuples, before T-Storm calls it an overload; the rule is not printed; fitted on "
-        "figure 9's 120 s",
+        "monitor windows in a row with a node above 90 % of what Algorithm 1 may fill, an executor that "
+        "fills a core, or failed tuples, before T-Storm calls it an overload; the rule is not printed; "
+        "fitted on figure 9's 120 s",
         low=2,
         high=4,
     ),
