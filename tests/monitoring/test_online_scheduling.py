@@ -16,12 +16,12 @@ from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment, Slot
+from storm_lab.model import Assignment, Cluster, Node, Slot
 from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.monitoring.database import LoadDatabase
+from storm_lab.monitoring.database import LoadDatabase, WindowLoad
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling, Swap
-from storm_lab.monitoring.overload import OverloadRule
+from storm_lab.monitoring.overload import OverloadDetector, OverloadRule
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from tests.control.fake_plane import FakePlane
 from tests.control.world import build, chain, run_to, seconds_of
@@ -173,6 +173,23 @@ def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
         assert len(control.log.of("detect-overload")) == expected
 
 
+@pytest.mark.parametrize(
+    ("failed", "noticed"),
+    [
+        # Windows of 20 s; spouts look for timeouts every 30 s, so bursts leave every third window out.
+        ((1, 0, 1), [False, False, True]),
+        ((1, 0, 0, 1, 0), [False] * 5),
+        ((0, 1, 1, 1), [False, False, False, True]),
+    ],
+)
+def test_failures_go_on_over_one_window_without_any_but_not_over_two(
+    failed: tuple[int, ...], noticed: list[bool]
+) -> None:
+    detector = OverloadDetector(OverloadRule(failure_windows=3), Cluster((Node("node01"),)))
+    windows = [WindowLoad(0, 1, {}, {}, {}, {"chain": number}) for number in failed]
+    assert [detector.look(window) is not None for window in windows] == noticed
+
+
 def test_policy_and_parameters_can_be_swapped_while_it_runs_and_the_log_says_when() -> None:
     first, second = _To("node01"), _To("node02")
     control, _ = _start(OnlineScheduling(first, period_s=100, swaps=(Swap(150.0, second),)))
@@ -240,7 +257,7 @@ def test_another_process_reads_the_database_with_plain_sql(database: Callable[[]
 OTHER_PROCESS = """
 import pickle, sys
 from storm_lab.model import Assignment
-from storm_lab.monitoring.database import LoadDatabase
+from storm_lab.monitoring.database import LoadDatabase, WindowLoad
 from storm_lab.monitoring.generator import generate
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.tstorm import TStormParameters, TStormScheduler

@@ -27,11 +27,18 @@ def test_the_topology_is_the_printed_one() -> None:
 def test_the_testbed_has_forty_slots_on_ten_nodes() -> None:
     cluster = section_v()
     assert (len(cluster.nodes), len(list(cluster.slots()))) == (10, 40)
-    assert {node.capacity_mhz for node in cluster.nodes} == {8000.0}
+    assert {node.capacity_mhz for node in cluster.nodes} == {4000.0}, "two processors of 2.0 GHz"
+    assert {node.capacity_mhz for node in section_v(cores=4).nodes} == {8000.0}
 
 
 def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
-    specs = WORD_COUNT.runs(WORD_COUNT.checked({"gammas": [1.0, 1.8], "seeds": [4, 5]}))
+    given = {"gammas": [1.0, 1.8], "seeds": [4, 5], "store_us_tried": [1000.0]}
+    specs = WORD_COUNT.runs(WORD_COUNT.checked(given))
+    assert [(spec.variant, spec.seed) for spec in specs[-2:]] == [
+        ("storm-default-s1000", 4),
+        ("tstorm-g1-s1000", 4),
+    ]
+    specs = specs[:-2]
     assert [(spec.variant, spec.seed) for spec in specs] == [
         (variant, seed) for variant in (STORM, "tstorm-g1", "tstorm-g1.8") for seed in (4, 5)
     ]

@@ -1,4 +1,4 @@
-"""Log Stream Processing's user code: over the generated log, over real ones, and by hand over single lines."""
+"""Log Stream Processing's user code: over generated and real logs, and by hand over single lines."""
 
 import json
 from collections import Counter
