@@ -202,6 +202,7 @@ def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
         assert run.sink == pytest.approx(other.sink)
         assert run.emitted == pytest.approx(dict(other.emitted))
         assert own.topology(run.topology).definitions == package.topology(run.topology).definitions
+        assert own.topology(run.topology).topology == package.topology(run.topology).topology
 
 
 @pytest.mark.parametrize(

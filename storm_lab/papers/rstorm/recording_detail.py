@@ -70,11 +70,12 @@ def _topology(name: str, entry: Mapping[str, Any], known: Mapping[str, str]) -> 
         row = {
             "id": own,
             "executors": component["executors"],
-            "tasks": component.get("tasks", component["executors"]),
             "does": component.get("does") or known.get(own) or _spelled_out(name, component),
             "inputs": inputs[own],
             "cpu_points": component.get("cpu_points_per_executor"),
         }
+        if component.get("tasks", row["executors"]) != row["executors"]:
+            row["tasks"] = component["tasks"]
         if not inputs[own]:
             row["sleep_ms"] = entry["topology"].get("spout_sleep_ms", 0)
         components.append(row)

@@ -1,0 +1,52 @@
+"""The sensitivity figure: rows and marks where the numbers say, and all of it laid out without a warning."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.reporting.figures.saved import read_figure, save_figure
+from storm_lab.reporting.figures.sensitivity import sensitivity
+from storm_lab.reporting.figures.style import About
+
+VALUES = pd.DataFrame(
+    [
+        ("as set", "linear", 40.0, 28.0),
+        ("as set", "star", 30.0, 23.0),
+        ("window of 4", "linear", -11.0, -12.0),
+        ("window of 4", "star", -15.0, -17.0),
+    ],
+    columns=["label", "series", "gain", "share"],
+)
+PANELS = {"gain": "divided by default's, %", "share": "divided by R-Storm's, %"}
+ABOUT = About(seeds=5, warm_up_s=60)
+
+
+def test_each_series_has_a_mark_in_each_row_and_the_printed_value_as_a_line() -> None:
+    figure = sensitivity(VALUES, PANELS, about=ABOUT, printed={"linear": 50.0})
+    first, second = figure.axes
+    assert [text.get_text() for text in first.get_yticklabels()] == ["as set", "window of 4"]
+    by = {line.get_label(): line for line in first.lines}
+    assert list(by["linear"].get_xdata()) == [40.0, -11.0]
+    assert [round(float(y)) for y in by["star"].get_ydata()] == [0, 1]
+    assert [list(line.get_xdata()) for line in second.lines if line.get_label() == "star"] == [[23.0, -17.0]]
+    assert [50.0, 50.0] in [list(line.get_xdata()) for line in first.lines]
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_it_is_laid_out_without_overlap_and_saved_whole(logarithmic: bool, tmp_path: Path) -> None:
+    values = VALUES.assign(gain=[2000.0, 30000.0, 500.0, 9000.0], share=[1.0, 2.0, 3.0, 4.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = sensitivity(values, PANELS, about=ABOUT, logarithmic=logarithmic, title="Title")
+        saved = save_figure(figure, tmp_path / "one.svg", title="one", alt="what it shows")
+    assert read_figure(saved.path) == saved
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(UserError, match="share"):
+        sensitivity(VALUES.drop(columns="share"), PANELS, about=ABOUT)
