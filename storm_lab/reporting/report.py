@@ -212,6 +212,7 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
                 "title": entry.figure.title,
                 "alt": entry.figure.alt,
                 "link": entry.link,
+                "notebook": (content.notebooks or {}).get(entry.experiment, ""),
                 "data": base64.b64encode(entry.figure.path.read_bytes()).decode("ascii"),
             }
             for entry in shown
