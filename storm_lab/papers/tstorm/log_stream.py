@@ -69,7 +69,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *WORKLOAD,
     Parameter(
         "rates_tried",
-        (200.0, 320.0, 360.0),
+        (200.0, 340.0),
         "other lines per second, played with the first seed only",
         unit="1/s",
         low=20,
@@ -176,7 +176,7 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
         storm_version=VERSION,
         inputs={"log": load_log(log).digest},
         files={"log": log},
-        sample_every=20,
+        sample_every=50,
     )
 
 

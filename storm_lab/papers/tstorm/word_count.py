@@ -180,7 +180,7 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
         storm_version=VERSION,
         inputs={"text": load_text(text).digest},
         files={"text": text},
-        sample_every=20,
+        sample_every=50,
     )
 
 
