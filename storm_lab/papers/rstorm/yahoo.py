@@ -68,8 +68,8 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 TRIED: tuple[Trial, ...] = (
-    Trial("paced1000", "1000 lines/s per spout", {"lines_per_s": 1000.0}),
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
+    Trial("paced4000", "4000 lines/s per spout", {"lines_per_s": 4000.0}),
     Trial("light", "0.1 us a character", {"character_us": 0.1}),
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
