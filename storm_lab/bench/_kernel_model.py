@@ -236,7 +236,7 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     plane, topology = start(model)
     k = plane.kernel
     cost, node = k.cost[0], k.node[0]
-    wire = int(k.channel[int(k.channel_of[0, 1])].latency)
+    wire = int(k.channel[int(k.node[0].first_channel) + 1].latency)
     yield from (model.nodes, model.cores, wire, int(node.nic_ps_per_byte), int(cost.header_bytes))
     for name in (
         "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send", "transfer",

@@ -90,7 +90,7 @@ class _World:
         k = plane.kernel
         self.cost = _Costs(**{f.name: int(k.cost[0][f.name]) for f in fields(_Costs)})
         self.nic_ps = int(k.node[0].nic_ps_per_byte)
-        self.latency = int(k.channel[int(k.channel_of[0, 1])].latency)
+        self.latency = int(k.channel[int(k.node[0].first_channel) + 1].latency)
         self.model = model
         self.env = simpy.Environment()
         self.draws = random.Random(seed)

@@ -110,7 +110,9 @@ class DataPlane:
         self._node_threads = {node.id: 0 for node in cluster.nodes}
         self._readers: Counter[int] = Counter()
         self._processes = {node.id: 0 for node in cluster.nodes}
-        self._routes: dict[tuple[int, ...], int] = {(): 0}
+        # Task 0's place in each routing table; the first table knows nobody.
+        self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._route_end = len(self._kernel.route)
         self._next_count = COUNT_WINDOW_NS
         # From 1.0 on workers tell each other their queues' loads, every 5 s.
         self._reports_loads = version >= V1_0_0
@@ -338,9 +340,16 @@ class DataPlane:
             for key in ((w, e) for e, w in sorted(view.items()))
             if key in self._executors
         ]
-        row = self._routes.setdefault(tuple(known), len(self._routes))
-        self._kernel = lifecycle.add_route(self._kernel, row, known)
-        self._kernel.worker[worker].route = row
+        key = tuple(known)
+        topology = int(self._kernel.worker[worker].topology)
+        if known and (topology, key) not in self._routes:
+            self._kernel, self._routes[topology, key], self._route_end = lifecycle.add_route(
+                self._kernel, self._route_end, topology, known
+            )
+        if self._kernel.worker[worker].parked_head >= 0:
+            # What waited may go another way than what was sent before: its distances are counted anew.
+            self._log.take_traffic(self._kernel)
+        self._kernel.worker[worker].route = self._routes.get((topology, key), 0)
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
         refresh(self._state())
         return delivered

@@ -16,6 +16,9 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
 from storm_lab.model.version import V1_0_0
 
+# Pairs of tasks that may change their distance before the counters are read out.
+MOVED_MOST = 4096
+
 _GROUPINGS = {
     Grouping.SHUFFLE: layout.G_SHUFFLE,
     Grouping.FIELDS: layout.G_FIELDS,
@@ -235,7 +238,6 @@ def shares(rate: int, tasks: Sequence[int]) -> list[int]:
 def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Give every pair of components that exchange tuples a block of counters, task by task."""
     components = arrays["component"]
-    pair_first = np.full((len(components), len(components)), -1, np.int64)
     pairs: set[tuple[int, int]] = set()
     for plan in plans:
         topology = plan.topology
@@ -247,13 +249,16 @@ def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> No
                 pairs.add((own, acker))
                 if component.is_spout:
                     pairs.add((acker, own))
+    arrays["pair"] = records("pair", len(pairs))
     length = 0
-    for a, b in sorted(pairs):
-        pair_first[a, b] = length
+    for i, (a, b) in enumerate(sorted(pairs)):
+        if components[a].pairs == 0:
+            components[a].first_pair = i
+        components[a].pairs += 1
+        arrays["pair"][i].component, arrays["pair"][i].first = b, length
         length += int(components[a].tasks) * int(components[b].tasks)
-    arrays["pair_first"] = pair_first
-    arrays["traffic"] = np.zeros((length, 4), np.int64)
-    arrays["traffic_bytes"] = np.zeros((length, 4), np.int64)
+    arrays["traffic"] = records("traffic", length)
+    arrays["moved"] = records("moved", MOVED_MOST)
 
 
 def most_copies(kernel: Kernel) -> int:

@@ -115,6 +115,8 @@ def run(k: State, until: int, budget: int) -> int:
             return NEED_ROOTS
         if s.root_rows_most - s.root_rows < 4 * TURN_MOST or s.execution_rows_most - s.execution_rows < 4:
             return NEED_LOG
+        if 2 * s.moved > s.moved_most:
+            return NEED_LOG
         if events >= budget:
             return NEED_BUDGET
         events += 1

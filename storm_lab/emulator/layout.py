@@ -86,8 +86,9 @@ SCALARS = _record(
     ("bolt_margin", _I8),  # most messages one event can create
     ("lost", _I8),
     ("queue_width", _I8),  # columns of run_queue
-    ("tasks", _I8),  # columns of route
-    ("components", _I8),  # columns of pair_first
+    ("moved", _I8),  # rows of moved
+    ("moved_most", _I8),
+    ("first_spare", _I8),  # channels for single links: s.channels - s.nodes - first_spare of them
     ("threads", _I8),
     ("root_rows_most", _I8),
     ("execution_rows_most", _I8),
@@ -147,6 +148,8 @@ NODE = _record(
     ("nic_in_free", _I8),
     ("nic_ps_per_byte", _I8),
     ("rack", _I8),
+    ("first_channel", _I8),  # to itself, then to each rack
+    ("links", _I8),  # channels of its own that single links from it have
 )
 
 RACK = _record(("out_free", _I8), ("in_free", _I8))
@@ -157,6 +160,8 @@ CHANNEL = _record(
     ("head", _I8),
     ("tail", _I8),
     ("node", _I8),
+    ("start", _I8),  # of a single link: its nodes
+    ("finish", _I8),
     ("cut", _I8),
     ("up_at", _I8),  # when the connections over it are there again after a cut
     ("cut_at", _I8),
@@ -168,7 +173,7 @@ CHANNEL = _record(
 WORKER = _record(
     ("node", _I8),
     ("topology", _I8),
-    ("route", _I8),  # row of the routing table that this worker sees
+    ("route", _I8),  # where the executor of task 0 would stand in the routing table that this worker sees
     ("receive_thread", _I8),
     ("transfer_thread", _I8),
     ("housekeeping_thread", _I8),
@@ -314,7 +319,18 @@ COMPONENT = _record(
     ("acks", _I8),  # bolts that ack their input
     ("tick_record", _I8),
     ("tick_period", _I8),
+    ("first_pair", _I8),  # components that it sends to
+    ("pairs", _I8),
 )
+
+# Two components that exchange tuples, and their block of traffic counters: one for each pair of their tasks.
+PAIR = _record(("component", _I8), ("first", _I8))
+
+# Narrow, and with one distance: what a large topology touches most. A change of distance is written to MOVED.
+TRAFFIC = _record(("tuples", np.int32), ("locality", np.int32), ("bytes", _I8))
+
+MOVED = _record(("pair", _I8), ("locality", _I8), ("tuples", _I8), ("bytes", _I8))
+
 
 TOPOLOGY = _record(
     ("acker_component", _I8),
@@ -424,24 +440,22 @@ class Kernel(NamedTuple):
     execution_row: NDArray[Any]
     position: NDArray[np.int64]  # heap position of each event source; -1 = not scheduled
     run_queue: NDArray[np.int64]  # [node, i]: heap of threads that want CPU, by finish
-    channel_of: NDArray[np.int64]  # [source node, target node]
-    route: NDArray[np.int64]  # [row, global task] -> executor instance; -1 = unknown
+    route: NDArray[np.int64]  # tables of a topology's tasks -> executor instance; -1 = unknown
     permutation: NDArray[np.int64]
     ready: NDArray[np.int64]  # ring of threads that were blocked and may go on
     idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (lines.py)
     line_record: NDArray[np.int64]
     arrival: NDArray[np.int64]
     server_place: NDArray[np.int64]
-    pair_first: NDArray[np.int64]  # [source component, target component] -> first traffic counter; -1 = none
-    traffic: NDArray[np.int64]  # [pair, locality]
-    traffic_bytes: NDArray[np.int64]
+    pair: NDArray[Any]
+    traffic: NDArray[Any]
+    moved: NDArray[Any]  # counters of pairs whose distance has changed since
 
 
 # Plain arrays of int64; two-dimensional ones are laid out row by row.
 FLAT = (
     "position",
     "run_queue",
-    "channel_of",
     "route",
     "permutation",
     "ready",
@@ -449,9 +463,6 @@ FLAT = (
     "line_record",
     "arrival",
     "server_place",
-    "pair_first",
-    "traffic",
-    "traffic_bytes",
 )
 
 # What a kernel function takes: a handle on a Kernel (see arrays.py).
@@ -479,6 +490,9 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "record": RECORD,
     "emission": EMISSION,
     "event": EVENT,
+    "pair": PAIR,
+    "traffic": TRAFFIC,
+    "moved": MOVED,
     "root_row": ROOT_ROW,
     "execution_row": EXECUTION_ROW,
 }

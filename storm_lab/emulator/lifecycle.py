@@ -54,8 +54,7 @@ from storm_lab.emulator.queues import (
     release_waiter,
     spout_poll_time,
 )
-from storm_lab.emulator.routing import end_cut, resolve
-from storm_lab.emulator.tables import SPARE_CHANNELS
+from storm_lab.emulator.routing import channel_between, end_cut, resolve
 from storm_lab.emulator.threads import release_all
 
 THREADS_PER_WORKER = 4
@@ -326,18 +325,27 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     return receiving, 0, 0, transferring
 
 
-def add_route(k: Kernel, row: int, executors: Sequence[int]) -> Kernel:
-    """Fill a row of the routing table: which executor serves each task, in the eyes of the workers that use
-    the row.
+def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
+    """Append a routing table: which executor serves each task of a topology, in the eyes of the workers that
+    use it.
+
+    Args:
+        end: the end of the tables so far.
+
+    Returns:
+        The kernel, where task 0 would stand in the table, and the new end.
     """
-    if row >= len(k.route):
-        grown = np.full((2 * len(k.route), k.route.shape[1]), -1, np.int64)
+    own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
+    first, tasks = int(own[0]), len(own)
+    if end + tasks > len(k.route):
+        grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int64)
         grown[: len(k.route)] = k.route
         k = k._replace(route=grown)
     for index in executors:
         e = k.executor[index]
-        k.route[row, e.first_task : e.first_task + e.tasks] = index
-    return k
+        at = end - first + int(e.first_task)
+        k.route[at : at + int(e.tasks)] = index
+    return k, end - first, end + tasks
 
 
 @entry
@@ -392,27 +400,30 @@ def charge(k: State, worker: int, work: int) -> None:
         w.owed = 0
 
 
+@entry
+def channel_index(k: State, start: int, to: int) -> int:
+    """Index of the channel that messages from one node to another take."""
+    return channel_between(k, start, to)
+
+
 def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
     """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
 
     Raises:
         RuntimeError: all spare channels are in use.
     """
-    index = int(k.channel_of[a, b])
-    spare = range(len(k.channel) - len(k.node) - SPARE_CHANNELS, len(k.channel) - len(k.node))
+    index = int(channel_index(handle(k), a, b))
+    spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))
     if index not in spare:
-        used = set(np.unique(k.channel_of).tolist())
-        free = [i for i in spare if i not in used and k.channel[i].head < 0]
+        free = [i for i in spare if k.channel[i].start < 0]
         if not free:
             raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
-        k.channel[free[0]].latency = k.channel[index].latency
-        k.channel[free[0]].head = k.channel[free[0]].tail = -1
-        k.channel[free[0]].held_head = k.channel[free[0]].held_tail = -1
-        k.channel[free[0]].node = -1
+        own = k.channel[free[0]]
         # The undisturbed latency is needed when the fault ends.
-        k.channel[free[0]].undisturbed = k.channel[index].latency
+        own.latency = own.undisturbed = k.channel[index].latency
+        own.start, own.finish = a, b
+        k.node[a].links += 1
         index = free[0]
-        k.channel_of[a, b] = index
     channel = k.channel[index]
     channel.latency = channel.undisturbed + extra_delay_ns
     if cut and not channel.cut:

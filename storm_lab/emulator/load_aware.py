@@ -34,9 +34,8 @@ _IN_SCOPE = 1000  # added to the weight of a target in scope
 @jit
 def _load(k: State, worker: int, task: int) -> int:
     """Load of a target as a worker sees it, of 1000; full when its place is unknown."""
-    s = s_at(k, 0)
     w = worker_at(k, worker)
-    target = route_at(k, w.route * s.tasks + task).value
+    target = route_at(k, w.route + task).value
     if target < 0:
         return 1000
     e = executor_at(k, target)
@@ -49,9 +48,8 @@ def _load(k: State, worker: int, task: int) -> int:
 @jit
 def _distance(k: State, worker: int, task: int) -> int:
     """How far a target is; beyond everything when its place is unknown."""
-    s = s_at(k, 0)
     w = worker_at(k, worker)
-    target = route_at(k, w.route * s.tasks + task).value
+    target = route_at(k, w.route + task).value
     if target < 0:
         return IN_CLUSTER + 1
     other = executor_at(k, target).worker

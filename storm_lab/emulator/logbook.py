@@ -64,6 +64,7 @@ class Logbook:
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
+        self._taken: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
         if recorder is not None:
             recorder.append(
@@ -118,6 +119,8 @@ class Logbook:
             )
         s.root_rows = 0
         s.execution_rows = 0
+        if 2 * s.moved > s.moved_most:
+            self.take_traffic(k)
 
     def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
         if self._recorder is None or not len(rows):
@@ -252,34 +255,43 @@ class Logbook:
             },
         )
 
+    def take_traffic(self, k: Kernel) -> None:
+        """Take the traffic counters over and clear them; they stay in the present window."""
+        used = np.flatnonzero(k.traffic["tuples"])
+        cells = k.traffic[used]
+        aside = k.moved[: int(k.s[0].moved)]
+        for pair, rows in ((used, cells), (aside["pair"], aside)):
+            if len(pair):
+                columns = (pair, rows["locality"], rows["tuples"], rows["bytes"])
+                self._taken.append(np.stack([column.astype(np.int64) for column in columns]))
+        k.traffic["tuples"] = 0
+        k.traffic["bytes"] = 0
+        k.s[0].moved = 0
+
     def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
         # By columns: a wide topology has hundreds of thousands of pairs of tasks.
-        pieces: list[NDArray[np.int64]] = []
+        self.take_traffic(k)
+        if not self._taken:
+            return {}
+        pair, locality, tuples, sizes = np.concatenate(self._taken, axis=1)
+        self._taken = []
+        keys, at = np.unique(len(LOCALITY_NAMES) * pair + locality, return_inverse=True)
+        tuples, sizes = (_summed(at, values, len(keys)) for values in (tuples, sizes))
+        pair, locality = keys // len(LOCALITY_NAMES), keys % len(LOCALITY_NAMES)
+        block = np.searchsorted(k.pair["first"], pair, side="right") - 1
+        sender = np.repeat(np.arange(len(k.component)), k.component["pairs"])[block]
+        receiver = k.pair["component"][block]
+        width = k.component["tasks"][receiver]
+        offset = pair - k.pair["first"][block]
+        source = k.component["first_task"][sender] + offset // width
+        target = k.component["first_task"][receiver] + offset % width
+        if self._recorder is not None:
+            self._write_traffic(k, np.stack([source, target, locality, tuples, sizes]), start, end)
         traffic: dict[tuple[str, int, int], int] = {}
-        ids = k.task["id"]
-        for a, b in zip(*np.nonzero(k.pair_first >= 0), strict=True):
-            first, n = int(k.pair_first[a, b]), int(k.component[b].tasks)
-            block = k.traffic[first : first + int(k.component[a].tasks) * n]
-            pair, locality = np.nonzero(block)
-            if not len(pair):
-                continue
-            source = int(k.component[a].first_task) + pair // n
-            target = int(k.component[b].first_task) + pair % n
-            sizes = k.traffic_bytes[first + pair, locality]
-            pieces.append(np.stack([source, target, locality, block[pair, locality], sizes]))
-            sums = block.sum(axis=1)
-            used = np.flatnonzero(sums)
-            name = self._names.topologies[int(k.component[a].topology)]
-            froms = ids[int(k.component[a].first_task) + used // n].tolist()
-            tos = ids[int(k.component[b].first_task) + used % n].tolist()
-            traffic.update(
-                ((name, from_task, to_task), tuples)
-                for from_task, to_task, tuples in zip(froms, tos, sums[used].tolist(), strict=True)
-            )
-        k.traffic[:] = 0
-        k.traffic_bytes[:] = 0
-        if self._recorder is not None and pieces:
-            self._write_traffic(k, np.concatenate(pieces, axis=1), start, end)
+        columns = (k.component["topology"][sender], k.task["id"][source], k.task["id"][target], tuples)
+        for topology, from_task, to_task, count in zip(*(c.tolist() for c in columns), strict=True):
+            key = (self._names.topologies[topology], from_task, to_task)
+            traffic[key] = traffic.get(key, 0) + count
         return traffic
 
     def _write_traffic(self, k: Kernel, rows: NDArray[np.int64], start: int, end: int) -> None:
@@ -321,3 +333,10 @@ class Logbook:
                 "port": np.array([x.slot.port for x in lives], np.int32),
             },
         )
+
+
+def _summed(at: NDArray[np.intp], values: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """Sums of the values of each group."""
+    sums = np.zeros(length, np.int64)
+    np.add.at(sums, at, values)
+    return sums

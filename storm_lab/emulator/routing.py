@@ -11,14 +11,14 @@ import numpy as np
 
 from storm_lab.emulator.arrays import (
     channel_at,
-    channel_of_at,
     component_at,
     cost_at,
     emission_at,
     executor_at,
     message_at,
+    moved_at,
     node_at,
-    pair_first_at,
+    pair_at,
     permutation_at,
     rack_at,
     record_at,
@@ -30,7 +30,6 @@ from storm_lab.emulator.arrays import (
     subscription_at,
     task_at,
     traffic_at,
-    traffic_bytes_at,
     worker_at,
 )
 from storm_lab.emulator.heap import schedule
@@ -101,11 +100,11 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
         return c.first_task + chosen
     if g == G_LOCAL:
         # The targets in the sender's own worker in turn; the shuffle proper when there is none.
-        row = worker_at(k, worker).route
+        route = worker_at(k, worker).route
         w = shuffle_at(k, state)
         for _ in range(n):
             w.local = (w.local + 1) % n
-            e = route_at(k, row * s_at(k, 0).tasks + c.first_task + w.local).value
+            e = route_at(k, route + c.first_task + w.local).value
             if e >= 0 and executor_at(k, e).worker == worker:
                 return c.first_task + w.local
         if sub.load_aware != 0:
@@ -201,6 +200,59 @@ def copies_of(k: State, record: int) -> int:
     return copies
 
 
+@inline
+def _count(k: State, m: int, locality: int) -> None:
+    """Count a message as traffic between its tasks."""
+    message = message_at(k, m)
+    source = task_at(k, message.source_task)
+    to = task_at(k, message.task)
+    sender = component_at(k, source.component)
+    for i in range(sender.first_pair, sender.first_pair + sender.pairs):
+        pair = pair_at(k, i)
+        if pair.component == to.component:
+            index = pair.first + source.local * component_at(k, to.component).tasks + to.local
+            cell = traffic_at(k, index)
+            if cell.locality != locality:
+                _move(k, index, locality)
+            cell.tuples += 1
+            cell.bytes += message.bytes
+            return
+
+
+@jit
+def _move(k: State, index: int, locality: int) -> None:
+    """Two tasks are at another distance from now on: put what was counted so far aside."""
+    cell = traffic_at(k, index)
+    s = s_at(k, 0)
+    if cell.tuples > 0:
+        if s.moved == s.moved_most:
+            # Thousands of pairs in one event: they count for their old distance until the next reading.
+            return
+        row = moved_at(k, s.moved)
+        s.moved += 1
+        row.pair = index
+        row.locality = cell.locality
+        row.tuples = cell.tuples
+        row.bytes = cell.bytes
+        cell.tuples = 0
+        cell.bytes = 0
+    cell.locality = locality
+
+
+@inline
+def channel_between(k: State, start: int, to: int) -> int:
+    """The channel that messages from one node to another take."""
+    p = node_at(k, start)
+    if p.links > 0:
+        s = s_at(k, 0)
+        for i in range(s.first_spare, s.channels - s.nodes):
+            if channel_at(k, i).start == start and channel_at(k, i).finish == to:
+                return i
+    if start == to:
+        return p.first_channel
+    return p.first_channel + 1 + node_at(k, to).rack
+
+
 @jit
 def resolve(k: State, worker: int, m: int) -> int:
     """Find the executor that a message goes to, as ``worker`` sees the topology; -1 when it knows none.
@@ -209,7 +261,7 @@ def resolve(k: State, worker: int, m: int) -> int:
     """
     message = message_at(k, m)
     w = worker_at(k, worker)
-    target = route_at(k, w.route * s_at(k, 0).tasks + message.task).value
+    target = route_at(k, w.route + message.task).value
     if target < 0:
         return -1
     other = executor_at(k, target).worker
@@ -227,13 +279,7 @@ def resolve(k: State, worker: int, m: int) -> int:
             locality = IN_CLUSTER
     message.locality = locality
     if message.source_task >= 0:
-        source = task_at(k, message.source_task)
-        to = task_at(k, message.task)
-        first = pair_first_at(k, source.component * s_at(k, 0).components + to.component).value
-        if first >= 0:
-            pair = first + source.local * component_at(k, to.component).tasks + to.local
-            traffic_at(k, 4 * pair + locality).value += 1
-            traffic_bytes_at(k, 4 * pair + locality).value += message.bytes
+        _count(k, m, locality)
     return target
 
 
@@ -248,7 +294,7 @@ def transmit(k: State, start: int, m: int) -> None:
     s = s_at(k, 0)
     receiver = worker_at(k, executor_at(k, message.target).worker)
     to = receiver.node
-    channel_index = channel_of_at(k, start * s_at(k, 0).nodes + to).value
+    channel_index = channel_between(k, start, to)
     channel = channel_at(k, channel_index)
     if channel.cut != 0:
         _hold(k, channel_index, m)
@@ -316,7 +362,7 @@ def lose_held(k: State, channel_index: int) -> None:
 def held_bytes(k: State, start: int, m: int) -> int:
     """Bytes that wait on node ``start`` for the cut link that a message is to take."""
     to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
-    return channel_at(k, channel_of_at(k, start * s_at(k, 0).nodes + to).value).held_bytes
+    return channel_at(k, channel_between(k, start, to)).held_bytes
 
 
 @entry

@@ -96,7 +96,7 @@ def build(
     arrays["root_row"] = records("root_row", 1 << 15)
     arrays["execution_row"] = records("execution_row", 1 << 15)
     tasks = len(arrays["task"])
-    arrays["route"] = np.full((1, tasks), -1, np.int64)
+    arrays["route"] = np.full(tasks, -1, np.int64)
     arrays["run_queue"] = np.full((len(cluster.nodes), 64), -1, np.int64)
     channels = len(arrays["channel"])
     timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
@@ -111,8 +111,8 @@ def build(
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
-    s.tasks = tasks
-    s.components = len(names.components)
+    s.first_spare = channels - len(cluster.nodes) - SPARE_CHANNELS
+    s.moved_most = len(kernel.moved)
     s.threads = len(kernel.thread)
     s.queue_width = kernel.run_queue.shape[1]
     s.root_rows_most = len(kernel.root_row)
@@ -282,9 +282,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
     channels = records("channel", n * (r + 1) + SPARE_CHANNELS + n)
     for field in ("head", "tail", "held_head", "held_tail"):
         channels[field] = -1
-    channels["node"] = -1
-    channel_of = np.zeros((n, n), np.int64)
-    rack_of = np.array([racks[node.rack] for node in cluster.nodes])
+    channels["node"] = channels["start"] = channels["finish"] = -1
     for i, node in enumerate(cluster.nodes):
         p = nodes[i]
         p.cores = node.cores
@@ -295,18 +293,15 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
         p.wake_head = p.wake_tail = -1
         p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
         p.rack = racks[node.rack]
-        first = i * (r + 1)
+        first = p.first_channel = i * (r + 1)
         channels[first].latency = round(cost.loopback_us * NS_PER_US)
         for rack in range(r):
             extra = 0.0 if rack == p.rack else cost.inter_rack_us
             channels[first + 1 + rack].latency = round((cost.lan_us + extra) * NS_PER_US)
-        channel_of[i] = first + 1 + rack_of
-        channel_of[i, i] = first
         channels[len(channels) - n + i].node = i
     arrays["node"] = nodes
     arrays["rack"] = records("rack", r)
     arrays["channel"] = channels
-    arrays["channel_of"] = channel_of
 
 
 def _lay_components(
