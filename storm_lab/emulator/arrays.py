@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from storm_lab.emulator.jit import ENABLED
-from storm_lab.emulator.layout import DTYPES, FLAT, Kernel
+from storm_lab.emulator.layout import DTYPES, FLAT, NARROW, Kernel
 
 POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
 _CELL = np.dtype([("value", np.int64)])
+_CELLS = {name: np.dtype([("value", np.int32)]) for name in NARROW}
 
 
 def handle(kernel: Kernel) -> Any:
@@ -25,8 +26,12 @@ def handle(kernel: Kernel) -> Any:
     The handle is valid as long as the arrays of ``kernel`` live.
     """
     if not ENABLED:
-        cells = {name: getattr(kernel, name).reshape(-1).view(_CELL).view(np.recarray) for name in FLAT}
+        cells = {
+            name: getattr(kernel, name).reshape(-1).view(_CELLS.get(name, _CELL)).view(np.recarray)
+            for name in FLAT
+        }
         return kernel._replace(**cells)
+    assert all(getattr(kernel, name).dtype == _CELLS.get(name, _CELL)["value"] for name in FLAT)
     record = np.zeros(1, POINTERS)
     for name, array in kernel._asdict().items():
         record[name] = array.ctypes.data
@@ -43,14 +48,16 @@ def _plain_accessor(name: str) -> Callable[[Any, int], Any]:
 
 
 if ENABLED:
-    from numba import from_dtype, types
+    from numba import types
     from numba.extending import intrinsic
+
+    from storm_lab.emulator.row import Row
 
     _BYTES: Any = types.voidptr
 
     def _accessor(name: str) -> Callable[[Any, int], Any]:
-        dtype = DTYPES.get(name, _CELL)
-        record = from_dtype(dtype)
+        dtype = DTYPES.get(name, _CELLS.get(name, _CELL))
+        record = Row(name, dtype)
         size = dtype.itemsize
         offset: int = POINTERS.fields[name][1]  # type: ignore[index]
 

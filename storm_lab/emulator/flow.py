@@ -116,7 +116,7 @@ def _lay_shuffles(
     arrays["shuffle"]["first"] = firsts
     # From 1.0 on the index is incremented before use: the first pick is position 1.
     arrays["shuffle"]["index"] = 1 if version >= V1_0_0 else 0
-    arrays["permutation"] = np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
+    arrays["permutation"] = np.concatenate([*pieces, np.zeros(0, np.int64)]).astype(np.int32)
 
 
 def _shuffled(n: int, seed: int, stream: int) -> NDArray[np.int64]:

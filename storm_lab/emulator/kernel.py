@@ -63,7 +63,7 @@ def _wake_due(k: State, node: int) -> None:
     t = thread_at(k, thread)
     p.wake_head = t.next_wake
     if p.wake_head >= 0:
-        schedule(k, s.nodes + node, thread_at(k, p.wake_head).wake_at)
+        schedule(k, s.nodes + node, thread_at(k, p.wake_head).since)
     else:
         unschedule(k, s.nodes + node)
     if t.state == WAKING:

@@ -52,12 +52,24 @@ S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
 # Why the kernel came back.
 REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET = range(5)
 
-# One width for all whole numbers: every function is then compiled for one signature only.
-_I8, _U8 = np.int64, np.uint64
+# Narrow where the range allows: what an event touches is to lie in few cache lines. Compiled code reads all
+# of them as 64 bits (row.py).
+_I1, _I4, _I8, _U8 = np.int8, np.int32, np.int64, np.uint64
+
+CACHE_LINE = 64
 
 
 def _record(*fields: tuple[str, type]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
+
+
+def _lines(*fields: tuple[str, type]) -> np.dtype[np.void]:
+    """A record that fills whole cache lines, so that none straddles one more than it must."""
+    packed = np.dtype(list(fields), align=True)
+    size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
+    offsets = [packed.fields[name][1] for name, _ in fields]  # type: ignore[index]
+    names = [name for name, _ in fields]
+    return np.dtype({"names": names, "formats": [f for _, f in fields], "offsets": offsets, "itemsize": size})
 
 
 SCALARS = _record(
@@ -133,23 +145,23 @@ COSTS = _record(
     ("send_batch", _I8),
 )
 
-NODE = _record(
+NODE = _lines(
     ("v", _I8),  # virtual CPU time, 2**-SHARE_BITS ns
     ("v_at", _I8),  # when it was last advanced
-    ("active", _I8),  # threads that want CPU
-    ("cores", _I8),
-    ("threads", _I8),  # hardware threads
-    ("ht_gain", _I8),  # capacity of all hardware threads, of 1024 per core
-    ("slow", _I8),  # cost multiplier, of 1024: clock, processes, memory
-    ("extra", _I8),  # multiplier of a fault, of 1024
-    ("wake_head", _I8),
-    ("wake_tail", _I8),
     ("nic_out_free", _I8),
     ("nic_in_free", _I8),
     ("nic_ps_per_byte", _I8),
-    ("rack", _I8),
-    ("first_channel", _I8),  # to itself, then to each rack
-    ("links", _I8),  # channels of its own that single links from it have
+    ("active", _I4),  # threads that want CPU
+    ("cores", _I4),
+    ("threads", _I4),  # hardware threads
+    ("ht_gain", _I4),  # capacity of all hardware threads, of 1024 per core
+    ("slow", _I4),  # cost multiplier, of 1024: clock, processes, memory
+    ("extra", _I4),  # multiplier of a fault, of 1024
+    ("wake_head", _I4),
+    ("wake_tail", _I4),
+    ("rack", _I4),
+    ("first_channel", _I4),  # to itself, then to each rack
+    ("links", _I4),  # channels of its own that single links from it have
 )
 
 RACK = _record(("out_free", _I8), ("in_free", _I8))
@@ -157,177 +169,176 @@ RACK = _record(("out_free", _I8), ("in_free", _I8))
 CHANNEL = _record(
     ("latency", _I8),
     ("undisturbed", _I8),
-    ("head", _I8),
-    ("tail", _I8),
-    ("node", _I8),
-    ("start", _I8),  # of a single link: its nodes
-    ("finish", _I8),
-    ("cut", _I8),
+    ("head", _I4),
+    ("tail", _I4),
+    ("node", _I4),
+    ("start", _I4),  # of a single link: its nodes
+    ("finish", _I4),
+    ("cut", _I4),
     ("up_at", _I8),  # when the connections over it are there again after a cut
     ("cut_at", _I8),
-    ("held_head", _I8),  # messages that wait for the end of the cut
-    ("held_tail", _I8),
+    ("held_head", _I4),  # messages that wait for the end of the cut
+    ("held_tail", _I4),
     ("held_bytes", _I8),
 )
 
-WORKER = _record(
-    ("node", _I8),
-    ("topology", _I8),
-    ("route", _I8),  # where the executor of task 0 would stand in the routing table that this worker sees
-    ("receive_thread", _I8),
-    ("transfer_thread", _I8),
-    ("housekeeping_thread", _I8),
-    ("network_thread", _I8),
-    ("alive", _I8),
-    ("warm_excess", _I8),  # extra cost of cold code, of 65536
-    ("heap_excess", _I8),  # extra cost of garbage collection with what is queued, of 65536
+WORKER = _lines(
     ("unread", _I8),  # 2.x: bytes sent to it that its receive thread has not read
     ("owed", _I8),  # CPU that housekeeping has still to spend, ns
-    ("parked_head", _I8),  # messages to executors whose place is not known yet
-    ("parked_tail", _I8),
     ("held_until", _I8),  # until then the connections' table is locked and nothing is sent
-    ("log_holder", _I8),  # thread that writes into the log, with debug logging
-    ("log_head", _I8),  # threads that wait to write
-    ("log_tail", _I8),
+    ("node", _I4),
+    ("topology", _I4),
+    ("route", _I4),  # where the executor of task 0 would stand in the routing table that this worker sees
+    ("receive_thread", _I4),
+    ("transfer_thread", _I4),
+    ("housekeeping_thread", _I4),
+    ("network_thread", _I4),
+    ("warm_excess", _I4),  # extra cost of cold code, of 65536
+    ("heap_excess", _I4),  # extra cost of garbage collection with what is queued, of 65536
+    ("parked_head", _I4),  # messages to executors whose place is not known yet
+    ("parked_tail", _I4),
+    ("log_holder", _I4),  # thread that writes into the log, with debug logging
+    ("log_head", _I4),  # threads that wait to write
+    ("log_tail", _I4),
+    ("alive", _I1),
 )
 
-EXECUTOR = _record(
-    ("worker", _I8),
-    ("topology", _I8),
-    ("component", _I8),
-    ("first_task", _I8),  # global task index
-    ("tasks", _I8),
-    ("main_thread", _I8),
-    ("send_thread", _I8),
-    ("alive", _I8),
-    ("active", _I8),
-    ("source", _I8),
-    ("turn", _I8),
-    ("turn_task", _I8),
-    ("awaits", _I8),  # it stands in its source's table of idle spouts
-    ("reported_load", _I8),  # filled part of its receive queue as last told to other workers, of 1000
-    ("pending", _I8),
-    ("bucket", _I8),  # rotations of the pending map so far
-    ("new_head", _I8),
-    ("new_tail", _I8),
-    ("old_head", _I8),
-    ("old_tail", _I8),
-    ("expired_head", _I8),  # roots that fell out of the pending map and are still to be failed
-    ("expired_tail", _I8),
-    ("turn_head", _I8),  # acks taken in this turn
+EXECUTOR = _lines(
     ("poll_phase", _I8),
     ("started", _I8),
     ("line", _I8),
-    ("attempt", _I8),
+    ("worker", _I4),
+    ("topology", _I4),
+    ("component", _I4),
+    ("first_task", _I4),  # global task index
+    ("tasks", _I4),
+    ("main_thread", _I4),
+    ("send_thread", _I4),
+    ("source", _I4),
+    ("turn_task", _I4),
+    ("reported_load", _I4),  # filled part of its receive queue as last told to other workers, of 1000
+    ("pending", _I4),
+    ("bucket", _I4),  # rotations of the pending map so far
+    ("new_head", _I4),
+    ("new_tail", _I4),
+    ("old_head", _I4),
+    ("old_tail", _I4),
+    ("expired_head", _I4),  # roots that fell out of the pending map and are still to be failed
+    ("expired_tail", _I4),
+    ("turn_head", _I4),  # acks taken in this turn
+    ("attempt", _I4),
+    ("alive", _I1),
+    ("active", _I1),
+    ("turn", _I1),
+    ("awaits", _I1),  # it stands in its source's table of idle spouts
 )
 
-THREAD = _record(
-    ("kind", _I8),
-    ("state", _I8),
-    ("node", _I8),
-    ("worker", _I8),
-    ("executor", _I8),
-    ("head", _I8),
-    ("tail", _I8),
-    ("out_head", _I8),
-    ("out_tail", _I8),
-    ("current", _I8),
-    ("waiters", _I8),
-    ("last_waiter", _I8),
-    ("next_waiter", _I8),
-    ("waiting_for", _I8),
-    ("next_wake", _I8),
-    ("heap_pos", _I8),
-    ("wait", _I8),
-    ("serialising", _I8),
-    ("resetting", _I8),  # 1: before, 2: after the reset of its tuple's time-out
-    ("flagged", _I8),  # 1.x: its queue is so full that it asks the topology's spouts to stop
-    ("length", _I8),
-    ("capacity", _I8),
-    ("batch", _I8),  # messages of the present batch that are still in the queue
-    ("held", _I8),  # places of the present batch's messages that were taken; free when the batch is done
+THREAD = _lines(
     ("v_finish", _I8),
     ("v_seq", _I8),
     ("work", _I8),
     ("cpu", _I8),  # CPU used since the last sample
-    ("started", _I8),  # start of the present execute
-    ("wake_at", _I8),
+    ("since", _I8),  # start of the present execute, or when it will be awake
     ("log_work", _I8),  # CPU of the log lines that the present tuple has still to write, ns
-    ("next_log", _I8),
+    ("node", _I4),
+    ("worker", _I4),
+    ("executor", _I4),
+    ("head", _I4),
+    ("tail", _I4),
+    ("out_head", _I4),
+    ("out_tail", _I4),
+    ("current", _I4),
+    ("waiters", _I4),
+    ("last_waiter", _I4),
+    ("next_waiter", _I4),
+    ("next_wake", _I4),
+    ("heap_pos", _I4),
+    ("length", _I4),
+    ("capacity", _I4),
+    ("batch", _I4),  # messages of the present batch that are still in the queue
+    ("held", _I4),  # places of the present batch's messages that were taken; free when the batch is done
+    ("next_log", _I4),
+    ("kind", _I1),
+    ("state", _I1),
+    ("waits", _I1),  # for room in another thread's queue
+    ("wait", _I1),
+    ("serialising", _I1),
+    ("resetting", _I1),  # 1: before, 2: after the reset of its tuple's time-out
+    ("flagged", _I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
 )
 
-MESSAGE = _record(
-    ("next", _I8),
-    ("kind", _I8),
-    ("locality", _I8),
-    ("task", _I8),  # global index of the target task
-    ("target", _I8),  # executor instance that the sender chose
-    ("source_task", _I8),  # global index; -1 = system
-    ("root", _I8),
-    ("record", _I8),
-    ("bytes", _I8),
+MESSAGE = _lines(
     ("edge", _U8),
     ("time", _I8),  # arrival on a wire, or entry into the receive queue
     ("number", _I8),  # root number, for the log; -1 = not logged
+    ("next", _I4),
+    ("task", _I4),  # global index of the target task
+    ("target", _I4),  # executor instance that the sender chose
+    ("source_task", _I4),  # global index; -1 = system
+    ("root", _I4),
+    ("record", _I4),
+    ("bytes", _I4),
+    ("kind", _I1),
+    ("locality", _I1),
 )
 
-ROOT = _record(
+ROOT = _lines(
     ("id", _U8),
     ("ledger", _U8),
-    ("references", _I8),
-    ("outcome", _I8),
-    ("executor", _I8),  # spout executor instance that waits for it
-    ("task", _I8),
-    ("known", _I8),  # the acker has its init message
-    ("failed", _I8),  # a bolt has failed a tuple of its tree
-    ("acker", _I8),  # acker instance that holds the entry
-    ("rotation", _I8),  # the acker's rotation count at the last put
-    ("next", _I8),
-    ("previous", _I8),
-    ("bucket", _I8),
     ("number", _I8),
     ("line", _I8),
-    ("attempt", _I8),
     ("emitted", _I8),
     ("init_time", _I8),
     ("delta", _I8),
     ("sleep", _I8),
+    ("references", _I4),
+    ("executor", _I4),  # spout executor instance that waits for it
+    ("task", _I4),
+    ("acker", _I4),  # acker instance that holds the entry
+    ("rotation", _I4),  # the acker's rotation count at the last put
+    ("next", _I4),
+    ("previous", _I4),
+    ("bucket", _I4),
+    ("attempt", _I4),
+    ("outcome", _I1),
+    ("known", _I1),  # the acker has its init message
+    ("failed", _I1),  # a bolt has failed a tuple of its tree
 )
 
-TASK = _record(
+TASK = _lines(
     ("rng", _U8),
-    ("component", _I8),
-    ("id", _I8),  # task id in its topology
-    ("local", _I8),  # index among the component's tasks
-    ("shuffle", _I8),  # first entry of its grouping states; one per subscription of its component
-    ("emitted", _I8),
-    ("transferred", _I8),
-    ("executed", _I8),
-    ("acked", _I8),
-    ("failed", _I8),
     ("execute", _I8),
+    ("component", _I4),
+    ("id", _I4),  # task id in its topology
+    ("local", _I4),  # index among the component's tasks
+    ("shuffle", _I4),  # first entry of its grouping states; one per subscription of its component
+    ("emitted", _I4),
+    ("transferred", _I4),
+    ("executed", _I4),
+    ("acked", _I4),
+    ("failed", _I4),
 )
 
 COMPONENT = _record(
-    ("topology", _I8),
-    ("first_task", _I8),
-    ("tasks", _I8),
-    ("first_subscription", _I8),  # subscriptions TO this component, all its streams
-    ("subscriptions", _I8),
-    ("is_spout", _I8),
-    ("is_acker", _I8),
-    ("acks", _I8),  # bolts that ack their input
-    ("tick_record", _I8),
     ("tick_period", _I8),
-    ("first_pair", _I8),  # components that it sends to
-    ("pairs", _I8),
+    ("topology", _I4),
+    ("first_task", _I4),
+    ("tasks", _I4),
+    ("first_subscription", _I4),  # subscriptions TO this component, all its streams
+    ("subscriptions", _I4),
+    ("is_spout", _I4),
+    ("is_acker", _I4),
+    ("acks", _I4),  # bolts that ack their input
+    ("tick_record", _I4),
+    ("first_pair", _I4),  # components that it sends to
+    ("pairs", _I4),
 )
 
 # Two components that exchange tuples, and their block of traffic counters: one for each pair of their tasks.
-PAIR = _record(("component", _I8), ("first", _I8))
+PAIR = _record(("component", _I4), ("first", _I8))
 
 # Narrow, and with one distance: what a large topology touches most. A change of distance is written to MOVED.
-TRAFFIC = _record(("tuples", np.int32), ("locality", np.int32), ("bytes", _I8))
+TRAFFIC = _record(("bytes", _I8), ("tuples", _I4), ("locality", _I4))
 
 MOVED = _record(("pair", _I8), ("locality", _I8), ("tuples", _I8), ("bytes", _I8))
 
@@ -346,12 +357,12 @@ TOPOLOGY = _record(
     ("raised", _I8),  # 1.x: executors that ask the spouts to stop
 )
 
-STREAM = _record(("first_subscription", _I8), ("subscriptions", _I8))
+STREAM = _record(("first_subscription", _I4), ("subscriptions", _I4))
 
-SUBSCRIPTION = _record(("component", _I8), ("grouping", _I8), ("own", _I8), ("load_aware", _I8))
+SUBSCRIPTION = _record(("component", _I4), ("grouping", _I4), ("own", _I4), ("load_aware", _I4))
 
 # One per (sending task, subscription of its component): where its shuffle stands.
-SHUFFLE = _record(("first", _I8), ("index", _I8), ("due", _I8), ("scope", _I8), ("local", _I8))
+SHUFFLE = _record(("first", _I4), ("index", _I4), ("due", _I8), ("scope", _I4), ("local", _I4))
 
 SOURCE = _record(
     ("kind", _I8),
@@ -438,11 +449,11 @@ class Kernel(NamedTuple):
     event: NDArray[Any]  # binary heap
     root_row: NDArray[Any]
     execution_row: NDArray[Any]
-    position: NDArray[np.int64]  # heap position of each event source; -1 = not scheduled
-    run_queue: NDArray[np.int64]  # [node, i]: heap of threads that want CPU, by finish
-    route: NDArray[np.int64]  # tables of a topology's tasks -> executor instance; -1 = unknown
-    permutation: NDArray[np.int64]
-    ready: NDArray[np.int64]  # ring of threads that were blocked and may go on
+    position: NDArray[np.int32]  # heap position of each event source; -1 = not scheduled
+    run_queue: NDArray[np.int32]  # [node, i]: heap of threads that want CPU, by finish
+    route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
+    permutation: NDArray[np.int32]
+    ready: NDArray[np.int32]  # ring of threads that were blocked and may go on
     idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (lines.py)
     line_record: NDArray[np.int64]
     arrival: NDArray[np.int64]
@@ -452,7 +463,7 @@ class Kernel(NamedTuple):
     moved: NDArray[Any]  # counters of pairs whose distance has changed since
 
 
-# Plain arrays of int64; two-dimensional ones are laid out row by row.
+# Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
 FLAT = (
     "position",
     "run_queue",
@@ -464,6 +475,9 @@ FLAT = (
     "arrival",
     "server_place",
 )
+
+# Those of them that hold 32 bits.
+NARROW = ("position", "run_queue", "route", "permutation", "ready")
 
 # What a kernel function takes: a handle on a Kernel (see arrays.py).
 State = Any
@@ -500,4 +514,8 @@ DTYPES: dict[str, np.dtype[np.void]] = {
 
 def records(name: str, length: int) -> NDArray[Any]:
     """A zeroed record array of one kind whose fields read as attributes."""
-    return np.zeros(length, DTYPES[name]).view(np.recarray)
+    dtype = DTYPES[name]
+    # Rows begin at a cache line.
+    raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE
+    return raw[first : first + length * dtype.itemsize].view(dtype).view(np.recarray)

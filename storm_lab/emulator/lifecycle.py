@@ -29,7 +29,6 @@ from storm_lab.emulator.layout import (
     LOST,
     MAIN,
     NETWORK,
-    NEVER,
     POLLING,
     RECEIVE,
     RUNNING,
@@ -61,7 +60,7 @@ THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
 # Most roots that one call of lose_pending gives up: bounds the log rows it writes.
 LOSE_MOST = 4096
-_UNBOUNDED = NEVER
+_UNBOUNDED = (1 << 31) - 1
 
 
 def _open_thread(
@@ -71,7 +70,8 @@ def _open_thread(
     t.kind, t.state, t.node, t.worker, t.executor, t.capacity = kind, IDLE, node, worker, executor, capacity
     for field in ("head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter"):
         setattr(t, field, -1)
-    t.waiting_for = t.next_wake = t.heap_pos = -1
+    t.next_wake = t.heap_pos = t.next_log = -1
+    t.waits = 0
 
 
 @entry
@@ -338,7 +338,7 @@ def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> t
     own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
     first, tasks = int(own[0]), len(own)
     if end + tasks > len(k.route):
-        grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int64)
+        grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
         k = k._replace(route=grown)
     for index in executors:

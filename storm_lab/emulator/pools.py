@@ -51,11 +51,11 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     k = grow_records(k, "thread", needed)
     threads = len(k.thread)
     sources = int(k.s[0].timers) + 2 * threads
-    position = np.full(sources, -1, np.int64)
+    position = np.full(sources, -1, np.int32)
     position[: len(k.position)] = k.position
     k = grow_records(k, "event", sources)
     k.s[0].threads = threads
-    return k._replace(position=position, ready=np.zeros(threads, np.int64))
+    return k._replace(position=position, ready=np.zeros(threads, np.int32))
 
 
 def grow_run_queues(k: Kernel, needed: int) -> Kernel:
@@ -63,7 +63,7 @@ def grow_run_queues(k: Kernel, needed: int) -> Kernel:
     width = k.run_queue.shape[1]
     if needed <= width:
         return k
-    run_queue = np.full((len(k.node), max(needed, 2 * width)), -1, np.int64)
+    run_queue = np.full((len(k.node), max(needed, 2 * width)), -1, np.int32)
     run_queue[:, :width] = k.run_queue
     k.s[0].queue_width = run_queue.shape[1]
     return k._replace(run_queue=run_queue)

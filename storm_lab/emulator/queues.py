@@ -120,13 +120,13 @@ def wake(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     s = s_at(k, 0)
     t.state = WAKING
-    t.wake_at = s.now + cost_at(k, 0).wake
+    t.since = s.now + cost_at(k, 0).wake
     t.next_wake = -1
     node = t.node
     p = node_at(k, node)
     if p.wake_head < 0:
         p.wake_head = thread
-        schedule(k, s.nodes + node, t.wake_at)
+        schedule(k, s.nodes + node, t.since)
     else:
         thread_at(k, p.wake_tail).next_wake = thread
     p.wake_tail = thread
@@ -205,7 +205,7 @@ def enqueue(k: State, thread: int, m: int) -> None:
 def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = thread_at(k, thread)
-    t.waiting_for = full
+    t.waits = 1
     t.next_waiter = -1
     f = thread_at(k, full)
     if f.waiters < 0:
@@ -223,7 +223,7 @@ def release_waiter(k: State, thread: int) -> None:
         w = t.waiters
         waiter = thread_at(k, w)
         t.waiters = waiter.next_waiter
-        waiter.waiting_for = -1
+        waiter.waits = 0
         if waiter.state != DEAD:
             s = s_at(k, 0)
             ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w

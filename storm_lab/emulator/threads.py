@@ -94,7 +94,7 @@ def _bolt_start(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     m = take(k, thread) if s_at(k, 0).version_2 != 0 else take_from_batch(k, thread)
     t.current = m
-    t.started = s_at(k, 0).now
+    t.since = s_at(k, 0).now
     message = message_at(k, m)
     c = cost_at(k, 0)
     version_1 = s_at(k, 0).version_1 != 0
@@ -193,7 +193,7 @@ def _bolt_finish(k: State, thread: int) -> None:
                 task.acked += 1
     if message.kind != TICK:
         task.executed += 1
-        task.execute += s.now - t.started
+        task.execute += s.now - t.since
     if message.number >= 0:
         row = execution_row_at(k, s.execution_rows)
         s.execution_rows += 1
@@ -203,7 +203,7 @@ def _bolt_finish(k: State, thread: int) -> None:
         row.worker = t.worker
         row.locality = message.locality
         row.enqueued = message.time
-        row.started = t.started
+        row.started = t.since
         row.ended = s.now
     free_message(k, m)
     hand_over_own(k, thread)
@@ -476,7 +476,7 @@ def flush_spout(k: State, thread: int) -> None:
     """Hand over a spout's products; what does not fit stays in its overflow buffer."""
     t = thread_at(k, thread)
     t.state = BLOCKED
-    if t.waiting_for < 0:
+    if t.waits == 0:
         flush_output(k, thread)
     after_emit(k, thread)
 
