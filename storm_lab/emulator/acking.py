@@ -23,7 +23,7 @@ from storm_lab.emulator.arrays import (
     topology_at,
 )
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import (
+from storm_lab.emulator.kinds import (
     ACK,
     ACKED,
     COMPLETE,
@@ -34,8 +34,8 @@ from storm_lab.emulator.layout import (
     RESET,
     S_CLOSED,
     TIMED_OUT,
-    State,
 )
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import return_line
 from storm_lab.emulator.queues import next_random, release_root
 from storm_lab.emulator.routing import emit_control

@@ -23,7 +23,8 @@ from storm_lab.emulator.arrays import (
 )
 from storm_lab.emulator.heap import schedule, unschedule
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import RUNNING, SHARE_BITS, State
+from storm_lab.emulator.kinds import RUNNING, SHARE_BITS
+from storm_lab.emulator.layout import State
 
 
 @inline

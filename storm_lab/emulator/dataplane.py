@@ -1,7 +1,7 @@
 """The data plane as the control plane sees it: run until a time, start and stop workers, read counters.
 
-Behind it stands the compiled kernel. Between its calls this class enlarges arrays that are full, writes log
-rows out, and keeps the book on which worker process runs what. Times are virtual nanoseconds; workers are
+Behind it stands the compiled kernel, played by :mod:`storm_lab.emulator.playing`. This class keeps the book
+on which worker process runs what. Times are virtual nanoseconds; workers are
 numbered through the run.
 """
 
@@ -9,66 +9,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from storm_lab.emulator import lifecycle
-from storm_lab.emulator.arrays import handle
+from storm_lab.emulator import lifecycle, readers, wires
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.flow import shares
-from storm_lab.emulator.kernel import refresh, run
-from storm_lab.emulator.layout import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED, Kernel
-from storm_lab.emulator.logbook import Logbook, Recorder, WindowSample
-from storm_lab.emulator.names import NS_PER_S
-from storm_lab.emulator.offset_log import OffsetLogs
-from storm_lab.emulator.pools import (
-    grow_idle,
-    grow_messages,
-    grow_records,
-    grow_roots,
-    grow_run_queues,
-    grow_threads,
-)
+from storm_lab.emulator.kernel import refresh
+from storm_lab.emulator.logbook import Recorder, WindowSample
+from storm_lab.emulator.loss import Loss
+from storm_lab.emulator.playing import COUNT_WINDOW_NS, Playing
+from storm_lab.emulator.pools import grow_idle, grow_messages, grow_records, grow_run_queues, grow_threads
 from storm_lab.emulator.source import SourceKind, TopologyPlan
-from storm_lab.emulator.tables import QueueSizes, build
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.emulator.tables import QueueSizes
+from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
-from storm_lab.model.version import V1_0_0
-
-COUNT_WINDOW_NS = 10 * NS_PER_S
-LOAD_REPORT_NS = 5 * NS_PER_S
-_BUDGET = 1 << 62
 
 
-class EmulationStoppedError(StormLabError):
-    """A stated limit ended the run before its planned end; what was recorded so far is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """Tuples that died with a worker or executor, by the place they were in."""
-
-    receive_queue: int = 0
-    executing: int = 0
-    send_queue: int = 0
-    transfer_queue: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.receive_queue + self.executing + self.send_queue + self.transfer_queue
-
-    def __add__(self, other: Loss) -> Loss:
-        return Loss(
-            self.receive_queue + other.receive_queue,
-            self.executing + other.executing,
-            self.send_queue + other.send_queue,
-            self.transfer_queue + other.transfer_queue,
-        )
-
-
-class DataPlane:
+class DataPlane(Playing):
     """Plays tuples through workers on a cluster, in virtual time.
 
     ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
@@ -89,22 +46,17 @@ class DataPlane:
         most_messages: int = 20_000_000,
         bundle: Bundle | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._cost = cost
         self._bundle = bundle or Bundle()
         self._bundle.check()
+        super().__init__(
+            cluster, version, cost, plans, seed, recorder, sample_every, most_messages, self._bundle
+        )
+        self._cluster = cluster
+        self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = QueueSizes.of(version)
-        self._most_messages = most_messages
-        self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every, self._bundle)
-        self._kernel = grow_messages(self._kernel, 1 << 12)
-        self._kernel = grow_roots(self._kernel, 1 << 12)
-        self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
-        self._log = Logbook(cluster, self._names, recorder)
-        self._offsets = OffsetLogs(plans, self._names)
         self._executors: dict[tuple[int, Executor], int] = {}
         self._workers = 0
-        self._executor_rows = 0
         self._threads = 0
         self._worker_slots: dict[int, Slot] = {}
         self._node_threads = {node.id: 0 for node in cluster.nodes}
@@ -113,86 +65,7 @@ class DataPlane:
         # Task 0's place in each routing table; the first table knows nobody.
         self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._route_end = len(self._kernel.route)
-        self._next_count = COUNT_WINDOW_NS
-        # From 1.0 on workers tell each other their queues' loads, every 5 s.
-        self._reports_loads = version >= V1_0_0
-        self._next_report = LOAD_REPORT_NS
         self._start_calls()
-
-    def _state(self) -> Any:
-        """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
-        kernel, state = self._handled
-        if kernel is not self._kernel:
-            state = handle(self._kernel)
-            self._handled = (self._kernel, state)
-        return state
-
-    @property
-    def now_ns(self) -> int:
-        """Virtual time."""
-        return int(self._kernel.s[0].now)
-
-    @property
-    def events(self) -> int:
-        """Events played so far."""
-        return int(self._kernel.s[0].events)
-
-    @property
-    def kernel(self) -> Kernel:
-        """The arrays, for tests and benchmarks that look inside."""
-        return self._kernel
-
-    def run_until(self, time_ns: int) -> None:
-        """Play all events up to and including ``time_ns``.
-
-        Raises:
-            EmulationStoppedError: more tuples are queued than the stated limit.
-        """
-        while self._next_count <= time_ns:
-            self._play_and_report(self._next_count)
-            self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
-            self._next_count += COUNT_WINDOW_NS
-        self._play_and_report(time_ns)
-
-    def _play_and_report(self, time_ns: int) -> None:
-        """Play on, with the reports of load that workers send each other from 1.0 on, every 5 s."""
-        while self._reports_loads and self._next_report <= time_ns:
-            self._play(self._next_report)
-            lifecycle.report_loads(self._state(), self._executor_rows)
-            self._next_report += LOAD_REPORT_NS
-        self._play(time_ns)
-
-    def _play(self, time_ns: int) -> None:
-        while (due := self._offsets.next_checkpoint_ns) <= time_ns:
-            self._play_on(due)
-            self._write_rows()
-            self._offsets.checkpoint(due)
-        self._play_on(time_ns)
-
-    def _play_on(self, time_ns: int) -> None:
-        while True:
-            reason = run(self._state(), time_ns, _BUDGET)
-            if reason == REACHED:
-                return
-            if reason == NEED_MESSAGES:
-                self._grow_messages()
-            elif reason == NEED_ROOTS:
-                self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
-            elif reason == NEED_LOG:
-                self._write_rows()
-            elif reason == NEED_BUDGET:
-                continue
-
-    def _grow_messages(self) -> None:
-        size = max(
-            2 * len(self._kernel.message), len(self._kernel.message) + 8 * int(self._kernel.s[0].bolt_margin)
-        )
-        if size > 2 * self._most_messages:
-            raise EmulationStoppedError(
-                f"more than {self._most_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
-                "the topology cannot keep up with its source; lower the rate, or set max spout pending"
-            )
-        self._kernel = grow_messages(self._kernel, size)
 
     def start_worker(
         self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
@@ -294,12 +167,12 @@ class DataPlane:
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Roots that die with a spout are logged, and held sources get their lines back.
         index = self._executors.pop((worker, executor))
-        self._reserve_messages(4 * lifecycle.LOSE_MOST)
-        lifecycle.return_in_hand(self._state(), index)
+        self._reserve_messages(4 * readers.LOSE_MOST)
+        readers.return_in_hand(self._state(), index)
         while True:
             self._write_rows()
-            self._reserve_messages(4 * lifecycle.LOSE_MOST)
-            if lifecycle.lose_pending(self._state(), index) == 0:
+            self._reserve_messages(4 * readers.LOSE_MOST)
+            if readers.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
         self._log.stop_executor(self.now_ns, index)
@@ -318,16 +191,8 @@ class DataPlane:
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
-                lifecycle.rewind(self._kernel, source, acked)
-        lifecycle.wake_readers(self._state(), source)
-
-    def _reserve_messages(self, free: int) -> None:
-        while self._kernel.s[0].free_messages < free:
-            self._grow_messages()
-
-    def _write_rows(self) -> None:
-        self._offsets.take(self._kernel)
-        self._log.write_rows(self._kernel)
+                readers.rewind(self._kernel, source, acked)
+        readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
         """Set where executors run, as ``worker`` sees it; those left out are unknown to it.
@@ -370,7 +235,7 @@ class DataPlane:
         """Let the worker's spouts call nextTuple, or not."""
         for (owner, _), index in self._executors.items():
             if owner == worker:
-                lifecycle.set_active(self._state(), index, int(active))
+                readers.set_active(self._state(), index, int(active))
         refresh(self._state())
 
     def sample(self) -> WindowSample:
@@ -387,8 +252,8 @@ class DataPlane:
         """Cut or delay the link between two nodes, in both directions; without either it is as before."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
         extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
-        lifecycle.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
-        lifecycle.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
+        wires.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
+        wires.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; what has arrived stays queued."""
@@ -396,7 +261,7 @@ class DataPlane:
         first = self._names.source_index[key]
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
         for part, rate in enumerate(shares(round(self._bundle.rate(rate_per_s) * 1000), tasks)):
-            lifecycle.set_rate(self._state(), first + part, rate)
+            readers.set_rate(self._state(), first + part, rate)
         refresh(self._state())
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
@@ -423,11 +288,6 @@ class DataPlane:
             )
         return lines
 
-    @property
-    def lost(self) -> int:
-        """Messages lost so far: their receiver was gone, unknown or unreachable."""
-        return int(self._kernel.s[0].lost)
-
     def finish(self) -> None:
         """Write what is still in the buffers, and the roots that are still in flight."""
         k = self._kernel
@@ -450,4 +310,4 @@ class DataPlane:
                 continue
             if self._kernel.s[0].free_messages < 2 * source.calls:
                 self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
-            lifecycle.first_calls(self._state(), index, source.calls)
+            readers.first_calls(self._state(), index, source.calls)

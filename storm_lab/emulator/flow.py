@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator import layout
+from storm_lab.emulator import kinds
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.layout import Arrays, Kernel, records
 from storm_lab.emulator.names import NS_PER_US, Names
@@ -20,20 +20,20 @@ from storm_lab.model.version import V1_0_0
 MOVED_MOST = 4096
 
 _GROUPINGS = {
-    Grouping.SHUFFLE: layout.G_SHUFFLE,
-    Grouping.FIELDS: layout.G_FIELDS,
-    Grouping.ALL: layout.G_ALL,
-    Grouping.GLOBAL: layout.G_GLOBAL,
-    Grouping.NONE: layout.G_NONE,
-    Grouping.DIRECT: layout.G_DIRECT,
-    Grouping.LOCAL_OR_SHUFFLE: layout.G_LOCAL,
-    Grouping.PARTIAL_KEY: layout.G_PARTIAL,
+    Grouping.SHUFFLE: kinds.G_SHUFFLE,
+    Grouping.FIELDS: kinds.G_FIELDS,
+    Grouping.ALL: kinds.G_ALL,
+    Grouping.GLOBAL: kinds.G_GLOBAL,
+    Grouping.NONE: kinds.G_NONE,
+    Grouping.DIRECT: kinds.G_DIRECT,
+    Grouping.LOCAL_OR_SHUFFLE: kinds.G_LOCAL,
+    Grouping.PARTIAL_KEY: kinds.G_PARTIAL,
 }
 _SOURCES = {
-    SourceKind.RATE: layout.S_RATE,
-    SourceKind.SATURATED: layout.S_SATURATED,
-    SourceKind.TRACE: layout.S_TRACE,
-    SourceKind.CLOSED_LOOP: layout.S_CLOSED,
+    SourceKind.RATE: kinds.S_RATE,
+    SourceKind.SATURATED: kinds.S_SATURATED,
+    SourceKind.TRACE: kinds.S_TRACE,
+    SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
 }
 
 
@@ -65,8 +65,8 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
                 kind = _GROUPINGS[grouping]
                 plain = bool(topology.settings.get("topology.disable.loadaware.messaging", False))
                 load_aware = version >= V1_0_0 and not plain
-                if kind == layout.G_SHUFFLE and version >= V1_0_0:
-                    kind = layout.G_LOAD_AWARE if load_aware else layout.G_SHUFFLE_ONCE
+                if kind == kinds.G_SHUFFLE and version >= V1_0_0:
+                    kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
                 own = own_count.get(source, 0)
                 own_count[source] = own + 1
                 states.setdefault(source, []).append((index, kind))
@@ -108,7 +108,7 @@ def _lay_shuffles(
                 firsts.append(length)
                 pieces.append(
                     np.zeros(n, np.int64)
-                    if kind == layout.G_PARTIAL
+                    if kind == kinds.G_PARTIAL
                     else _shuffled(n, int(tasks[task].rng), own)
                 )
                 length += n
@@ -221,7 +221,7 @@ def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
         rows["arrivals"] = (int(whole["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
         rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
         # A partition that no line ever reaches is a stream of rate 0.
-        rows["kind"][rows["arrivals"] == 0] = layout.S_RATE
+        rows["kind"][rows["arrivals"] == 0] = kinds.S_RATE
 
 
 def dealt(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
@@ -267,7 +267,7 @@ def most_copies(kernel: Kernel) -> int:
     for i, stream in enumerate(kernel.stream):
         for j in range(stream.first_subscription, stream.first_subscription + stream.subscriptions):
             sub = kernel.subscription[j]
-            per_stream[i] += kernel.component[sub.component].tasks if sub.grouping == layout.G_ALL else 1
+            per_stream[i] += kernel.component[sub.component].tasks if sub.grouping == kinds.G_ALL else 1
     if not len(kernel.emission):
         return 1
     running = np.concatenate(([0], np.cumsum(per_stream[kernel.emission["stream"]])))

@@ -11,11 +11,7 @@ thread (timer, period).
 
 from __future__ import annotations
 
-from storm_lab.emulator.arrays import (
-    event_at,
-    position_at,
-    s_at,
-)
+from storm_lab.emulator.arrays import event_at, position_at, s_at
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.layout import State
 

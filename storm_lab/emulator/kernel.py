@@ -23,7 +23,7 @@ from storm_lab.emulator.arrays import (
 from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.heap import schedule, unschedule
 from storm_lab.emulator.jit import entry, jit
-from storm_lab.emulator.layout import (
+from storm_lab.emulator.kinds import (
     IN_NODE,
     NEED_BUDGET,
     NEED_LOG,
@@ -31,12 +31,13 @@ from storm_lab.emulator.layout import (
     NEED_ROOTS,
     REACHED,
     WAKING,
-    State,
 )
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import line_found
-from storm_lab.emulator.routing import put_on_channel
+from storm_lab.emulator.period import period_rings
 from storm_lab.emulator.spout import TURN_MOST, spout_turn
-from storm_lab.emulator.threads import arrive, burst_done, go_on, period_rings, resume, timer_rings
+from storm_lab.emulator.threads import arrive, burst_done, go_on, resume, timer_rings
+from storm_lab.emulator.wires import put_on_channel
 
 
 @jit

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from storm_lab.emulator.acking import close_root
-from storm_lab.emulator.arrays import (
-    component_at,
-    executor_at,
-    handle,
-    message_at,
-    s_at,
-    source_at,
-    thread_at,
-    worker_at,
-)
+from storm_lab.emulator.arrays import executor_at, handle, message_at, s_at, thread_at, worker_at
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.cpu import advance, leave_cpu, reschedule, start_burst
 from storm_lab.emulator.heap import period_source, schedule, timer_source, unschedule
 from storm_lab.emulator.jit import entry, jit
-from storm_lab.emulator.layout import (
+from storm_lab.emulator.kinds import (
     DEAD,
     HOUSEKEEPING,
     IDLE,
     IN_PROCESS,
-    LOST,
     MAIN,
     NETWORK,
     POLLING,
     RECEIVE,
     RUNNING,
-    S_CLOSED,
     SEND,
     TRANSFER,
-    TURN_EMIT,
-    WAIT_FETCH,
-    WAIT_SLEEP,
-    WAITING,
-    Kernel,
-    State,
 )
-from storm_lab.emulator.lines import leave_idle, return_line, watch
+from storm_lab.emulator.layout import Kernel, State
+from storm_lab.emulator.lines import leave_idle, watch
 from storm_lab.emulator.log_lock import release_log
 from storm_lab.emulator.queues import (
     enqueue,
@@ -50,16 +33,13 @@ from storm_lab.emulator.queues import (
     lose,
     lower_flag,
     park,
+    release_all,
     release_waiter,
-    spout_poll_time,
 )
-from storm_lab.emulator.routing import channel_between, end_cut, resolve
-from storm_lab.emulator.threads import release_all
+from storm_lab.emulator.routing import resolve
 
 THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
-# Most roots that one call of lose_pending gives up: bounds the log rows it writes.
-LOSE_MOST = 4096
 _UNBOUNDED = (1 << 31) - 1
 
 
@@ -135,120 +115,6 @@ def open_executor(
         _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
     elif c.tick_period > 0 and c.tick_record >= 0:
         _start_period(handle(k), first_thread, now + int(c.tick_period))
-
-
-@entry
-def set_active(k: State, executor: int, active: int) -> None:
-    """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
-    e = executor_at(k, executor)
-    if component_at(k, e.component).is_spout == 0 or e.active == active:
-        return
-    s = s_at(k, 0)
-    thread = e.main_thread
-    polling = thread_at(k, thread).state == POLLING
-    if e.awaits != 0:
-        leave_idle(k, executor)
-        watch(k, e.source)
-    if polling:
-        # It sleeps on the grid of its old state until then.
-        e.poll_phase = spout_poll_time(k, thread, s.now)
-    e.active = active
-    if polling and active != 0:
-        schedule(k, timer_source(k, thread), e.poll_phase)
-
-
-@entry
-def set_rate(k: State, source: int, rate_milli: int) -> None:
-    """Change a source's rate; lines that have arrived and were not taken stay, as lines that wait."""
-    s = s_at(k, 0)
-    row = source_at(k, source)
-    waiting = 0
-    if row.rate_milli > 0:
-        arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
-        waiting = max(0, arrived - row.taken)
-    row.rate_milli = rate_milli
-    # The clock is set back so that exactly the waiting lines count as arrived.
-    row.taken = 0
-    if rate_milli > 0:
-        gap = 1_000_000_000_000 // rate_milli
-        row.origin = s.now + gap - waiting * gap
-    watch(k, source)
-
-
-@entry
-def wake_readers(k: State, source: int) -> None:
-    """Lines have come back, or come at another rate: let the source's sleeping spouts look for them."""
-    watch(k, source)
-
-
-@entry
-def first_calls(k: State, source: int, calls: int) -> None:
-    """Queue a closed loop's first calls."""
-    for _ in range(calls):
-        return_line(k, source, -1, 0, s_at(k, 0).now)
-
-
-@entry
-def lose_pending(k: State, executor: int) -> int:
-    """Give up roots that wait in a dying spout's pending map, some at a time; returns how many are left."""
-    e = executor_at(k, executor)
-    for _ in range(LOSE_MOST):
-        if e.new_head >= 0:
-            close_root(k, e.new_head, LOST)
-        elif e.old_head >= 0:
-            close_root(k, e.old_head, LOST)
-        elif e.expired_head >= 0:
-            close_root(k, e.expired_head, LOST)
-        else:
-            break
-    return e.pending
-
-
-@entry
-def return_in_hand(k: State, executor: int) -> None:
-    """A dying spout had taken a line and not emitted it yet: a source that holds its lines has it back."""
-    e = executor_at(k, executor)
-    if component_at(k, e.component).is_spout == 0:
-        return
-    t = thread_at(k, e.main_thread)
-    computing = t.state == RUNNING and e.turn == TURN_EMIT and t.serialising == 0
-    fetching = t.state == WAITING and t.wait in (WAIT_SLEEP, WAIT_FETCH)
-    if not (computing or fetching):
-        return
-    source = source_at(k, e.source)
-    if source.anchored != 0 and source.replay != 0:
-        return_line(k, e.source, e.line, e.attempt, s_at(k, 0).now)
-    elif source.kind == S_CLOSED:
-        return_line(k, e.source, -1, 0, s_at(k, 0).now + source.answer)
-
-
-@entry
-def _give_back(k: State, source: int, line: int, attempt: int) -> None:
-    return_line(k, source, line, attempt, s_at(k, 0).now)
-
-
-@entry
-def _empty(k: State, source: int) -> None:
-    row = source_at(k, source)
-    release_all(k, row.head)
-    row.head = row.tail = -1
-
-
-def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
-    """Let a log's reader begin again: the lines of ``acked`` wait to be emitted once more, with those that
-    wait already, in order of lines.
-
-    Args:
-        acked: lines to be emitted though they have been acked, with the attempt at which they were.
-    """
-    waiting = {line: attempt + 1 for line, attempt in acked.items()}
-    m = int(k.source[source].head)
-    while m >= 0:
-        waiting[int(k.message[m].number)] = int(k.message[m].record)
-        m = int(k.message[m].next)
-    _empty(handle(k), source)
-    for line in sorted(waiting):
-        _give_back(handle(k), source, line, waiting[line])
 
 
 @jit
@@ -398,35 +264,3 @@ def charge(k: State, worker: int, work: int) -> None:
     if thread_at(k, thread).state == IDLE:
         start_burst(k, thread, w.owed)
         w.owed = 0
-
-
-@entry
-def channel_index(k: State, start: int, to: int) -> int:
-    """Index of the channel that messages from one node to another take."""
-    return channel_between(k, start, to)
-
-
-def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
-    """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
-
-    Raises:
-        RuntimeError: all spare channels are in use.
-    """
-    index = int(channel_index(handle(k), a, b))
-    spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))
-    if index not in spare:
-        free = [i for i in spare if k.channel[i].start < 0]
-        if not free:
-            raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
-        own = k.channel[free[0]]
-        # The undisturbed latency is needed when the fault ends.
-        own.latency = own.undisturbed = k.channel[index].latency
-        own.start, own.finish = a, b
-        k.node[a].links += 1
-        index = free[0]
-    channel = k.channel[index]
-    channel.latency = channel.undisturbed + extra_delay_ns
-    if cut and not channel.cut:
-        channel.cut, channel.cut_at = 1, k.s[0].now
-    elif channel.cut and not cut:
-        end_cut(handle(k), a, index)

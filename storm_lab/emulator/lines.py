@@ -21,7 +21,8 @@ from storm_lab.emulator.arrays import (
 )
 from storm_lab.emulator.heap import line_source, schedule, timer_source, unschedule
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import NEVER, S_RATE, S_SATURATED, S_TRACE, State
+from storm_lab.emulator.kinds import NEVER, S_RATE, S_SATURATED, S_TRACE
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import free_message, new_message
 
 # A place in the table of idle spouts: where its turns lie in the period, then its executor.

@@ -23,7 +23,8 @@ from storm_lab.emulator.arrays import (
     worker_at,
 )
 from storm_lab.emulator.jit import jit
-from storm_lab.emulator.layout import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK, State
+from storm_lab.emulator.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import random_below
 
 REBUILD_NS = 1_000_000_000

@@ -11,7 +11,8 @@ from __future__ import annotations
 from storm_lab.emulator.arrays import thread_at, worker_at
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.jit import jit
-from storm_lab.emulator.layout import DEAD, WAIT_LOG, WAITING, State
+from storm_lab.emulator.kinds import DEAD, WAIT_LOG, WAITING
+from storm_lab.emulator.layout import State
 
 
 @jit

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.layout import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES, Kernel
+from storm_lab.emulator.kinds import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES
+from storm_lab.emulator.layout import Kernel
 from storm_lab.emulator.names import NS_PER_MS, Names
 from storm_lab.model import Cluster, Executor, Slot
 from storm_lab.tuplelog.buffer import Coded

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.layout import ACKED, NEVER, Kernel
+from storm_lab.emulator.kinds import ACKED, NEVER
+from storm_lab.emulator.layout import Kernel
 from storm_lab.emulator.names import Names
 from storm_lab.emulator.source import SourcePlan, TopologyPlan
 

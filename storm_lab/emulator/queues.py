@@ -28,7 +28,8 @@ from storm_lab.emulator.arrays import (
 )
 from storm_lab.emulator.heap import schedule, timer_source
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.layout import DEAD, IDLE, MAIN, POLLING, RECEIVE, WAKING, State
+from storm_lab.emulator.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, WAKING
+from storm_lab.emulator.layout import State
 
 
 @inline
@@ -285,3 +286,16 @@ def has_room(k: State, thread: int) -> bool:
     """Whether a thread's queue takes one more message."""
     t = thread_at(k, thread)
     return t.length + t.held < t.capacity
+
+
+@jit
+def release_all(k: State, head: int) -> int:
+    """Drop a chain of messages; returns how many there were."""
+    count = 0
+    m = head
+    while m >= 0:
+        after = message_at(k, m).next
+        free_message(k, m)
+        count += 1
+        m = after
+    return count

@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.arrays import (
-    channel_at,
     component_at,
-    cost_at,
     emission_at,
     executor_at,
     message_at,
@@ -20,7 +18,6 @@ from storm_lab.emulator.arrays import (
     node_at,
     pair_at,
     permutation_at,
-    rack_at,
     record_at,
     root_at,
     route_at,
@@ -32,9 +29,8 @@ from storm_lab.emulator.arrays import (
     traffic_at,
     worker_at,
 )
-from storm_lab.emulator.heap import schedule
-from storm_lab.emulator.jit import entry, inline, jit
-from storm_lab.emulator.layout import (
+from storm_lab.emulator.jit import inline, jit
+from storm_lab.emulator.kinds import (
     DATA,
     G_ALL,
     G_DIRECT,
@@ -48,10 +44,10 @@ from storm_lab.emulator.layout import (
     IN_NODE,
     IN_PROCESS,
     IN_RACK,
-    State,
 )
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.load_aware import load_aware_target
-from storm_lab.emulator.queues import add_output, lose, new_message, next_random, random_below
+from storm_lab.emulator.queues import add_output, new_message, next_random, random_below
 
 
 @jit
@@ -239,20 +235,6 @@ def _move(k: State, index: int, locality: int) -> None:
     cell.locality = locality
 
 
-@inline
-def channel_between(k: State, start: int, to: int) -> int:
-    """The channel that messages from one node to another take."""
-    p = node_at(k, start)
-    if p.links > 0:
-        s = s_at(k, 0)
-        for i in range(s.first_spare, s.channels - s.nodes):
-            if channel_at(k, i).start == start and channel_at(k, i).finish == to:
-                return i
-    if start == to:
-        return p.first_channel
-    return p.first_channel + 1 + node_at(k, to).rack
-
-
 @jit
 def resolve(k: State, worker: int, m: int) -> int:
     """Find the executor that a message goes to, as ``worker`` sees the topology; -1 when it knows none.
@@ -281,132 +263,3 @@ def resolve(k: State, worker: int, m: int) -> int:
     if message.source_task >= 0:
         _count(k, m, locality)
     return target
-
-
-@jit
-def transmit(k: State, start: int, m: int) -> None:
-    """Put a message on the wire from node ``start`` to its target's node.
-
-    The network card sends one after another; a rack's uplink is shared by its nodes; in between lies a
-    constant latency. So arrivals from one node over one channel are in order, as TCP keeps them.
-    """
-    message = message_at(k, m)
-    s = s_at(k, 0)
-    receiver = worker_at(k, executor_at(k, message.target).worker)
-    to = receiver.node
-    channel_index = channel_between(k, start, to)
-    channel = channel_at(k, channel_index)
-    if channel.cut != 0:
-        _hold(k, channel_index, m)
-        return
-    if s.version_2 != 0:
-        receiver.unread += message.bytes + cost_at(k, 0).header_bytes
-    at = s.now
-    if start != to:
-        p = node_at(k, start)
-        size = message.bytes + cost_at(k, 0).header_bytes
-        at = max(at, p.nic_out_free) + size * p.nic_ps_per_byte // 1000
-        p.nic_out_free = at
-        if message.locality == IN_CLUSTER and cost_at(k, 0).uplink_ps_per_byte > 0:
-            tx = size * cost_at(k, 0).uplink_ps_per_byte // 1000
-            up = rack_at(k, p.rack)
-            at = max(at, up.out_free) + tx
-            up.out_free = at
-            down = rack_at(k, node_at(k, to).rack)
-            at = max(at, down.in_free) + tx
-            down.in_free = at
-    message.time = max(at, channel.up_at) + channel.latency
-    put_on_channel(k, channel_index, m)
-
-
-@jit
-def _given_up(k: State, channel_index: int) -> bool:
-    """Whether the senders over a cut link have stopped trying to connect again."""
-    keep = s_at(k, 0).keep
-    return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
-
-
-@jit
-def _hold(k: State, channel_index: int, m: int) -> None:
-    """Keep a message until its link is there again; when connecting has been given up, it is lost."""
-    channel = channel_at(k, channel_index)
-    if _given_up(k, channel_index):
-        lose_held(k, channel_index)
-        lose(k, m)
-        return
-    message = message_at(k, m)
-    message.next = -1
-    if channel.held_head < 0:
-        channel.held_head = m
-    else:
-        message_at(k, channel.held_tail).next = m
-    channel.held_tail = m
-    channel.held_bytes += message.bytes + cost_at(k, 0).header_bytes
-
-
-@jit
-def lose_held(k: State, channel_index: int) -> None:
-    """Drop what waits for a cut link."""
-    channel = channel_at(k, channel_index)
-    m = channel.held_head
-    channel.held_head = -1
-    channel.held_tail = -1
-    channel.held_bytes = 0
-    while m >= 0:
-        after = message_at(k, m).next
-        lose(k, m)
-        m = after
-
-
-@jit
-def held_bytes(k: State, start: int, m: int) -> int:
-    """Bytes that wait on node ``start`` for the cut link that a message is to take."""
-    to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
-    return channel_at(k, channel_between(k, start, to)).held_bytes
-
-
-@entry
-def end_cut(k: State, start: int, channel_index: int) -> None:
-    """A link from node ``start`` is there again: the next try to connect succeeds, and what waited goes out.
-
-    Tries are ``reconnect_first`` apart at first, then twice as much each time, up to ``reconnect_most``.
-    """
-    channel = channel_at(k, channel_index)
-    now = s_at(k, 0).now
-    channel.cut = 0
-    channel.up_at = now
-    if _given_up(k, channel_index):
-        lose_held(k, channel_index)
-        return
-    at = channel.cut_at
-    wait = s_at(k, 0).reconnect_first
-    while at < now:
-        at += wait
-        wait = min(2 * wait, s_at(k, 0).reconnect_most)
-    channel.up_at = at
-    m = channel.held_head
-    channel.held_head = -1
-    channel.held_tail = -1
-    channel.held_bytes = 0
-    while m >= 0:
-        after = message_at(k, m).next
-        transmit(k, start, m)
-        m = after
-
-
-@jit
-def put_on_channel(k: State, channel_index: int, m: int) -> None:
-    """Append a message, whose arrival time is set, to a channel."""
-    channel = channel_at(k, channel_index)
-    message_at(k, m).next = -1
-    if channel.head < 0:
-        channel.head = m
-        s = s_at(k, 0)
-        schedule(k, 2 * s.nodes + channel_index, message_at(k, m).time)
-    else:
-        # A connection delivers in order, also when its latency has just become shorter.
-        last = message_at(k, channel.tail)
-        last.next = m
-        if message_at(k, m).time < last.time:
-            message_at(k, m).time = last.time
-    channel.tail = m

@@ -55,14 +55,14 @@ def _place(context: Any, builder: Any, row: Row, pointer: Any, name: str) -> tup
     return builder.bitcast(start, width.as_pointer()), dtype.itemsize
 
 
-@lower_getattr_generic(Row)
+@lower_getattr_generic(Row)  # type: ignore[no-untyped-call]
 def _read(context: Any, builder: Any, row: Row, pointer: Any, name: str) -> Any:
     place, size = _place(context, builder, row, pointer, name)
     value = builder.load(place, align=size)
     return value if size == 8 else builder.sext(value, context.get_value_type(types.int64))
 
 
-@lower_setattr_generic(Row)
+@lower_setattr_generic(Row)  # type: ignore[no-untyped-call]
 def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     pointer, value = arguments
     place, size = _place(context, builder, signature.args[0], pointer, name)

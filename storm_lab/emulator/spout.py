@@ -31,7 +31,7 @@ from storm_lab.emulator.arrays import (
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.heap import schedule, timer_source
 from storm_lab.emulator.jit import jit
-from storm_lab.emulator.layout import (
+from storm_lab.emulator.kinds import (
     ACKED,
     COMPLETE,
     FAILED,
@@ -45,8 +45,8 @@ from storm_lab.emulator.layout import (
     WAIT_FETCH,
     WAIT_SLEEP,
     WAITING,
-    State,
 )
+from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import await_line, leave_idle, line_record, next_line_time, take_line, watch
 from storm_lab.emulator.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.routing import copies_of, emit_all

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.emulator import layout
+from storm_lab.emulator import kinds
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.document import constants_table, with_constants
@@ -64,7 +64,7 @@ def test_queue_sizes_on_the_page_are_those_of_the_code() -> None:
 
 
 def test_every_kind_of_thread_is_on_the_page() -> None:
-    for kind in layout.THREAD_NAMES:
+    for kind in kinds.THREAD_NAMES:
         assert f"**{kind}**" in page()
 
 

@@ -1,0 +1,32 @@
+"""The numbers that name kinds and states in the kernel's arrays."""
+
+from __future__ import annotations
+
+# A node's virtual CPU time runs at up to 2**SHARE_BITS per nanosecond (see cpu.py).
+SHARE_BITS = 16
+NEVER = 1 << 62
+# What a thread is.
+MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK = range(6)
+THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network")
+# What a thread does.
+IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
+# What a running spout thread will have done when its CPU burst ends.
+TURN_ACKS, TURN_EMIT = range(2)
+# What a waiting thread waits for.
+WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE, WAIT_LOG = range(5)
+# What a message is.
+DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED = range(9)
+# How far a message travels.
+IN_PROCESS, IN_NODE, IN_RACK, IN_CLUSTER = range(4)
+LOCALITY_NAMES = ("process", "node", "rack", "cluster")
+# Groupings.
+G_SHUFFLE, G_FIELDS, G_ALL, G_GLOBAL, G_NONE, G_DIRECT, G_LOCAL, G_PARTIAL, G_SHUFFLE_ONCE, G_LOAD_AWARE = (
+    range(10)
+)
+# How a root tuple ended.
+PENDING, ACKED, TIMED_OUT, LOST = range(4)
+OUTCOME_NAMES = ("pending", "acked", "failed", "lost")
+# Sources.
+S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
+# Why the kernel came back.
+REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET = range(5)

@@ -1,0 +1,318 @@
+"""The kernel's record types: what is known of one thread, message, root, ...
+
+Indices are whole numbers, -1 means none; times are nanoseconds of virtual time; CPU work is nanoseconds of
+one core.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Narrow where the range allows: what an event touches is to lie in few cache lines. Compiled code reads all
+# of them as 64 bits (row.py).
+I1, I4, I8, U8 = np.int8, np.int32, np.int64, np.uint64
+
+
+CACHE_LINE = 64
+
+
+def record(*fields: tuple[str, type]) -> np.dtype[np.void]:
+    """A record with its fields where the machine likes them."""
+    return np.dtype(list(fields), align=True)
+
+
+def lined_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
+    """A record that fills whole cache lines, so that none straddles one more than it must."""
+    packed = np.dtype(list(fields), align=True)
+    size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
+    offsets = [packed.fields[name][1] for name, _ in fields]  # type: ignore[index]
+    names = [name for name, _ in fields]
+    return np.dtype({"names": names, "formats": [f for _, f in fields], "offsets": offsets, "itemsize": size})
+
+
+SCALARS = record(
+    ("now", I8),
+    ("seq", I8),
+    ("heap_n", I8),
+    ("free_message", I8),
+    ("free_messages", I8),
+    ("free_root", I8),
+    ("free_roots", I8),
+    ("roots_emitted", I8),
+    ("root_rows", I8),
+    ("execution_rows", I8),
+    ("ready_n", I8),  # threads that found room in the queue they waited for, and go on
+    ("ready_head", I8),
+    ("events", I8),
+    ("nodes", I8),
+    ("channels", I8),
+    ("timers", I8),  # event sources before those of threads
+    ("idle_width", I8),  # columns of idle
+    ("sample_every", I8),
+    ("version_09", I8),  # 1 from Storm 0.9 on: messages to an unknown place wait for it
+    ("version_1", I8),  # 1 from Storm 1.0 on: latency is measured in the acker
+    ("netty", I8),  # 1 from Storm 0.9 to 1.x: workers have network threads before their receive thread
+    ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
+    ("bolt_margin", I8),  # most messages one event can create
+    ("lost", I8),
+    ("queue_width", I8),  # columns of run_queue
+    ("moved", I8),  # rows of moved
+    ("moved_most", I8),
+    ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
+    ("threads", I8),
+    ("root_rows_most", I8),
+    ("execution_rows_most", I8),
+    ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
+    ("unread_low", I8),
+    ("reconnect_first", I8),  # wait before the first try to connect again; doubles with each try
+    ("reconnect_most", I8),  # up to this
+    ("keep", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
+    ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
+    ("heap_bytes", I8),
+    ("heap_cost", I8),  # extra cost with a full heap, of 65536
+)
+
+
+COSTS = record(
+    ("dispatch", I8),
+    ("emit", I8),
+    ("serialise", I8),
+    ("serialise_kb", I8),
+    ("deserialise", I8),
+    ("deserialise_kb", I8),
+    ("send", I8),
+    ("transfer", I8),
+    ("receive", I8),
+    ("deliver", I8),
+    ("log_emit", I8),
+    ("log_receive", I8),
+    ("acker", I8),
+    ("spout_ack", I8),
+    ("poll", I8),
+    ("wake", I8),
+    ("switch", I8),
+    ("header_bytes", I8),
+    ("uplink_ps_per_byte", I8),
+    ("idle_sleep", I8),
+    ("inactive_sleep", I8),
+    ("housekeeping_period", I8),
+    ("housekeeping_work", I8),
+    ("warm_keep", I8),  # share of the warm-up excess kept from one housekeeping round to the next, of 65536
+    ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
+    ("wire_low", I8),
+    ("receive_batch", I8),
+    ("send_batch", I8),
+)
+
+
+NODE = lined_record(
+    ("v", I8),  # virtual CPU time, 2**-SHARE_BITS ns
+    ("v_at", I8),  # when it was last advanced
+    ("nic_out_free", I8),
+    ("nic_in_free", I8),
+    ("nic_ps_per_byte", I8),
+    ("active", I4),  # threads that want CPU
+    ("cores", I4),
+    ("threads", I4),  # hardware threads
+    ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
+    ("slow", I4),  # cost multiplier, of 1024: clock, processes, memory
+    ("extra", I4),  # multiplier of a fault, of 1024
+    ("wake_head", I4),
+    ("wake_tail", I4),
+    ("rack", I4),
+    ("first_channel", I4),  # to itself, then to each rack
+    ("links", I4),  # channels of its own that single links from it have
+)
+
+
+RACK = record(("out_free", I8), ("in_free", I8))
+
+
+CHANNEL = record(
+    ("latency", I8),
+    ("undisturbed", I8),
+    ("head", I4),
+    ("tail", I4),
+    ("node", I4),
+    ("start", I4),  # of a single link: its nodes
+    ("finish", I4),
+    ("cut", I4),
+    ("up_at", I8),  # when the connections over it are there again after a cut
+    ("cut_at", I8),
+    ("held_head", I4),  # messages that wait for the end of the cut
+    ("held_tail", I4),
+    ("held_bytes", I8),
+)
+
+
+WORKER = lined_record(
+    ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
+    ("owed", I8),  # CPU that housekeeping has still to spend, ns
+    ("held_until", I8),  # until then the connections' table is locked and nothing is sent
+    ("node", I4),
+    ("topology", I4),
+    ("route", I4),  # where the executor of task 0 would stand in the routing table that this worker sees
+    ("receive_thread", I4),
+    ("transfer_thread", I4),
+    ("housekeeping_thread", I4),
+    ("network_thread", I4),
+    ("warm_excess", I4),  # extra cost of cold code, of 65536
+    ("heap_excess", I4),  # extra cost of garbage collection with what is queued, of 65536
+    ("parked_head", I4),  # messages to executors whose place is not known yet
+    ("parked_tail", I4),
+    ("log_holder", I4),  # thread that writes into the log, with debug logging
+    ("log_head", I4),  # threads that wait to write
+    ("log_tail", I4),
+    ("alive", I1),
+)
+
+
+EXECUTOR = lined_record(
+    ("poll_phase", I8),
+    ("started", I8),
+    ("line", I8),
+    ("worker", I4),
+    ("topology", I4),
+    ("component", I4),
+    ("first_task", I4),  # global task index
+    ("tasks", I4),
+    ("main_thread", I4),
+    ("send_thread", I4),
+    ("source", I4),
+    ("turn_task", I4),
+    ("reported_load", I4),  # filled part of its receive queue as last told to other workers, of 1000
+    ("pending", I4),
+    ("bucket", I4),  # rotations of the pending map so far
+    ("new_head", I4),
+    ("new_tail", I4),
+    ("old_head", I4),
+    ("old_tail", I4),
+    ("expired_head", I4),  # roots that fell out of the pending map and are still to be failed
+    ("expired_tail", I4),
+    ("turn_head", I4),  # acks taken in this turn
+    ("attempt", I4),
+    ("alive", I1),
+    ("active", I1),
+    ("turn", I1),
+    ("awaits", I1),  # it stands in its source's table of idle spouts
+)
+
+
+THREAD = lined_record(
+    ("v_finish", I8),
+    ("v_seq", I8),
+    ("work", I8),
+    ("cpu", I8),  # CPU used since the last sample
+    ("since", I8),  # start of the present execute, or when it will be awake
+    ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
+    ("node", I4),
+    ("worker", I4),
+    ("executor", I4),
+    ("head", I4),
+    ("tail", I4),
+    ("out_head", I4),
+    ("out_tail", I4),
+    ("current", I4),
+    ("waiters", I4),
+    ("last_waiter", I4),
+    ("next_waiter", I4),
+    ("next_wake", I4),
+    ("heap_pos", I4),
+    ("length", I4),
+    ("capacity", I4),
+    ("batch", I4),  # messages of the present batch that are still in the queue
+    ("held", I4),  # places of the present batch's messages that were taken; free when the batch is done
+    ("next_log", I4),
+    ("kind", I1),
+    ("state", I1),
+    ("waits", I1),  # for room in another thread's queue
+    ("wait", I1),
+    ("serialising", I1),
+    ("resetting", I1),  # 1: before, 2: after the reset of its tuple's time-out
+    ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
+)
+
+
+MESSAGE = lined_record(
+    ("edge", U8),
+    ("time", I8),  # arrival on a wire, or entry into the receive queue
+    ("number", I8),  # root number, for the log; -1 = not logged
+    ("next", I4),
+    ("task", I4),  # global index of the target task
+    ("target", I4),  # executor instance that the sender chose
+    ("source_task", I4),  # global index; -1 = system
+    ("root", I4),
+    ("record", I4),
+    ("bytes", I4),
+    ("kind", I1),
+    ("locality", I1),
+)
+
+
+ROOT = lined_record(
+    ("id", U8),
+    ("ledger", U8),
+    ("number", I8),
+    ("line", I8),
+    ("emitted", I8),
+    ("init_time", I8),
+    ("delta", I8),
+    ("sleep", I8),
+    ("references", I4),
+    ("executor", I4),  # spout executor instance that waits for it
+    ("task", I4),
+    ("acker", I4),  # acker instance that holds the entry
+    ("rotation", I4),  # the acker's rotation count at the last put
+    ("next", I4),
+    ("previous", I4),
+    ("bucket", I4),
+    ("attempt", I4),
+    ("outcome", I1),
+    ("known", I1),  # the acker has its init message
+    ("failed", I1),  # a bolt has failed a tuple of its tree
+)
+
+
+TASK = lined_record(
+    ("rng", U8),
+    ("execute", I8),
+    ("component", I4),
+    ("id", I4),  # task id in its topology
+    ("local", I4),  # index among the component's tasks
+    ("shuffle", I4),  # first entry of its grouping states; one per subscription of its component
+    ("emitted", I4),
+    ("transferred", I4),
+    ("executed", I4),
+    ("acked", I4),
+    ("failed", I4),
+)
+
+
+EVENT = record(("time", I8), ("seq", I8), ("source", I8))
+
+
+ROOT_ROW = record(
+    ("number", I8),
+    ("topology", I8),
+    ("task", I8),
+    ("line", I8),
+    ("attempt", I8),
+    ("emitted", I8),
+    ("completed", I8),
+    ("outcome", I8),
+    ("spare", I8),
+    ("latency", I8),
+    ("sleep", I8),
+)
+
+
+EXECUTION_ROW = record(
+    ("number", I8),
+    ("task", I8),
+    ("source_task", I8),
+    ("worker", I8),
+    ("locality", I8),
+    ("enqueued", I8),
+    ("started", I8),
+    ("ended", I8),
+)
