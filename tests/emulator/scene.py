@@ -41,6 +41,7 @@ PLAIN = CostModel(
     transfer_us=8.0,
     receive_us=10.0,
     switch_us=10.0,
+    full_heap_cost=0.0,
 )
 
 
