@@ -105,7 +105,8 @@ class SchedulingView:
         key = (executor.topology, executor.component)
         demand = self._demands.get(key)
         if demand is None:
-            demand = self._demands[key] = demand_of(self.topology[executor.topology], executor.component)
+            topology = self.topology[executor.topology]
+            demand = self._demands[key] = demand_of(topology, executor.component, self.version)
         return demand
 
     @cached_property

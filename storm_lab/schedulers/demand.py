@@ -7,7 +7,7 @@ which win over the defaults; ackers have settings of their own.
 from __future__ import annotations
 
 from storm_lab.errors import UserError
-from storm_lab.model import ACKER, Resources, Topology
+from storm_lab.model import ACKER, Resources, StormVersion, Topology
 
 ONHEAP = "topology.component.resources.onheap.memory.mb"
 OFFHEAP = "topology.component.resources.offheap.memory.mb"
@@ -19,6 +19,7 @@ MAX_HEAP = "topology.worker.max.heap.size.mb"
 
 DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
 DEFAULT_MAX_HEAP_MB = 768.0
+_ACKER_SETTINGS_SINCE = (1, 1, 0)
 
 
 def number_setting(topology: Topology, key: str, default: float) -> float:
@@ -56,8 +57,8 @@ def max_worker_heap_mb(topology: Topology) -> float:
     return number_setting(topology, MAX_HEAP, DEFAULT_MAX_HEAP_MB)
 
 
-def demand_of(topology: Topology, component_id: str) -> Resources:
-    """What one executor of the component asks for.
+def demand_of(topology: Topology, component_id: str, version: StormVersion) -> Resources:
+    """What one executor of the component asks for. Storm 1.0 knows no settings for ackers.
 
     Raises:
         UserError: the topology has no such component, or a figure is negative or no number.
@@ -65,6 +66,8 @@ def demand_of(topology: Topology, component_id: str) -> Resources:
     cpu = number_setting(topology, CPU, DEFAULT_DEMAND.cpu_points)
     onheap = number_setting(topology, ONHEAP, DEFAULT_DEMAND.memory_mb)
     offheap = number_setting(topology, OFFHEAP, DEFAULT_DEMAND.offheap_mb)
+    if component_id == ACKER and version.parts < _ACKER_SETTINGS_SINCE:
+        return Resources(cpu, onheap, offheap)
     if component_id == ACKER:
         return Resources(
             cpu_points=number_setting(topology, ACKER_CPU, cpu),

@@ -9,7 +9,7 @@ from storm_lab.model import Resources, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order
-from storm_lab.schedulers.ras2_search import Search
+from storm_lab.schedulers.ras2_search import Search, refusals
 from storm_lab.schedulers.ras_state import RasState
 
 _MAX_ATTEMPTS = 5
@@ -106,9 +106,12 @@ class _Turn:
                     complete = not trial.unassigned(self._topology)
                     return TopologyStatus(complete, f"Running - {result.message}")
                 if not result.lacks_resources:
-                    return TopologyStatus(False, f"Scheduling Attempted but Failed: {result.message}")
+                    return TopologyStatus(False, f"Status: {result.failure} error message: {result.message}")
                 message = result.message
                 self.decisions = result.decisions
+            elif self._work.view.explain:
+                # Storm does not search at all here; these are the reasons a search would have met.
+                self.decisions = refusals(trial.copy(), self._topology)
             # Storm counts what a search that ran out of states had placed as scheduled already.
             self._scheduled = trial.request(trial.held[self._topology.id])
             self._missing = (self._required[0] - self._scheduled[0], self._required[1] - self._scheduled[1])

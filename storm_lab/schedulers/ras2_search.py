@@ -38,6 +38,8 @@ class SearchResult:
     message: str
     lacks_resources: bool = False
     decisions: tuple[Decision, ...] = ()
+    failure: str = "FAIL_OTHER"
+    """Storm's name for the failure, where resources are not to blame."""
 
 
 class Search:
@@ -73,11 +75,12 @@ class Search:
         if not self._state.alive:
             return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
         if not self._topology.spouts:
-            return SearchResult(False, "Cannot find a Spout!")
+            return SearchResult(False, "Cannot find a Spout!", failure="FAIL_INVALID_TOPOLOGY")
         if len(unassigned) >= self._limit:
             return SearchResult(
                 False,
-                f"{len(unassigned)} executors are more than the {self._limit} states that may be searched",
+                f"Unassignerd Executor count ({len(unassigned)}) is greater than searchable state count "
+                f"{self._limit}",
             )
         order = executor_order(self._topology, self._state.view.executors[self._topology.id], unassigned)
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
@@ -209,6 +212,37 @@ class Search:
 
     # --- reasons ---
 
+    def refusals(self) -> tuple[Decision, ...]:
+        """One walk over the executors without stepping back; nobody has a place in the end."""
+        topology, state = self._topology, self._state
+        executors = state.view.executors[topology.id]
+        found = []
+        for executor in executor_order(topology, executors, state.unassigned(topology)):
+            candidates = self._candidates(executor)
+            fitting = [c for c in candidates if c.ruled_out_by is None]
+            note = "fits nowhere any more: " + self._lacking(executor)
+            if fitting:
+                slot = min(fitting, key=lambda c: c.score or 0.0).slot
+                state.place(executor, slot)
+                note = f"would fit into {slot}, but all or nothing is placed"
+            found.append(Decision(executor, None, candidates, _SCORE, note))
+        return tuple(found)
+
+    def _lacking(self, executor: Executor) -> str:
+        """Which node lacks what for the executor, in one line."""
+        demand, lacking = self._state.view.demand(executor), []
+        for node_id, slots in self._free.items():
+            cpu, memory = self._state.available_cpu(node_id), self._state.available_memory(node_id)
+            if not slots:
+                lacking.append(f"{node_id} has no free slot")
+            elif cpu < demand.cpu_points:
+                lacking.append(f"{node_id} has {cpu:g} of {demand.cpu_points:g} CPU points")
+            elif memory < demand.total_memory_mb:
+                lacking.append(f"{node_id} has {memory:g} of {demand.total_memory_mb:g} MB")
+            else:
+                lacking.append(f"{node_id} has no worker with the heap")
+        return "; ".join(lacking) or "there is no node"
+
     def _note_dead_end(self, executor: Executor, k: int) -> None:
         """Keep what the executor saw that got furthest and then fitted nowhere."""
         if self._state.view.explain and k > self._deepest:
@@ -238,6 +272,16 @@ class Search:
             decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
+
+
+def refusals(state: RasState, topology: Topology) -> tuple[Decision, ...]:
+    """What each unassigned executor would see when the topology's request is more than the cluster has left.
+
+    Each is put where it fits before the next is looked at, so that the nodes run out in the order in which
+    the search would have filled them. Those that find a slot are not placed in the end. Changes ``state``.
+    """
+    search = Search(state, topology)
+    return search.refusals()
 
 
 def _refuse_unknown_strategies(topology: Topology) -> None:

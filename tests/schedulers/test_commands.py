@@ -229,3 +229,18 @@ def test_an_executor_may_stay_on_a_port_that_is_hidden_for_the_round() -> None:
     case["input"]["existing"] = {"t-1-1": [["n1", 6709, 1, 1]]}
     answer = json.loads(invoke("-", "--scheduler", "even", given=case))
     assert answer["assignments"]["t-1-1"]["n1:6709"] == [[1, 1, "a"]]
+
+
+def test_explain_says_which_node_lacks_what_when_a_topology_asks_for_more_than_there_is() -> None:
+    """Storm's quick check refuses such a topology without a search, so the reasons are added here."""
+    case = json.loads(json.dumps(SMALL))
+    for node, memory in zip(case["input"]["supervisors"], (300.0, 1000.0), strict=True):
+        node["resources"] = {"supervisor.cpu.capacity": 100.0, "supervisor.memory.capacity.mb": memory}
+    for component in case["input"]["topologies"][0]["components"]:
+        component |= {"cpu": 60.0, "mem": 200.0}
+    text = invoke("-", "--scheduler", "ras", "--storm-version", "2.8.8", command=explain, given=case)
+    assert "Additional CPU Required: 240.0% CPU" in text
+    assert text.count("would fit into") == 2
+    assert text.count("fits nowhere any more: n") == 2
+    for reason in ("n1 has 40 of 60 CPU points", "n2 has 40 of 60 CPU points"):
+        assert text.count(reason) == 2

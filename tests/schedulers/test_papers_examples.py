@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,7 @@ from storm_lab.schedulers.measures import measure
 from storm_lab.schedulers.mfstorm import minimum_cut, recursive_bisection
 from storm_lab.schedulers.placement_problem import PlacementProblem
 from storm_lab.schedulers.rstorm import breadth_first, task_selection
-from storm_lab.schedulers.tstorm import TStormParameters
+from storm_lab.schedulers.tstorm import TStormParameters, fewest_nodes
 from tests.schedulers.clusters import chain, cluster, even_load
 
 STORM_082 = StormVersion.parse("0.8.2")
@@ -366,3 +368,27 @@ def test_a_present_executor_of_a_component_that_is_gone_is_named() -> None:
     view = SchedulingView((chain("t", [1]),), cluster(1), present=Assignment.of([(ghost, Slot("n1", 6700))]))
     with pytest.raises(UserError, match="ghost"):
         make_scheduler("even").schedule(view)
+
+
+@pytest.mark.parametrize(
+    ("nodes_by_cap", "fewest", "chosen"),
+    [
+        # Nodes that Algorithm 1 uses under each cap, none where it fails; the bound; the cap to be taken.
+        ({5: 4, 4: 3, 3: 3, 2: 5}, 2, 4),
+        ({5: 3, 4: 3, 3: 3, 2: 5}, 2, 5),
+        ({5: None, 4: None, 3: 6, 2: 5}, 2, 2),
+        ({5: 4, 4: 3, 3: 2, 2: 2}, 4, 5),
+        ({5: None, 4: None, 3: None, 2: None}, 2, 5),
+    ],
+)
+def test_tstorm_takes_the_schedule_of_a_smaller_cap_only_where_that_needs_fewer_nodes(
+    nodes_by_cap: dict[int, int | None], fewest: int, chosen: int
+) -> None:
+    def attempt(cap: int, most: int | None) -> Any:
+        count = nodes_by_cap[cap]
+        failed = "an executor" if count is None or (most is not None and count > most) else None
+        nodes = SimpleNamespace(used_count=lambda: count)
+        return SimpleNamespace(cap=cap, failed=failed, nodes=nodes, next_cap=cap - 1)
+
+    caps: Any = SimpleNamespace(smallest=2, fewest_nodes=lambda cap: fewest)
+    assert fewest_nodes(attempt(5, None), caps, attempt).cap == chosen

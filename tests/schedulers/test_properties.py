@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from storm_lab.model import Assignment, Cluster, Node, Slot
+from storm_lab.model import Assignment, Cluster, Slot
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.schedulers import (
     Scheduler,
@@ -149,14 +149,13 @@ def test_tstorm_uses_at_most_one_slot_per_topology_and_node(view: SchedulingView
 @given(view=views(loaded=True))
 @QUICK
 def test_tstorm_uses_no_more_nodes_for_a_larger_gamma(view: SchedulingView) -> None:
-    nodes = tuple(
-        Node(n.id, n.host, n.rack, tuple(range(6700, 6704)), cores=64, offer=n.offer)
-        for n in view.cluster.nodes
-    )
-    roomy = dataclasses.replace(view, cluster=Cluster(nodes), present=Assignment())
-    counts = []
-    for gamma in (1.0, 1.3, 1.7, 2.5, 4.0, 9.0):
-        result = make_scheduler("tstorm", [f"gamma={gamma}"]).schedule(roomy)
+    """Whatever binds: cap, CPU or slots. And what one gamma can schedule, a larger one can."""
+    fewest: int | None = None
+    for gamma in (1.0, 1.15, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0):
+        result = make_scheduler("tstorm", [f"gamma={gamma}"]).schedule(view)
         if all(status.scheduled for status in result.status.values()):
-            counts.append(len(result.assignment.nodes_used()))
-    assert counts == sorted(counts, reverse=True)
+            count = len(result.assignment.nodes_used())
+            assert fewest is None or count <= fewest
+            fewest = count
+        else:
+            assert fewest is None
