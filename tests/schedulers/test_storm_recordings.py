@@ -1,6 +1,6 @@
 """Storm's own schedulers, case by case: recorded answers of the real classes, and cases of the project's own.
 
-The project's cases were generated. Those in `OF_THE_REAL_CLASSES` have the answers that the real classes of that
+The project's cases were generated. Those in `OF_THE_REAL_CLASSES` have the answers that the real classes of
 that version gave; those of the others were computed with the policies here after these had been compared with
 Storm's classes on many more random clusters. "settings" are resource-aware cases with heap limits, pools of
 users, existing workers, blacklisted hosts and the settings of ``topology.ras``.
