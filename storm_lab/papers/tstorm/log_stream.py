@@ -69,7 +69,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *WORKLOAD,
     Parameter(
         "rates_tried",
-        (200.0, 340.0),
+        (200.0, 360.0),
         "other lines per second, played with the first seed only",
         unit="1/s",
         low=20,
