@@ -111,13 +111,17 @@ def metrics_of(
     if rejected and refused == "raise":
         raise rejected[0]
     if not runs:
-        raise UserError(
-            "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
-        )
+        raise _nothing_left()
     digest = code_digest()
     places = {run.run: _place(run, cache, digest) for run in runs}
     tables = {run.run: _kept(places[run.run]) for run in runs}
-    missing = [run for run in runs if not tables[run.run]]
+    missing, changed = _unchanged([run for run in runs if not tables[run.run]])
+    if changed and refused == "raise":
+        raise changed[0]
+    rejected += changed
+    runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
+    if not runs:
+        raise _nothing_left()
     for low in range(0, len(missing), _BATCH):
         for name, computed in _computed(missing[low : low + _BATCH], spark):
             _keep(places[name], computed)
@@ -139,7 +143,9 @@ def keep_metrics(
         raise rejected[0]
     digest = code_digest()
     places = {run.run: _place(run, cache, digest) for run in runs}
-    missing = [run for run in runs if not _is_kept(places[run.run])]
+    missing, changed = _unchanged([run for run in runs if not _is_kept(places[run.run])])
+    if changed:
+        raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
     for low in range(0, len(missing), _BATCH):
@@ -177,6 +183,23 @@ def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
             detail = f"the same run is in {first.folder.name}"
             rejected.append(RunRefused(folder, Problem.DUPLICATED, detail))
     return list(runs.values()), rejected
+
+
+def _unchanged(runs: Sequence[Run]) -> tuple[list[Run], list[RunRefused]]:
+    """Runs whose files hold the bytes that were written, and the others. Reads them all, as Spark will."""
+    whole, changed = [], []
+    for run in runs:
+        try:
+            whole.append(open_run(run.folder, verify=True))
+        except RunRefused as refusal:
+            changed.append(refusal)
+    return whole, changed
+
+
+def _nothing_left() -> UserError:
+    return UserError(
+        "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
+    )
 
 
 def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:

@@ -123,6 +123,21 @@ def test_a_refused_run_raises_or_is_left_out_with_its_name(
     assert problems["broken"] is Problem.TRUNCATED
 
 
+def test_a_log_whose_bytes_were_changed_is_not_averaged_in(
+    scenario_folders: list[Path], tmp_path: Path, no_spark: None
+) -> None:
+    folder = tmp_path / "runs" / "bench" / "changed"
+    shutil.copytree(scenario_folders[0], folder)
+    content = bytearray((folder / "roots.parquet").read_bytes())
+    content[10] ^= 255  # in the data, not in the footer that opening reads
+    (folder / "roots.parquet").write_bytes(content)
+    for ask in (metrics_of, summary.keep_metrics):
+        with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
+            ask([folder])
+    with pytest.raises(UserError, match="no run"):
+        metrics_of([folder], refused="skip")
+
+
 def test_no_run_at_all_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run"):
         metrics_of([])
