@@ -30,6 +30,11 @@ _MODULES: tuple[str, ...] = (
     "storm_lab.papers.mfstorm.tweet_exclamation",
     "storm_lab.papers.mfstorm.summary",
     "storm_lab.papers.mfstorm.beyond",
+    "storm_lab.papers.nstorm.single_migration",
+    "storm_lab.papers.nstorm.multi_migration",
+    "storm_lab.papers.nstorm.delayed_kill",
+    "storm_lab.papers.nstorm.sync_cycles",
+    "storm_lab.papers.nstorm.worst_case",
 )
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 

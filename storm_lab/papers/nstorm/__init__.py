@@ -1,0 +1,1 @@
+"""N-Storm: re-assignment by threads, measured against Storm's rebalance and worker-level restart."""

@@ -1,0 +1,180 @@
+"""Readings of N-Storm's figures: how long throughput stayed low, what got done in total, what was lost.
+
+Degradation is the pipeline's: seconds of the run in which throughput was at least so many per cent below the
+smooth mean, that between the warm-up and the first re-assignment of the same run. Every reading returns one
+value per seed, in the order of the seeds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+import pandas as pd
+
+from storm_lab.papers.measurement import Measured, Measurement
+from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
+from storm_lab.papers.readings import measured, of_run
+
+LEVELS = (20, 40, 60, 80, 100)
+"""Per cent below the smooth mean; 100 is a standstill."""
+QUIET_S = 20.0
+"""The last seconds before a re-assignment count as undisturbed by the one before."""
+
+Samples = list[float | None]
+
+
+class Tables(Protocol):
+    """The metric tables that these readings are taken from."""
+
+    @property
+    def degradation(self) -> pd.DataFrame: ...
+    @property
+    def throughput_1s(self) -> pd.DataFrame: ...
+    @property
+    def failures_60s(self) -> pd.DataFrame: ...
+    @property
+    def control(self) -> pd.DataFrame: ...
+    @property
+    def runs(self) -> pd.DataFrame: ...
+
+
+def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
+    """Seconds of the run with throughput at least ``level`` per cent below the smooth mean."""
+    return [_of_level(tables, variant, seed, level, "degraded_s") for seed in seeds]
+
+
+def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """The smooth mean itself, in answers a second."""
+    return [_of_level(tables, variant, seed, LEVELS[0], "smooth_per_s") for seed in seeds]
+
+
+def _of_level(tables: Tables, variant: str, seed: int, level: int, column: str) -> float | None:
+    rows = of_run(tables.degradation, variant, seed)
+    found = rows.loc[rows["level"] == level, column]
+    return float(found.iloc[0]) if len(found) else None
+
+
+def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
+    """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end."""
+    duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].iloc[0])
+    times: list[float] = []
+    while FIRST_S + (len(times) + 1) * PERIOD_S <= duration_s:
+        times.append(FIRST_S + len(times) * PERIOD_S)
+    return times
+
+
+def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
+    """Degraded seconds between each re-assignment and the next; empty for a run that never ran smoothly."""
+    smooth = _of_level(tables, variant, seed, level, "smooth_per_s")
+    if smooth is None:
+        return []
+    seconds = of_run(tables.throughput_1s, variant, seed)
+    low = seconds[seconds["acked_per_s"] <= smooth * (1 - level / 100) * (1 + 1e-9)]
+    return [
+        float(low.loc[(low["t_s"] >= start) & (low["t_s"] < start + PERIOD_S), "width_s"].sum())
+        for start in moves_s(tables, variant, seed)
+    ]
+
+
+def per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
+    """Mean degraded seconds of a re-assignment that was not cut off."""
+    return [_mean(of_each_move_s(tables, variant, seed, level)) for seed in seeds]
+
+
+def shortest_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
+    """Degraded seconds of the re-assignment that had the fewest."""
+    return [min(of_each_move_s(tables, variant, seed, level), default=None) for seed in seeds]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def total(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Calls answered in the whole run; None for a seed without a run."""
+    totals: Samples = []
+    for seed in seeds:
+        rows = of_run(tables.throughput_1s, variant, seed)
+        totals.append(float(rows["acked"].sum()) if len(rows) else None)
+    return totals
+
+
+def rate_between(tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float) -> Samples:
+    """Answers a second in the seconds that begin in ``[from_s, to_s)``."""
+    rates: Samples = []
+    for seed in seeds:
+        rows = of_run(tables.throughput_1s, variant, seed)
+        rows = rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)]
+        rates.append(float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None)
+    return rates
+
+
+def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Answers a second outside migrations: over the last 20 s before every re-assignment."""
+    means: Samples = []
+    for seed in seeds:
+        windows = [
+            rate_between(tables, variant, (seed,), start - QUIET_S, start)[0]
+            for start in moves_s(tables, variant, seed)
+        ]
+        means.append(_mean([rate for rate in windows if rate is not None]))
+    return means
+
+
+def lost_with_threads(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Tuples that died with executors that were stopped, in any place, as the control log counts them."""
+    counts: Samples = []
+    for seed in seeds:
+        rows = of_run(tables.control, variant, seed)
+        details = rows.loc[rows["action"] == "stop-executor", "detail"]
+        parsed = [json.loads(detail) for detail in details if detail]
+        lost = [value for facts in parsed for name, value in facts.items() if name.startswith("lost_")]
+        counts.append(float(sum(lost)))
+    return counts
+
+
+def replays(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Calls that were made again because a tuple tree was not acked in time."""
+    counts: Samples = []
+    for seed in seeds:
+        rows = of_run(tables.failures_60s, variant, seed)
+        counts.append(float(rows["failed"].sum()) if len(rows) else None)
+    return counts
+
+
+def skew_s(tables: Tables, variant: str, seeds: Sequence[int], sync_s: float) -> Samples:
+    """Mean time between the first and the last supervisor that takes over a re-assignment."""
+    means: Samples = []
+    for seed in seeds:
+        rows = of_run(tables.control, variant, seed)
+        taken = rows.loc[rows["action"] == "take-assignment", "time_s"]
+        apart = []
+        for start in moves_s(tables, variant, seed):
+            mine = taken[(taken >= start) & (taken <= start + sync_s + 1.0)]
+            if len(mine) > 1:
+                apart.append(float(mine.max() - mine.min()))
+        means.append(_mean(apart))
+    return means
+
+
+def change(new: Samples, old: Samples) -> Samples:
+    """``100 * (new / old - 1)`` seed by seed."""
+    return [
+        100 * (a / b - 1) if a is not None and b is not None and b > 0 else None
+        for a, b in zip(new, old, strict=True)
+    ]
+
+
+def ratio(new: Samples, old: Samples) -> Samples:
+    """``new / old`` seed by seed."""
+    return [
+        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
+    ]
+
+
+def labelled(claim: str, values: dict[str, Samples], *, unit: str, how: str) -> Measurement:
+    """The measurement of a claim with several numbers or an order, from one value per label and seed."""
+    pairs: tuple[Measured, ...] = tuple(measured(values[label], label=label) for label in values)
+    return Measurement(claim, pairs, unit, how)

@@ -1,0 +1,136 @@
+"""What runs with 1 to 16 moved executors say about the claims of N-Storm's figures 9 and 10."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storm_lab.papers.measurement import Measurement, single
+from storm_lab.papers.nstorm.durations_claims import (
+    LEVELS,
+    QUIET_S,
+    Samples,
+    Tables,
+    change,
+    degraded_s,
+    labelled,
+    rate_between,
+    total,
+)
+from storm_lab.papers.nstorm.setting import NSTORM, Setting
+from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.readings import measurement
+
+STILL = replace(NSTORM, moved=0)
+"""N-Storm in a run in which nothing moves: the initial placement, warmed up as long as the others."""
+
+CLAIMS = (
+    "nstorm-fig9-small-m",
+    "nstorm-fig9-large-m",
+    "nstorm-fig9-m16-60",
+    "nstorm-fig10-m-flat",
+    "nstorm-fig10-m4-gt-m2",
+    "nstorm-fig10-m4-gain",
+)
+PAPERS_M = (1, 2, 4, 8, 16)
+SMALL_M = (1, 2, 4)
+AFTER = 3
+"""Re-assignments after which the gain of figure 10 is taken; the paper says two or three."""
+
+
+def moving(executors: int) -> Setting:
+    """N-Storm with so many executors moved at once."""
+    return replace(NSTORM, moved=executors)
+
+
+def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
+    """Change of throughput by three re-assignments, in per cent, over the 20 s before the fourth.
+
+    Against the same seconds of a run in which nothing moves, not against the start of the same run, for code
+    gets faster while it runs.
+    """
+    to_s = FIRST_S + AFTER * PERIOD_S
+    after, before = (
+        rate_between(tables, setting.variant, seeds, to_s - QUIET_S, to_s)
+        for setting in (moving(executors), STILL)
+    )
+    return change(after, before)
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that runs with these numbers of executors answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    chosen = set(parameters.integers("moved"))
+    variant = {m: moving(m).variant for m in chosen}
+    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+    found: list[Measurement] = []
+    if 16 in chosen:
+        found.append(
+            measurement(
+                "nstorm-fig9-m16-60",
+                degraded_s(tables, variant[16], seeds, 60),
+                unit="s",
+                how=seconds.format(60),
+            )
+        )
+    if {2, 4} <= chosen:
+        found.append(
+            labelled(
+                "nstorm-fig10-m4-gt-m2",
+                {f"M-{m}": total(tables, variant[m], seeds) for m in (2, 4)},
+                unit="tuples",
+                how="calls answered in the whole run",
+            )
+        )
+    if 4 in chosen:
+        found.append(
+            measurement(
+                "nstorm-fig10-m4-gain",
+                gain(tables, 4, seeds),
+                unit="%",
+                how="100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment",
+            )
+        )
+    if set(SMALL_M) <= chosen:
+        found.append(
+            single(
+                "nstorm-fig9-small-m",
+                _widest(tables, [variant[m] for m in SMALL_M], seeds),
+                unit="s",
+                how="largest less smallest of the three means over seeds, at the level at which they differ "
+                "most; " + seconds.format("20 to 100"),
+            )
+        )
+    if set(PAPERS_M) <= chosen:
+        found += [
+            labelled(
+                "nstorm-fig9-large-m",
+                {
+                    **{f"M-{m}": degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M},
+                    **{f"standstill/M-{m}": degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)},
+                },
+                unit="s",
+                how=seconds.format("60, or for a standstill 100"),
+            ),
+            labelled(
+                "nstorm-fig10-m-flat",
+                {f"M-{m}": total(tables, variant[m], seeds) for m in PAPERS_M},
+                unit="tuples",
+                how="calls answered in the whole run",
+            ),
+        ]
+    return tuple(found)
+
+
+def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> float | None:
+    """The paper compares means of ten runs, so means over seeds are compared here too."""
+    widest = 0.0
+    for level in LEVELS:
+        means = []
+        for variant in variants:
+            known = [s for s in degraded_s(tables, variant, seeds, level) if s is not None]
+            if len(known) < len(seeds):
+                return None
+            means.append(sum(known) / len(known))
+        widest = max(widest, max(means) - min(means))
+    return widest

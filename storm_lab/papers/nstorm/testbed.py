@@ -1,0 +1,207 @@
+"""N-Storm's cluster, topology and source, and the parameters that its experiments share (section V-A)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.workloads.trace import WorkloadTrace
+
+VERSION = V0_9_7
+TOPOLOGY = "drpc-word-count"
+MOVABLE = ("split", "count")
+"""Bolts whose executors may be moved: 36 in all."""
+SPOUTS = 8
+SPLITTERS = 12
+COUNTERS = 24
+WORKERS = 8
+"""The printed topology parallelism 8, read as workers: two nodes of four slots, all in use."""
+
+SHORTEST = 5
+"""Least words of a sentence."""
+
+WARM_UP_S = 30.0
+"""Throughput is compared from here on: by then every worker has been up for ten seconds or more."""
+FIRST_S = 50.0
+PERIOD_S = 60.0
+"""The first re-assignment is at 50 s, the next ones every 60 s (figure 6)."""
+
+
+def servers() -> Cluster:
+    """Two worker nodes with two eight-core Xeon E5-2620 v4 and 128 GB each; nimbus has a third machine."""
+    return Cluster(
+        tuple(
+            Node(
+                id=f"server{number}",
+                cores=16,
+                core_mhz=2100.0,
+                memory_mb=128 * 1024.0,
+                nic_mbps=1000.0,
+            )
+            for number in (1, 2)
+        )
+    )
+
+
+COMMON: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        tuple(range(1, 11)),
+        "one emulation of every setting per seed; the paper averages ten runs",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", unit="s", low=120, high=7200),
+    Parameter(
+        "text",
+        GENERATED,
+        "whose lines of 5 words or more are the sentences asked about; the paper says English sentences",
+        choices=(GENERATED, BOOK),
+        is_file=True,
+    ),
+    Parameter("words", 8, "longest sentence, in words; not printed", low=SHORTEST, high=15),
+    Parameter(
+        "calls",
+        2,
+        "concurrent DRPC calls, not printed; few, for a stop shows the same with two as with more",
+        low=1,
+        high=256,
+    ),
+    Parameter(
+        "round_trip_ms",
+        2.0,
+        "DRPC server and client: half of it before a call reaches the spout, half after its answer",
+        unit="ms",
+        low=0.5,
+        high=2.0,
+    ),
+    Parameter(
+        "split_us", 500.0, "CPU to split a sentence of 8 words; not printed", unit="us", low=50, high=500
+    ),
+    Parameter("count_us", 100.0, "CPU to count a word; not printed", unit="us", low=10, high=100),
+    Parameter(
+        "jvm_start_s",
+        5.0,
+        "start of a worker process until it listens; not printed",
+        unit="s",
+        low=5,
+        high=10,
+    ),
+    Parameter(
+        "executor_start_ms", 150.0, "start of a thread in a running worker", unit="ms", low=50, high=500
+    ),
+    Parameter(
+        "sync_ms",
+        50.0,
+        "N-Storm: CPU of a supervisor's sync, during which it does nothing else",
+        unit="ms",
+        low=10,
+        high=100,
+    ),
+    Parameter(
+        "poll_ms",
+        10.0,
+        "CPU of a worker's look into its node's store; a refresh of its connections, by any method, stops "
+        "its sending for as long",
+        unit="ms",
+        low=2,
+        high=30,
+    ),
+)
+"""What no figure prints; absolute throughput is not printed either, so only ratios and times are compared."""
+
+
+def topology() -> Topology:
+    """DRPC spout 8, split 12, count 24 by word; eight workers with an acker each."""
+    return Topology(
+        id=TOPOLOGY,
+        name=TOPOLOGY,
+        workers=WORKERS,
+        ackers=WORKERS,
+        components=(
+            Component("drpc-spout", SPOUTS, outputs={"default": ("sentence",)}),
+            Component(
+                "split", SPLITTERS, inputs=(Subscription("drpc-spout"),), outputs={"default": ("word",)}
+            ),
+            Component(
+                "count",
+                COUNTERS,
+                inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),),
+                outputs={"default": ("word", "count")},
+            ),
+        ),
+    )
+
+
+def sentences(choice: str, words: int) -> Text:
+    """The lines of a text that have 5 to ``words`` words.
+
+    Raises:
+        UserError: the text cannot be read, or has no such line.
+    """
+    from storm_lab.errors import UserError
+
+    text = load_text(choice)
+    chosen = tuple(line for line in text.lines if SHORTEST <= len(line.split()) <= words)
+    if not chosen:
+        raise UserError(
+            f"has no line of {SHORTEST} to {words} words",
+            field="text",
+            value=choice,
+            remedy="allow more words",
+        )
+    return Text(text.name, chosen, text.encoding)
+
+
+@lru_cache(maxsize=4)
+def _trace(choice: str, words: int, split_us: float, count_us: float) -> WorkloadTrace:
+    """Runs of one process share their input: the user code has to run over it once."""
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, WordCountCosts
+
+    costs = WordCountCosts(
+        read_us=50.0,
+        split_line_us=split_us / 3,
+        split_word_us=split_us * 2 / 3 / 8,
+        count_us=count_us,
+        store_cpu_us=0.0,
+        store_server_us=0.0,
+    )
+    return build_trace(
+        topology(),
+        {
+            "drpc-spout": ReadLines(sentences(choice, words), costs),
+            "split": SplitSentence(costs),
+            "count": CountWords(costs),
+        },
+        VERSION,
+    )
+
+
+def plan(parameters: Parameters, text: str) -> TopologyPlan:
+    """Topology, trace and closed-loop source of a run over the ``text`` that is named.
+
+    A call whose tuple tree times out is made again, as a caller does who wants an answer.
+    """
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+
+    half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
+    trace = _trace(
+        text, parameters.integer("words"), parameters.number("split_us"), parameters.number("count_us")
+    )
+    source = SourcePlan(
+        SourceKind.CLOSED_LOOP,
+        calls=parameters.integer("calls"),
+        answer_ns=half_ns,
+        fetch_ns=half_ns,
+        on_fail=FailurePolicy.REPLAY,
+    )
+    return TopologyPlan(topology(), trace, {"drpc-spout": source})

@@ -1,0 +1,64 @@
+"""How long a moved executor is away, by the phases of the two supervisors (N-Storm, figure 4).
+
+The claim of the figure needs no tuples and is answered with the algorithms; here are the other phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from storm_lab.papers.experiment import Experiment, no_runs
+from storm_lab.papers.measurement import Measurement
+from storm_lab.papers.parameter import Parameter, Parameters
+
+SLUG = "nstorm-worst-case"
+SCHEDULED_S = 0.5
+"""Time of the new assignment in figure 4, in the cycle of T_s = 10 s."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "phases_s",
+        (0.0, 1.0, 2.5, 5.0, 7.5, 9.5),
+        "times at which a supervisor reads, in the cycle of 10 s; figure 4 has 1 s at the old node and 0 s "
+        "at the new one, with the assignment at 0.5 s",
+        unit="s",
+        low=0,
+        high=9.99,
+    ),
+)
+
+
+def absences(phases_s: Sequence[float]) -> pd.DataFrame:
+    """Seconds for which the moved executor ran nowhere, by phase of the node it leaves (rows) and of the node
+    it goes to (columns).
+
+    Where the new copy starts before the old one stops it is away for 0 s.
+    """
+    from storm_lab.papers.algorithms.nstorm import absence_s
+
+    return pd.DataFrame(
+        [[absence_s(old, new, SCHEDULED_S) for new in phases_s] for old in phases_s],
+        index=pd.Index(phases_s, name="old node reads at, s"),
+        columns=pd.Index(phases_s, name="new node reads at, s"),
+    )
+
+
+def measure(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Nothing: see above."""
+    return ()
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="N-Storm",
+    title="The worst case of a moved executor, and the other cases",
+    figure="Figure 4",
+    parameters=PARAMETERS,
+    claims=(),
+    notebook="nstorm/worst_case.ipynb",
+    runs=no_runs,
+    measure=measure,
+)

@@ -1,0 +1,76 @@
+"""How long throughput stayed how far below normal: bars for each level (N-Storm, figures 7, 9, 11, 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    About,
+    foot,
+    house_style,
+    need,
+    new_figure,
+    seed_interval,
+)
+
+
+def degradation_levels(
+    degradation: pd.DataFrame,
+    variants: Mapping[str, str],
+    *,
+    about: About,
+    printed: Mapping[tuple[str, int], float] | None = None,
+    title: str = "",
+) -> Figure:
+    """Bars: mean over seeds with the 95 % interval; rings: what the paper prints.
+
+    Args:
+        degradation: columns variant, seed, level (per cent below the smooth mean), degraded_s.
+        variants: label -> variant, from left to right in each group.
+        about: for the foot.
+        printed: (label, level) -> seconds.
+        title: above the figure.
+
+    Raises:
+        UserError: a column is missing, or a variant has no row.
+    """
+    need(degradation, ["variant", "seed", "level", "degraded_s"], "degradation")
+    levels = sorted(degradation["level"].unique())
+    width = 0.8 / len(variants)
+    with house_style():
+        figure = new_figure(3.2)
+        axes = figure.subplots()
+        for place, (label, variant) in enumerate(variants.items()):
+            rows = need(degradation[degradation["variant"] == variant], [], f"degradation of {variant}")
+            groups = rows.groupby("level")["degraded_s"]
+            means = groups.mean().reindex(levels)
+            offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
+            axes.bar(
+                offsets, means, width=width * 0.92, color=LINES[place % len(LINES)], edgecolor=INK,
+                linewidth=0.4, label=label,
+            )  # fmt: skip
+            for offset, level in zip(offsets, levels, strict=True):
+                low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
+                axes.plot([offset, offset], [low, high], color=INK, linewidth=1.2)
+                if printed and (label, int(level)) in printed:
+                    axes.plot(
+                        offset, printed[label, int(level)], marker="o", markersize=8, fillstyle="none",
+                        color=INK, markeredgewidth=1.4,
+                    )  # fmt: skip
+        axes.set_xticks(
+            range(len(levels)), [f"{level} %" if level < 100 else "standstill" for level in levels]
+        )
+        axes.set_xlabel("throughput below the smooth mean by at least")
+        axes.set_ylabel("seconds of the run")
+        axes.grid(axis="x", visible=False)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        rings = " · rings: as printed" if printed else ""
+        foot(figure, about.line("line: 95 % interval") + rings)
+    return figure

@@ -1,0 +1,81 @@
+"""One quantity against another: a panel for each quantity, a line or cloud for each series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import DASHES, INK, LINES, foot, house_style, need, new_figure
+
+
+def dependence(
+    points: pd.DataFrame,
+    *,
+    x: str,
+    values: Mapping[str, str],
+    series: str = "",
+    x_label: str,
+    note: str,
+    printed: Mapping[str, float] | None = None,
+    joined: bool = True,
+    ticks: Sequence[float] = (),
+    title: str = "",
+) -> Figure:
+    """Panels beside each other that share what they depend on.
+
+    Args:
+        points: a row for each point.
+        x: column of the horizontal axis.
+        values: column -> label with unit, a panel for each.
+        series: column whose values tell the lines apart; empty for one line.
+        x_label: label of the horizontal axis with unit.
+        note: the foot: which runs, what was left out.
+        printed: column -> what the paper prints, drawn as a horizontal line.
+        joined: draw lines through the means at each x, else the points alone.
+        ticks: where to put ticks; matplotlib's choice by default.
+        title: above the figure.
+
+    Raises:
+        UserError: a column is missing or there is no point.
+    """
+    need(points, [x, *values, *([series] if series else [])], "points")
+    names = list(dict.fromkeys(points[series])) if series else [""]
+    with house_style():
+        figure = new_figure(3.0)
+        for axes, (column, label) in zip(
+            figure.subplots(1, len(values), squeeze=False)[0], values.items(), strict=True
+        ):
+            for place, name in enumerate(names):
+                rows = (points[points[series] == name] if series else points).dropna(subset=[column])
+                colour = LINES[place % len(LINES)]
+                axes.plot(rows[x], rows[column], "o", color=colour, markersize=4, alpha=0.85)
+                if joined and not rows.empty:
+                    means = rows.groupby(x)[column].mean()
+                    dash = DASHES[place % len(DASHES)]
+                    axes.plot(
+                        means.index,
+                        means,
+                        color=colour,
+                        label=str(name),
+                        linestyle=(0, dash) if dash else "-",
+                    )
+                elif not rows.empty:
+                    axes.plot([], [], "o", color=colour, label=str(name))
+            if printed and column in printed:
+                axes.axhline(printed[column], color=INK, linestyle=":", linewidth=1.2)
+                axes.annotate(
+                    "as printed", (1, printed[column]), xycoords=("axes fraction", "data"), xytext=(-2, 2),
+                    textcoords="offset points", ha="right", va="bottom", fontsize=8,
+                )  # fmt: skip
+            axes.set(xlabel=x_label, ylabel=label)
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            if ticks:
+                axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+            if series:
+                axes.legend(fontsize=8)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        foot(figure, note)
+    return figure

@@ -1,0 +1,274 @@
+"""N-Storm's experiments as declared, and their readings on tables made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model.executor import executors_of
+from storm_lab.model.topology import Grouping
+from storm_lab.papers.ledger import load_claims
+from storm_lab.papers.nstorm import (
+    delayed_kill,
+    multi_migration,
+    single_migration,
+    sync_cycles,
+    testbed,
+    worst_case,
+)
+from storm_lab.papers.nstorm import durations_claims as durations
+from storm_lab.papers.nstorm.multi_migration_claims import STILL, gain, moving
+from storm_lab.papers.nstorm.play import control_times, emulation_of, migration, timers
+from storm_lab.papers.nstorm.setting import NSTORM, STAR, THREADS, Setting, trial_tag
+
+EXPERIMENTS = (single_migration, multi_migration, delayed_kill, sync_cycles, worst_case)
+SEEDS = {"seeds": [4, 5]}
+
+
+# --- declarations ---
+
+
+def test_the_topology_is_the_printed_one() -> None:
+    declared = testbed.topology()
+    counts = {component.id: component.executors for component in declared.components}
+    assert counts == {"drpc-spout": 8, "split": 12, "count": 24}
+    assert declared.workers == 8
+    assert len(executors_of(declared, testbed.VERSION)) == 52, "with an acker for each worker"
+    (by_word,) = declared.component("count").inputs
+    assert (by_word.grouping, by_word.fields) == (Grouping.FIELDS, ("word",))
+
+
+def test_the_workers_fill_two_nodes_of_four_slots() -> None:
+    assert [len(node.slots) for node in testbed.servers().nodes] == [4, 4]
+
+
+@pytest.mark.parametrize("words", [5, 8, 15])
+def test_sentences_have_five_words_or_more_and_no_more_than_allowed(words: int) -> None:
+    lengths = {len(line.split()) for line in testbed.sentences("generated", words).lines}
+    assert lengths == set(range(5, words + 1))
+
+
+def test_a_text_without_a_sentence_is_refused(tmp_path) -> None:
+    file = tmp_path / "short.txt"
+    file.write_text("too short\n")
+    with pytest.raises(UserError, match="no line of 5 to 8 words"):
+        testbed.sentences(str(file), 8)
+
+
+def test_callers_wait_for_their_answers_and_ask_again() -> None:
+    parameters = single_migration.EXPERIMENT.checked({"calls": 3, "round_trip_ms": 1.0})
+    source = testbed.plan(parameters, "generated").sources["drpc-spout"]
+    assert (source.kind.name, source.calls, source.on_fail.name) == ("CLOSED_LOOP", 3, "REPLAY")
+    assert source.fetch_ns + source.answer_ns == 1_000_000
+
+
+@pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.SLUG)
+def test_every_claim_is_the_ledgers_of_this_experiment(module: Any) -> None:
+    ledger = load_claims()
+    own = {claim.id for claim in ledger.claims if claim.owner == module.SLUG}
+    assert set(module.EXPERIMENT.claims) == own
+
+
+def test_settings_that_experiments_share_are_the_same_runs() -> None:
+    def names(module: Any, variant: str) -> set[tuple[object, ...]]:
+        experiment = module.EXPERIMENT
+        return {
+            (spec.experiment, spec.seed, str(dict(spec.parameters)))
+            for spec in experiment.runs(experiment.checked(SEEDS))
+            if spec.variant == variant
+        }
+
+    assert names(single_migration, NSTORM.variant) == names(multi_migration, NSTORM.variant) != set()
+    sixteen = moving(16).variant
+    assert names(multi_migration, sixteen) == names(delayed_kill, sixteen) == names(sync_cycles, sixteen)
+    assert names(delayed_kill, "nstorm-plus2-10-3-m16") == names(sync_cycles, "nstorm-plus2-10-3-m16")
+
+
+@pytest.mark.parametrize("module", EXPERIMENTS[:-1], ids=lambda module: module.SLUG)
+def test_no_two_runs_share_variant_and_seed(module: Any) -> None:
+    specs = module.EXPERIMENT.runs(module.EXPERIMENT.checked(SEEDS))
+    keys = [(spec.variant, spec.seed) for spec in specs]
+    assert len(set(keys)) == len(keys)
+
+
+def test_trials_change_one_parameter_and_keep_to_the_first_seed() -> None:
+    experiment = sync_cycles.EXPERIMENT
+    specs = experiment.runs(experiment.checked({**SEEDS, "poll_ms_tried": [10.0, 30.0]}))
+    tried = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 30.0))]
+    assert len(tried) == 4
+    assert {spec.seed for spec in tried} == {4}
+    assert {spec.parameters["poll_ms"] for spec in tried} == {30.0}
+    assert not [spec for spec in specs if spec.variant.endswith("-poll10")], "the value of all other runs"
+
+
+def test_cycles_that_do_not_pair_up_are_refused() -> None:
+    experiment = sync_cycles.EXPERIMENT
+    with pytest.raises(UserError, match="must be as many"):
+        experiment.runs(experiment.checked({"polls_s": [1.0]}))
+
+
+# --- what a setting plays ---
+
+
+def test_the_same_hold_applies_to_every_method() -> None:
+    parameters = single_migration.EXPERIMENT.checked({**SEEDS, "poll_ms": 20.0})
+    holds = {
+        control_times(spec.parameters).refresh_hold_s for spec in single_migration.EXPERIMENT.runs(parameters)
+    }
+    assert holds == {0.02}
+
+
+def test_short_cycles_are_those_of_supervisors_and_workers() -> None:
+    setting = Setting(THREADS, 16, 1.0, 0.3, kill_delay_s=2.0)
+    assert (timers(setting).assignment_sync_s, timers(setting).process_sync_s) == (1.0, 0.3)
+    method: Any = migration(setting)
+    assert (method.poll_s, method.kill_delay_s) == (0.3, 2.0)
+
+
+@pytest.mark.parametrize(
+    "setting", [NSTORM, STAR, Setting("rebalance", wait_s=7.0), Setting(THREADS, 16, kill_delay_s=2.0)]
+)
+def test_a_runs_parameters_describe_its_setting(setting: Setting) -> None:
+    (spec,) = (
+        spec
+        for spec in single_migration.run_specs(single_migration.EXPERIMENT.checked({"seeds": [1]}), [setting])
+    )
+    assert Setting.of(spec.parameters) == setting
+    assert emulation_of(spec).spec.duration_s == 600.0
+
+
+def test_without_moves_nothing_moves() -> None:
+    (spec,) = single_migration.run_specs(multi_migration.EXPERIMENT.checked({"seeds": [1]}), [STILL])
+    assert emulation_of(spec).spec.services == ()
+
+
+# --- readings ---
+
+
+class Hand:
+    """One run of 180 s: smooth at 100/s, a stop of 12 s at 50 s, half the throughput for 20 s at 110 s."""
+
+    runs = pd.DataFrame([{"variant": "v", "seed": 1, "duration_s": 180.0}])
+    degradation = pd.DataFrame(
+        [{"variant": "v", "seed": 1, "level": level, "smooth_per_s": 100.0, "degraded_s": s}
+         for level, s in ((20, 32.0), (40, 32.0), (60, 12.0), (80, 12.0), (100, 12.0))]
+    )  # fmt: skip
+    throughput_1s = pd.DataFrame(
+        {
+            "variant": "v",
+            "seed": 1,
+            "t_s": [float(t) for t in range(180)],
+            "width_s": 1.0,
+            "acked": [0 if 50 <= t < 62 else 50 if 110 <= t < 130 else 100 for t in range(180)],
+        }
+    ).assign(acked_per_s=lambda rows: rows["acked"])
+    failures_60s = pd.DataFrame([{"variant": "v", "seed": 1, "failed": n} for n in (0, 3, 1)])
+    control = pd.DataFrame(
+        [
+            (50.4, "supervisor:a", "take-assignment", ""),
+            (53.4, "supervisor:b", "take-assignment", ""),
+            (54.0, "worker:1", "stop-executor", json.dumps({"lost_receive_queue": 2, "lost_executing": 1})),
+            (54.0, "supervisor:b", "kill-worker", json.dumps({"lost_receive_queue": 50})),
+            (112.0, "supervisor:a", "take-assignment", ""),
+            (117.0, "supervisor:b", "take-assignment", ""),
+        ],
+        columns=["time_s", "actor", "action", "detail"],
+    ).assign(variant="v", seed=1)
+
+
+HAND: Any = Hand()
+
+
+def test_only_re_assignments_with_a_whole_period_are_counted() -> None:
+    assert durations.moves_s(HAND, "v", 1) == [50.0, 110.0]
+
+
+def test_degraded_seconds_of_each_re_assignment() -> None:
+    assert durations.of_each_move_s(HAND, "v", 1, 60) == [12.0, 0.0]
+    assert durations.of_each_move_s(HAND, "v", 1, 40) == [12.0, 20.0]
+    assert durations.per_move_s(HAND, "v", [1], 40) == [16.0]
+    assert durations.shortest_s(HAND, "v", [1], 60) == [0.0]
+
+
+def test_a_run_that_is_not_there_has_no_reading() -> None:
+    assert durations.degraded_s(HAND, "v", [1, 2], 60) == [12.0, None]
+    assert durations.total(HAND, "v", [1, 2])[1] is None
+
+
+def test_throughput_outside_migrations_is_that_before_the_next_one() -> None:
+    assert durations.quiet_per_s(HAND, "v", [1]) == [100.0]
+    assert durations.rate_between(HAND, "v", [1], 100.0, 120.0) == [75.0]
+
+
+def test_only_what_dies_with_a_thread_is_lost_with_threads() -> None:
+    assert durations.lost_with_threads(HAND, "v", [1]) == [3.0]
+    assert durations.replays(HAND, "v", [1]) == [4.0]
+
+
+def test_the_skew_is_the_time_between_the_supervisors() -> None:
+    assert durations.skew_s(HAND, "v", [1], 10.0) == [pytest.approx(4.0)]
+
+
+def test_the_gain_is_taken_against_a_run_in_which_nothing_moves() -> None:
+    rates = {moving(4).variant: 105.0, STILL.variant: 100.0}
+    rows = [
+        {"variant": variant, "seed": 1, "t_s": float(t), "width_s": 1.0, "acked": rate}
+        for variant, rate in rates.items()
+        for t in range(210, 230)
+    ]
+
+    class Tables:
+        throughput_1s = pd.DataFrame(rows)
+
+    tables: Any = Tables()
+    assert gain(tables, 4, (1,)) == [pytest.approx(5.0)]
+
+
+def test_claims_need_the_papers_setting() -> None:
+    experiment = delayed_kill.EXPERIMENT
+    assert experiment.measure(HAND, experiment.checked({"moved": 8})) == ()
+    experiment = sync_cycles.EXPERIMENT
+    assert experiment.measure(HAND, experiment.checked({"kill_delay_s": 1.0})) == ()
+
+
+def test_the_worst_case_is_among_the_phases() -> None:
+    away = worst_case.absences((0.0, 1.0))
+    assert 8.5 <= away.loc[1.0, 0.0] <= 9.5
+    assert away.loc[0.0, 1.0] == 0.0
+
+
+def test_methods_keep_their_order_in_a_short_run() -> None:
+    # Whole mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
+    parameters = single_migration.EXPERIMENT.checked({"seeds": [1], "duration_s": 120.0, "calls": 1})
+    settings = (replace(Setting("rebalance"), wait_s=30.0), STAR, NSTORM)
+    stops = []
+    for spec in single_migration.run_specs(parameters, settings):
+        outcome_rows = Rows()
+        emulation_of(spec).run(outcome_rows)
+        stops.append(outcome_rows.silent(50, 110))
+    assert stops[0] > 30
+    assert stops[0] > 2 * stops[1] > 2 * stops[2]
+    assert stops[2] <= 14, "T_s and T_w together"
+
+
+class Rows:
+    """A recorder that keeps only when calls were answered."""
+
+    def __init__(self) -> None:
+        self._seconds: set[int] = set()
+
+    def append(self, table: str, columns: Any) -> None:
+        if table == "roots":
+            outcome = columns["outcome"]
+            for done_ns, code in zip(columns["complete_ns"], outcome.codes, strict=True):
+                if outcome.names[code] == "acked":
+                    self._seconds.add(int(done_ns) // 1_000_000_000)
+
+    def silent(self, from_s: int, to_s: int) -> int:
+        """Seconds without any answer."""
+        return sum(second not in self._seconds for second in range(from_s, to_s))
