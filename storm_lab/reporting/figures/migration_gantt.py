@@ -108,8 +108,10 @@ def _draw_events(axes: Axes, events: pd.DataFrame, lanes: Sequence[str]) -> None
     names = sorted(set(events["action"]))
     for place, action in enumerate(names):
         rows = events[events["action"] == action]
+        # Actions of one instant lie above each other, in the order of the legend.
+        raised = 0.5 * (place / max(1, len(names) - 1) - 0.5)
         axes.plot(
-            rows["time_s"], [lanes.index(_lane(actor)) for actor in rows["actor"]], linestyle="",
+            rows["time_s"], [lanes.index(_lane(actor)) + raised for actor in rows["actor"]], linestyle="",
             marker=_MARKS[place % len(_MARKS)], markersize=5.5, color=LINES[place % len(LINES)], label=action,
             alpha=0.85,
         )  # fmt: skip

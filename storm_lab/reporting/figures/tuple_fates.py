@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from storm_lab.errors import UserError
 from storm_lab.reporting.figures.style import INK, LINES, need
@@ -82,14 +83,16 @@ def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) ->
     inside = fates[(fates["time_s"] >= start_s) & (fates["time_s"] <= end_s)]
     width = (end_s - start_s) / _BINS
     highest = 1.0
+    handles = []
     for kind, sign in ((BUFFERED, 1), (LOST, -1)):
         rows = inside[inside["kind"] == kind]
         bins = np.minimum((rows["time_s"] - start_s) // width, _BINS - 1)
         counted = rows.groupby(bins)["tuples"].sum()
+        handles.append(Patch(facecolor=_COLOURS[kind], edgecolor=INK, label=_total(rows, kind)))
         highest = max(highest, float(counted.max()) if len(counted) else 0.0)
         axes.bar(
             start_s + (counted.index.to_numpy(float) + 0.5) * width, sign * counted, width=width * 0.8,
-            color=_COLOURS[kind], edgecolor=INK, linewidth=0.4, label=_total(rows, kind),
+            color=_COLOURS[kind], edgecolor=INK, linewidth=0.4,
         )  # fmt: skip
         for place, tuples in counted.items():
             axes.annotate(
@@ -103,7 +106,7 @@ def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) ->
     axes.set_ylabel("tuples")
     axes.grid(axis="y", visible=False)
     axes.set_title("tuples: held by a sender and sent on (up), lost (down)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+    axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
 def _total(rows: pd.DataFrame, kind: str) -> str:
