@@ -33,7 +33,7 @@ def grouped_bars(
     about: About,
     title: str = "",
 ) -> Figure:
-    """Panels below each other that share their groups; a cross where a variant has no run in a group.
+    """Panels below each other that share their groups; a cross where a variant has no value in a group.
 
     Args:
         results: columns ``group``, variant, seed, and one per metric; one row a run.
@@ -60,9 +60,8 @@ def grouped_bars(
         figure.legend(handles, labels, loc="outside upper right", ncols=len(variants), fontsize=8.5)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        missing = len(results.groupby([group, "variant"])) < len(groups) * len(variants)
-        notes = "bar: mean, line: 95 % interval" + (" · ×: refused" if missing else "")
-        foot(figure, about.line(notes))
+        crosses = " · ×: refused" if any(axis.lines for axis in axes) else ""
+        foot(figure, about.line("bar: mean, line: 95 % interval") + crosses)
     return figure
 
 
@@ -77,7 +76,7 @@ def _draw(
     width = _WIDTH / len(variants)
     for place, name in enumerate(variants):
         rows = results[results["variant"] == name]
-        cells = [rows.loc[rows[group] == each, column] for each in groups]
+        cells = [rows.loc[rows[group] == each, column].dropna() for each in groups]
         at = np.arange(len(groups)) + (place - (len(variants) - 1) / 2) * width
         means = [float(cell.mean()) if len(cell) else 0.0 for cell in cells]
         axis.bar(at, means, width * 0.92, color=MACHINES[place % len(MACHINES)], label=name)
