@@ -45,7 +45,7 @@ GRIDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 LOW = ("S1", "S2", "S3")
 """Scenarios with one slot per node."""
 
-TRIED_MS = (20.0, 5.0, 2.0, 1.0)
+TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
 """Sleeps of Exclamation's spouts beside the paper's 100 ms, down to where its workers are overloaded."""
 
 Grids = dict[str, dict[tuple[str, str], Samples]]
