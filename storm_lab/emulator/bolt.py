@@ -55,7 +55,9 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
     if component.is_acker != 0:
         work += c.acker
     elif message.record >= 0:
-        work += record_at(k, message.record).cpu_ns + c.emit * copies_of(k, message.record)
+        work += record_at(k, message.record).cpu_ns + c.emit * copies_of(
+            k, executor_at(k, t.executor).topology, message.record
+        )
         if message.root >= 0:
             work += c.emit
         if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:

@@ -132,8 +132,16 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
     servers: list[str] = []
+    laid: dict[int, int] = {}
     for t, plan in enumerate(plans):
         trace = plan.trace
+        twin = laid.get(id(trace))
+        if twin is not None and not trace.servers:
+            # Topologies with one and the same trace read one copy of it.
+            for name in ("first_record", "first_emission"):
+                arrays["topology"][t][name] = arrays["topology"][twin][name]
+            continue
+        laid[id(trace)] = t
         piece = trace.records.copy()
         piece["first_emission"] += emission_base
         piece["server"] = np.where(piece["server"] >= 0, piece["server"] + server_base, -1)
@@ -141,7 +149,6 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
             piece["cpu_ns"] = piece["cpu_ns"] * round(trace.reference_mhz) // round(cost.reference_mhz)
         emitted = trace.emissions.copy()
         emitted["first_record"] += record_base
-        emitted["stream"] += arrays["topology"][t].first_stream
         arrays["topology"][t].first_record = record_base
         arrays["topology"][t].first_emission = emission_base
         all_records.append(piece)
@@ -261,15 +268,20 @@ def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> No
     arrays["moved"] = records("moved", MOVED_MOST)
 
 
-def most_copies(kernel: Kernel) -> int:
+def most_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
     """Most copies that one record's emissions make: what one event must find room for."""
     per_stream = np.zeros(len(kernel.stream), np.int64)
     for i, stream in enumerate(kernel.stream):
         for j in range(stream.first_subscription, stream.first_subscription + stream.subscriptions):
             sub = kernel.subscription[j]
             per_stream[i] += kernel.component[sub.component].tasks if sub.grouping == kinds.G_ALL else 1
-    if not len(kernel.emission):
-        return 1
-    running = np.concatenate(([0], np.cumsum(per_stream[kernel.emission["stream"]])))
-    first = kernel.record["first_emission"]
-    return int(np.max(running[first + np.maximum(kernel.record["emissions"], 0)] - running[first], initial=1))
+    most = 1
+    for topology, plan in zip(kernel.topology, plans, strict=True):
+        if not len(plan.trace.emissions):
+            continue
+        streams = plan.trace.emissions["stream"] + int(topology.first_stream)
+        running = np.concatenate(([0], np.cumsum(per_stream[streams])))
+        first = plan.trace.records["first_emission"]
+        made = running[first + np.maximum(plan.trace.records["emissions"], 0)] - running[first]
+        most = max(most, int(np.max(made, initial=1)))
+    return most

@@ -26,6 +26,7 @@ from storm_lab.emulator.arrays import (
     stream_at,
     subscription_at,
     task_at,
+    topology_at,
     traffic_at,
     worker_at,
 )
@@ -162,10 +163,11 @@ def emit_all(
     r = record_at(k, record)
     t = task_at(k, task)
     worker = executor_at(k, executor).worker
+    first_stream = topology_at(k, executor_at(k, executor).topology).first_stream
     xor = np.uint64(0)
     for i in range(r.first_emission, r.first_emission + r.emissions):
         emission = emission_at(k, i)
-        stream = stream_at(k, emission.stream)
+        stream = stream_at(k, first_stream + emission.stream)
         t.emitted += 1
         for j in range(stream.subscriptions):
             subscription = stream.first_subscription + j
@@ -184,12 +186,13 @@ def emit_all(
 
 
 @jit
-def copies_of(k: State, record: int) -> int:
-    """How many copies the emissions of a record make."""
+def copies_of(k: State, topology: int, record: int) -> int:
+    """How many copies the emissions of a record make in a topology."""
+    first_stream = topology_at(k, topology).first_stream
     r = record_at(k, record)
     copies = 0
     for i in range(r.first_emission, r.first_emission + r.emissions):
-        stream = stream_at(k, emission_at(k, i).stream)
+        stream = stream_at(k, first_stream + emission_at(k, i).stream)
         for j in range(stream.subscriptions):
             sub = subscription_at(k, stream.first_subscription + j)
             copies += component_at(k, sub.component).tasks if sub.grouping == G_ALL else 1

@@ -190,7 +190,7 @@ def spout_emit(k: State, thread: int) -> None:
     work = (
         c.poll
         + record_at(k, record).cpu_ns
-        + c.emit * (copies_of(k, record) + source_at(k, e.source).anchored)
+        + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
     )
     if topology_at(k, e.topology).debug != 0:
         t.log_work = record_at(k, record).emissions * c.log_emit

@@ -133,7 +133,7 @@ def build(
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
-    s.bolt_margin = flow.most_copies(kernel) + 4
+    s.bolt_margin = flow.most_copies(kernel, plans) + 4
     if bundle is not None:
         bundle.apply(kernel)
     return kernel, names
