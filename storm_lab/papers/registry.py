@@ -35,6 +35,12 @@ _MODULES: tuple[str, ...] = (
     "storm_lab.papers.nstorm.delayed_kill",
     "storm_lab.papers.nstorm.sync_cycles",
     "storm_lab.papers.nstorm.worst_case",
+    "storm_lab.papers.twitter.machine_removal",
+    "storm_lab.papers.twitter.zookeeper_load",
+    "storm_lab.papers.twitter.max_spout_pending",
+    "storm_lab.papers.twitter.overheads",
+    "storm_lab.papers.twitter.semantics",
+    "storm_lab.papers.twitter.scaling",
 )
 """Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
 

@@ -82,8 +82,9 @@ def open_run(folder: Path, *, verify: bool = False) -> Run:
         _check_table(folder, name, facts, manifest.identity.run_key)
         if verify and _sha256(folder / f"{name}.parquet") != facts.sha256:
             raise RunRefused(folder, Problem.TRUNCATED, f"{name}.parquet was changed after it was written")
-    if not any(manifest.tables[name].rows for name in ("roots", "executions", "counts")):
-        raise RunRefused(folder, Problem.EMPTY, "it holds no tuple")
+    # A run of the control plane alone has decisions and no tuple.
+    if not any(manifest.tables[name].rows for name in ("roots", "executions", "counts", "control")):
+        raise RunRefused(folder, Problem.EMPTY, "nothing happens in it")
     return Run(folder, manifest)
 
 

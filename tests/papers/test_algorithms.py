@@ -17,6 +17,7 @@ from storm_lab.papers.registry import experiment, experiments
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.papers.twitter.testbed import SLOTS
 from storm_lab.reporting.figures import nodes_by_gamma, save_figure
 from storm_lab.reporting.record import read_verdicts
 from storm_lab.reporting.report import SEVERAL, collect_report, render_report
@@ -156,7 +157,7 @@ def test_phases_decide_whether_a_moved_thread_is_missed_or_doubled() -> None:
 def test_workers_stay_fifty_while_machines_go() -> None:
     found = twitter.workers_by_machine()
     assert [sum(counts) for counts in found.values()] == [50] * 5
-    assert max(found[4]) == twitter.SLOTS
+    assert max(found[4]) == SLOTS
 
 
 def test_writes_follow_the_counts_that_are_given() -> None:

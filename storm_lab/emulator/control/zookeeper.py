@@ -9,6 +9,7 @@ key-value store.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -122,6 +123,10 @@ class WriteServer:
         self._waiting = 0.0
         self._last_ns = 0
 
+    def others_by(self, now_ns: int) -> float:
+        """Writes that others have asked for by now."""
+        return self._others * now_ns / SECOND
+
     def committed_at(self, now_ns: int) -> int:
         """Queue a write now; when it will be committed."""
         self._waiting = self.waiting(now_ns) + 1.0
@@ -146,6 +151,8 @@ class ZooKeeper:
         self.active: dict[str, bool] = {}
         self.supervisor_beats: dict[str, int] = {}
         self.task_beats: dict[tuple[Executor, Slot], int] = {}
+        self.written: Counter[Record] = Counter()
+        """Writes that went to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
         self._held: list[tuple[str, Record, str, Callable[[], None]]] = []
 
@@ -167,6 +174,7 @@ class ZooKeeper:
             committed = self._clock.now_ns
         else:
             committed = self.server.committed_at(self._clock.now_ns)
+            self.written[record] += 1
         self._clock.at(
             committed,
             Rank.COORDINATION,

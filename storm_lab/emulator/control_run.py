@@ -1,0 +1,42 @@
+"""Playing the control plane of a run alone, on a plane without tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from storm_lab.emulator.control.clock import SECOND, Rank, ns
+from storm_lab.emulator.emulation import Emulation, write_decisions
+from storm_lab.emulator.idle_plane import IdlePlane
+from storm_lab.emulator.logbook import Recorder
+
+
+def play_control(
+    emulation: Emulation, recorder: Recorder, advance: Callable[[float], None] | None = None
+) -> int:
+    """Play to the end with nobody emitting a tuple; the virtual time reached, in nanoseconds.
+
+    The log gets nodes and control events. Nothing else happens. ``advance`` is told the share played.
+    """
+    spec = emulation.spec
+    control = emulation.wire(IdlePlane())
+    end_ns = ns(spec.duration_s)
+    if advance is not None:
+        control.clock.every(
+            10 * SECOND, Rank.MONITOR, "progress", lambda: advance(control.clock.now_ns / end_ns)
+        )
+    control.clock.run_until(end_ns)
+    control.finish()
+    recorder.append(
+        "nodes",
+        {
+            "node": [node.id for node in spec.cluster.nodes],
+            "rack": [node.rack for node in spec.cluster.nodes],
+            "cores": np.array([node.cores for node in spec.cluster.nodes], np.int32),
+            "core_mhz": np.array([node.core_mhz for node in spec.cluster.nodes]),
+            "memory_mb": np.array([node.memory_mb for node in spec.cluster.nodes]),
+        },
+    )
+    write_decisions(recorder, control.log.entries)
+    return int(control.clock.now_ns)

@@ -1,0 +1,53 @@
+"""A capture of the writes that reach ZooKeeper's disk, by origin (Storm@Twitter section 3.3.1 used tcpdump).
+
+Once a period the capture notes in the decision log how many writes each origin has sent since the last note:
+task heartbeats, supervisor heartbeats, assignments, statuses, and the offsets of consumers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.zookeeper import Record
+from storm_lab.errors import UserError
+
+ACTOR = "capture"
+ACTION = "writes"
+OFFSETS = "offsets"
+"""Origin of the writes of consumers; the others are the kinds of Storm's own records."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCapture:
+    """Capture the writes of every ``period_s`` seconds; the paper looked at one minute."""
+
+    period_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not self.period_s > 0:
+            raise UserError(
+                "a capture takes time", field="period_s", value=self.period_s, remedy="give seconds above 0"
+            )
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Note the writes of every period from now on."""
+        server, written = control.zookeeper.server, control.zookeeper.written
+        seen: dict[str, float] = {}
+
+        def turn() -> None:
+            totals = {record.value: float(written[record]) for record in Record}
+            totals[OFFSETS] = server.others_by(control.clock.now_ns)
+            for origin, total in totals.items():
+                control.log.note(
+                    ACTOR,
+                    ACTION,
+                    origin,
+                    f"last {self.period_s:g} s",
+                    writes=round(total - seen.get(origin, 0.0)),
+                )
+            seen.update(totals)
+
+        control.clock.every(ns(self.period_s), Rank.MONITOR, ACTOR, turn)

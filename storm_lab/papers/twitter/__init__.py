@@ -1,0 +1,1 @@
+"""Storm@Twitter (SIGMOD 2014)."""

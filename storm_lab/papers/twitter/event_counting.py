@@ -1,0 +1,193 @@
+"""Playing the topology that counts client events (section 3.4), tuple by tuple or in bundles.
+
+The full rate is 113 thousand root tuples a second. Bundles of k play k tuples as one at k-fold cost
+(`storm_lab.emulator.bundle`); their runs' logs count bundles and stretched latencies, and `tuples` and
+`latency_ms` turn what the pipeline finds in them back into tuples and milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.testbed import CORE_MHZ, COUNT_TOPOLOGY, client_event_count
+from storm_lab.workloads.client_events import (
+    AddReports,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.faults import FaultPlan
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model import Cluster
+    from storm_lab.papers.experiment import Advance, RunSpec
+    from storm_lab.tuplelog import RunWriter
+
+EVENTS = 20_000
+"""Events in the trace, which the spouts read over and over: hundreds for every counter."""
+USERS = 10_000_000
+CHECKPOINT_S = 2.0
+"""A Kafka spout stores its offset every 2 s (section 3.3.1)."""
+
+QUIET_UNTIL_S = 60.0
+"""A log that fills later is empty until all workers know each other: 0.8 loses what is sent before."""
+FULL_FROM_S = 180.0
+"""... and holds more than can be read from here on, when code is warm."""
+TRICKLE_PER_S = 400.0
+FLOOD_PER_S = 2e6
+
+TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "max_spout_pending",
+        7,
+        "root tuples in flight a spout task, not printed; throughput times latency is 884 to 1875 for 200 "
+        "tasks. Chosen for the latency of 7 machines (fitted)",
+        low=5,
+        high=20,
+    ),
+    Parameter(
+        "ackers",
+        35,
+        "not printed; 20 to one a worker. Chosen for the throughput of 16 machines (fitted)",
+        low=20,
+        high=50,
+    ),
+    Parameter(
+        "read_us",
+        23.0,
+        "CPU to fetch and deserialise an event: 7 cores for 300 thousand a second in section 3.3.2",
+        unit="us",
+        low=15,
+        high=50,
+    ),
+    Parameter("distribute_us", 10.0, "CPU to pass an event on; not printed", unit="us", low=5, high=20),
+    Parameter("count_us", 12.0, "CPU to count an event; not printed", unit="us", low=5, high=30),
+    Parameter(
+        "message_timeout_s",
+        120.0,
+        "Storm's default is 30 s. Longer here: the slowest tuples of a run with bundles must not time out "
+        "only because they are played slowly. Tuples lost with a machine come again later for it",
+        unit="s",
+        low=30,
+        high=600,
+    ),
+    Parameter("event_bytes", 150, "size of an event; not printed", unit="bytes", low=50, high=1000),
+)
+"""What decides the steady state of the topology, beside machines and bundle. CPU is that of the machines."""
+TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
+
+
+def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
+    """Topology, trace and source of a run: a log of as many partitions as spouts that is never at its end.
+
+    With ``ramped`` the log is empty until the fault plan sets its rate.
+    """
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.workloads.build import build_trace
+
+    values = spec.parameters
+    declared = client_event_count(
+        ackers=values.integer("ackers"),
+        max_spout_pending=values.integer("max_spout_pending"),
+        message_timeout_s=values.number("message_timeout_s"),
+    )
+    costs = ClientEventCosts(
+        read_us=values.number("read_us"),
+        distribute_us=values.number("distribute_us"),
+        count_us=values.number("count_us"),
+        aggregate_us=values.number("count_us"),
+        event_bytes=values.integer("event_bytes"),
+    )
+    trace = build_trace(
+        declared,
+        {
+            "spout": ReadEvents(EVENTS, USERS, spec.seed, costs),
+            "distributor": Distribute(costs),
+            "user-count": CountUsers(costs),
+            "aggregator": AddReports(costs),
+        },
+        spec.storm_version,
+        reference_mhz=CORE_MHZ,
+    )
+    log = SourcePlan(
+        SourceKind.RATE if ramped else SourceKind.SATURATED,
+        on_fail=FailurePolicy.REPLAY,
+        checkpoint_ns=round(CHECKPOINT_S * 1e9),
+    )
+    return TopologyPlan(declared, trace, {"spout": log})
+
+
+def filling() -> list[dict[str, object]]:
+    """Rows of a fault plan that fill a log which is empty at first (``ramped``)."""
+    load = {"fault": "set-load", "topology": COUNT_TOPOLOGY, "spout": "spout"}
+    return [
+        {**load, "at_s": QUIET_UNTIL_S, "rate_per_s": TRICKLE_PER_S},
+        {**load, "at_s": FULL_FROM_S, "rate_per_s": FLOOD_PER_S},
+    ]
+
+
+def play(
+    spec: RunSpec,
+    writer: RunWriter,
+    advance: Advance,
+    *,
+    cluster: Cluster,
+    faults: FaultPlan,
+    duration_s: float,
+    warm_up_s: float,
+    window_s: float,
+    ramped: bool = False,
+) -> None:
+    """Play a run with bundles of its parameter ``bundle``, and finish its log.
+
+    ``window_s`` is the length of the windows of traffic and CPU: a window holds a row for each of the
+    150 thousand pairs of tasks that exchange tuples.
+
+    Raises:
+        UserError: something that the emulator refuses.
+    """
+    from storm_lab.emulator.bundle import Bundle
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.tuplelog import Status
+
+    delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True
+    emulation = Emulation(
+        EmulationSpec(
+            cluster=cluster,
+            version=spec.storm_version,
+            topologies=(plan(spec, ramped=ramped),),
+            scheduler=DefaultScheduler(),
+            duration_s=duration_s,
+            seed=spec.seed,
+            faults=faults,
+            window_s=window_s,
+            sample_every=spec.sample_every,
+            bundle=Bundle(spec.parameters.integer("bundle"), delays),
+        )
+    )
+    outcome = emulation.run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round(warm_up_s * 1e9),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )
+
+
+def million_a_minute(acked_per_s: float | None, bundle: int) -> float | None:
+    """Bundles acked a second as million tuples a minute."""
+    return None if acked_per_s is None else acked_per_s * bundle * 60 / 1e6
+
+
+def latency_ms(stretched_ms: float | None, bundle: int) -> float | None:
+    """A latency from the log of a run with bundles, as that of the tuples it stands for."""
+    return None if stretched_ms is None else stretched_ms / bundle
+
+
+def bundle_of(parameters: Parameters) -> int:
+    """How many tuples the runs play as one."""
+    return parameters.integer("bundle")

@@ -1,0 +1,157 @@
+"""Machine removal (section 3.4, figures 9 and 10): three of sixteen machines fail every 15 minutes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.event_counting import (
+    FULL_FROM_S,
+    TOPOLOGY_NAMES,
+    TOPOLOGY_PARAMETERS,
+    filling,
+    play,
+)
+from storm_lab.papers.twitter.machine_removal_claims import CLAIMS, VARIANT, fresh_variant, measure
+from storm_lab.papers.twitter.testbed import VERSION, machines
+from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.faults import FaultPlan
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-machine-removal"
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1, 2, 3),
+        "one emulation per seed; three by default, for each plays a million bundles. The paper has one run",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter(
+        "stage_s",
+        900.0,
+        "time from one removal to the next (section 3.4)",
+        unit="s",
+        low=180,
+        high=3600,
+    ),
+    Parameter(
+        "bundle",
+        300,
+        "tuples played as one; at most as many as keep a latency times the bundle below the message timeout",
+        low=1,
+        high=1000,
+    ),
+    Parameter(
+        "pending_tried",
+        (5, 10),
+        "other windows of pending tuples, played with the first seed on machines without a history",
+        low=5,
+        high=20,
+    ),
+    Parameter("ackers_tried", (20, 50), "other numbers of ackers, as above", low=20, high=50),
+    *TOPOLOGY_PARAMETERS,
+)
+TRIED_MACHINES = (16, 10, 4)
+TRIED_S = 90.0
+"""Length of the full load in those runs; the last two thirds count."""
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """One run of all stages per seed, and short ones with other windows and numbers of ackers."""
+    values = parameters.only(("stage_s", "bundle", *TOPOLOGY_NAMES))
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
+    settings = dict.fromkeys(
+        [
+            (pending, ackers),
+            *((other, ackers) for other in parameters.integers("pending_tried")),
+            *((pending, other) for other in parameters.integers("ackers_tried")),
+        ]
+    )
+    fresh = parameters.only(("bundle", *TOPOLOGY_NAMES))
+    settled = [
+        (
+            fresh_variant(count, *setting),
+            fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1]),
+            seeds[0],
+            emulate_fresh,
+        )
+        for setting in settings
+        for count in TRIED_MACHINES
+    ]
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=chosen,
+            emulate=played,
+            storm_version=VERSION,
+            sample_every=500,
+        )
+        for variant, chosen, seed, played in [*((VARIANT, values, seed, emulate) for seed in seeds), *settled]
+    )
+
+
+def removals(stage_s: float) -> FaultPlan:
+    """At the end of each stage but the last the machines with the highest numbers fail for good."""
+    from storm_lab.emulator.control.faults import FaultPlan
+
+    return FaultPlan.of_rows(
+        [
+            {"fault": "kill-node", "at_s": stage * stage_s, "node": f"machine{number:02d}"}
+            for stage, (before, after) in enumerate(pairwise(MACHINES), start=1)
+            for number in range(after + 1, before + 1)
+        ]
+    )
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    stage_s = spec.parameters.number("stage_s")
+    play(
+        spec,
+        writer,
+        advance,
+        cluster=machines(MACHINES[0]),
+        faults=removals(stage_s),
+        duration_s=stage_s * len(MACHINES),
+        warm_up_s=settled_from_s(stage_s, 0),
+        window_s=stage_s,
+    )
+
+
+def emulate_fresh(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play a short run at full load on machines of which none has failed."""
+    from storm_lab.emulator.control.faults import FaultPlan
+
+    play(
+        spec,
+        writer,
+        advance,
+        cluster=machines(spec.parameters.integer("machines")),
+        faults=FaultPlan.of_rows(filling()),
+        duration_s=FULL_FROM_S + TRIED_S,
+        warm_up_s=FULL_FROM_S + TRIED_S / 3,
+        window_s=FULL_FROM_S + TRIED_S,
+        ramped=True,
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="Machines are taken away from a running topology",
+    figure="Figures 9 and 10",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/machine_removal.ipynb",
+    runs=runs,
+    measure=measure,
+)

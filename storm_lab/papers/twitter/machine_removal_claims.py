@@ -1,0 +1,194 @@
+"""What the runs of machine removal say about the claims of section 3.4's table and figures 9 and 10.
+
+Kept apart from the runs themselves: a change here needs no new emulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import pandas as pd
+
+from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.papers.twitter.event_counting import bundle_of, latency_ms, million_a_minute
+from storm_lab.papers.twitter.timeline import (
+    MACHINES,
+    Disturbance,
+    disturbance,
+    settled_from_s,
+    stage_end_s,
+)
+
+VARIANT = "storm"
+REMOVALS = len(MACHINES) - 1
+
+CLAIMS = (
+    *(f"twitter-thr-{machines}m" for machines in MACHINES),
+    *(f"twitter-lat-{machines}m" for machines in MACHINES),
+    "twitter-thr-order",
+    "twitter-lat-order",
+    "twitter-spike-recover",
+    "twitter-spike-size",
+)
+FITTED = {"twitter-thr-16m", "twitter-lat-7m"}
+"""Claims that ackers and max spout pending were chosen on."""
+
+
+def fresh_variant(machines: int, pending: int, ackers: int) -> str:
+    """Variant of the short runs on so many machines without a history."""
+    return f"fresh-{machines}m-pending{pending}-ackers{ackers}"
+
+
+class RemovalTables(Tables, Protocol):
+    """The metric tables that are read here."""
+
+    @property
+    def throughput_60s(self) -> pd.DataFrame: ...
+    @property
+    def throughput_10s(self) -> pd.DataFrame: ...
+    @property
+    def steady_latency(self) -> pd.DataFrame: ...
+
+
+def throughput_by_stage(
+    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
+) -> dict[int, list[float | None]]:
+    """Million tuples acked a minute by machines, one value per seed: stable halves of the stages."""
+    k = bundle_of(parameters)
+    return {
+        machines: [
+            million_a_minute(rate, k)
+            for rate in _stable_mean(
+                tables.throughput_60s, "acked_per_s", seeds, stage, parameters, weight="width_s"
+            )
+        ]
+        for stage, machines in enumerate(MACHINES)
+    }
+
+
+def latency_by_stage(
+    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
+) -> dict[int, list[float | None]]:
+    """Mean complete latency in ms by number of machines, one value per seed: stable halves of the stages."""
+    k = bundle_of(parameters)
+    return {
+        machines: [
+            latency_ms(value, k)
+            for value in _stable_mean(tables.latency_60s, "complete_mean_ms", seeds, stage, parameters)
+        ]
+        for stage, machines in enumerate(MACHINES)
+    }
+
+
+def _stable_mean(
+    table: pd.DataFrame,
+    column: str,
+    seeds: Sequence[int],
+    stage: int,
+    parameters: Parameters,
+    weight: str = "tuples",
+) -> list[float | None]:
+    stage_s = parameters.number("stage_s")
+    return mean_over(
+        table,
+        column,
+        VARIANT,
+        seeds,
+        from_s=settled_from_s(stage_s, stage),
+        to_s=stage_end_s(stage_s, stage),
+        weight=weight,
+    )
+
+
+def minutes_of(tables: RemovalTables, parameters: Parameters, seed: int) -> pd.DataFrame:
+    """Figures 9 and 10 of one run: ``throughput`` (million a minute) and ``latency`` (ms) by minute."""
+    k = bundle_of(parameters)
+    rates = of_run(tables.throughput_60s, VARIANT, seed).set_index("t_s")["acked_per_s"].sort_index()
+    means = of_run(tables.latency_60s, VARIANT, seed).set_index("t_s")["complete_mean_ms"]
+    return pd.DataFrame({"throughput": rates * k * 60 / 1e6, "latency": means.reindex(rates.index) / k})
+
+
+def disturbances(
+    tables: RemovalTables, parameters: Parameters, seed: int, value: str
+) -> list[Disturbance | None]:
+    """What each removal did to the minutes' ``value`` (``throughput`` or ``latency``)."""
+    stage_s = parameters.number("stage_s")
+    series = minutes_of(tables, parameters, seed)[value]
+    return [disturbance(series, number * stage_s, stage_s) for number in range(1, REMOVALS + 1)]
+
+
+def fresh_levels(
+    tables: RemovalTables, parameters: Parameters, variant: str, seed: int
+) -> tuple[float, float]:
+    """Million tuples a minute and mean latency in ms of a short run, over its last minute."""
+    k = bundle_of(parameters)
+    rates = of_run(tables.throughput_10s, variant, seed).sort_values("t_s")["acked_per_s"]
+    latency = of_run(tables.steady_latency, variant, seed)["complete_mean_ms"]
+    return float(rates.iloc[-6:].mean()) * k * 60 / 1e6, float(latency.iloc[0]) / k
+
+
+def measure(tables: RemovalTables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of section 3.4."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    rates = throughput_by_stage(tables, parameters, seeds)
+    latencies = latency_by_stage(tables, parameters, seeds)
+    half = "second half of the stage"
+    found = [
+        measurement(
+            f"twitter-{name}-{machines}m",
+            values[machines],
+            unit=unit,
+            how=f"{how}, {half}",
+            basis=Basis.FITTED if f"twitter-{name}-{machines}m" in FITTED else Basis.PREDICTED,
+        )
+        for name, values, unit, how in (
+            ("thr", rates, "million tuples/min", "root tuples acked a minute"),
+            ("lat", latencies, "ms", "mean complete latency"),
+        )
+        for machines in MACHINES
+    ]
+    for name, values, unit in (("thr", rates, "million tuples/min"), ("lat", latencies, "ms")):
+        labelled = tuple(measured(values[machines], label=f"{machines}-machines") for machines in MACHINES)
+        found.append(Measurement(f"twitter-{name}-order", labelled, unit, f"as twitter-{name}-16m"))
+    return (*found, *_spikes(tables, parameters, seeds))
+
+
+def _spikes(
+    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
+) -> tuple[Measurement, Measurement]:
+    by_seed = [disturbances(tables, parameters, seed, "latency") for seed in seeds]
+    rates = [disturbances(tables, parameters, seed, "throughput") for seed in seeds]
+    ratios = [_worst([d.peak / d.level if d else None for d in found], min) for found in by_seed]
+    settled = [
+        _worst([d.settled_s if d else None for d in (*found, *rate)], max)
+        for found, rate in zip(by_seed, rates, strict=True)
+    ]
+    heights: list[Measured] = []
+    for number in range(REMOVALS):
+        own = [found[number] for found in by_seed]
+        heights.append(
+            measured([d.peak - d.level if d else None for d in own], label=f"removal-{number + 1}")
+        )
+    return (
+        Measurement(
+            "twitter-spike-recover",
+            (measured(ratios, label="spike"), measured(settled, label="settled-after")),
+            "mixed",
+            "minutes after each removal against the second half of its stage: least ratio of the highest "
+            "latency to the mean; longest time until latency and throughput stay within 10 % of the mean",
+        ),
+        Measurement(
+            "twitter-spike-size",
+            tuple(heights),
+            "ms",
+            "highest minute latency after a removal, less the mean of the second half of its stage",
+        ),
+    )
+
+
+def _worst(values: Sequence[float | None], choose: Callable[[Sequence[float]], float]) -> float | None:
+    known = [value for value in values if value is not None]
+    return choose(known) if len(known) == len(values) else None

@@ -1,0 +1,215 @@
+"""Max spout pending (section 3.3.3): a sweep of static limits against the tuner from several first values.
+
+The paper names no topology. This one reads a log faster than it can work: four spout executors, a bolt of
+heavy work, a counter, on one machine. Lines that wait in the log cost nothing; tuples that wait in the
+topology time out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.max_spout_pending_claims import (
+    CLAIMS,
+    NO_LIMIT,
+    measure,
+    static_variant,
+    tuner_variant,
+    unreliable_variant,
+)
+from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.topology import Topology
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-max-spout-pending"
+TOPOLOGY = "heavy-work"
+SPOUTS = 4
+WORKERS = 4
+CHECKPOINT_S = 2.0
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1, 2, 3),
+        "one emulation of every setting per seed; nothing is printed",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter(
+        "limits",
+        (1, 2, 5, 10, 30, 100, 300, 1000),
+        "static limits to try, root tuples a spout task; no limit is tried too",
+        low=1,
+        high=10_000,
+    ),
+    Parameter(
+        "first_limits", (2, 50, 1000), "limits that the tuner starts from; not printed", low=1, high=1000
+    ),
+    Parameter("static_s", 600.0, "virtual length of a run with a fixed limit", unit="s", low=300, high=3600),
+    Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", unit="s", low=1200, high=14400),
+    Parameter(
+        "period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", unit="s", low=30, high=600
+    ),
+    Parameter(
+        "similar", 0.05, "progress within this share counts as similar; not printed", low=0.01, high=0.10
+    ),
+    Parameter(
+        "lines_per_s",
+        80.0,
+        "lines that arrive in the log; above what the machine can work off",
+        unit="1/s",
+        low=10,
+        high=500,
+    ),
+    Parameter("work_ms", 200.0, "CPU of the heavy bolt for a tuple", unit="ms", low=20, high=500),
+)
+
+
+def topology(limit: int) -> Topology:
+    """Spout 4, work 24, count 8, an acker a worker; ``limit`` 0 is none."""
+    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+    from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
+
+    return Topology(
+        TOPOLOGY,
+        (
+            Component("spout", SPOUTS, outputs={"default": EVENT_FIELDS}),
+            Component("work", 24, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}),
+            Component(
+                "count",
+                8,
+                inputs=(Subscription("work", grouping=Grouping.FIELDS, fields=("user_id",)),),
+                outputs={"default": REPORT_FIELDS},
+            ),
+        ),
+        workers=WORKERS,
+        ackers=WORKERS,
+        max_spout_pending=limit or None,
+    )
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Every static limit, no limit, the tuner from every first value, and spouts without message ids."""
+    limits = tuple(dict.fromkeys(parameters.integers("limits")))
+    load = parameters.only(("lines_per_s", "work_ms"))
+    static = load.changed(duration_s=parameters.number("static_s"))
+    tuned = load.changed(duration_s=parameters.number("tuned_s"), **parameters.only(("period_s", "similar")))
+    settings = [
+        *(
+            (tuner_variant(first), tuned.changed(first_limit=first, anchored=True))
+            for first in dict.fromkeys(parameters.integers("first_limits"))
+        ),
+        *(
+            (static_variant(limit), static.changed(limit=limit, anchored=True))
+            for limit in (*limits, NO_LIMIT)
+        ),
+        *(
+            (unreliable_variant(limit), static.changed(limit=limit, anchored=False))
+            for limit in (min(limits), NO_LIMIT)
+        ),
+    ]
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=values,
+            emulate=emulate,
+            storm_version=VERSION,
+            sample_every=100,
+        )
+        for variant, values in settings
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
+
+    values = spec.parameters
+    declared = topology(values.integer("limit") if "limit" in values else 0)
+    costs = ClientEventCosts(
+        read_us=23.0,
+        distribute_us=values.number("work_ms") * 1000,
+        count_us=12.0,
+        aggregate_us=0.0,
+        event_bytes=150,
+    )
+    trace = build_trace(
+        declared,
+        {
+            "spout": ReadEvents(5000, 1_000_000, spec.seed, costs),
+            "work": Distribute(costs),
+            "count": CountUsers(costs),
+        },
+        spec.storm_version,
+        reference_mhz=CORE_MHZ,
+    )
+    rate = values.number("lines_per_s")
+    if values.flag("anchored"):
+        source = SourcePlan(
+            SourceKind.RATE,
+            rate_per_s=rate,
+            on_fail=FailurePolicy.REPLAY,
+            checkpoint_ns=round(CHECKPOINT_S * 1e9),
+        )
+    else:
+        source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
+    return TopologyPlan(declared, trace, {"spout": source})
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run, with a tuner where it has a first limit."""
+    from storm_lab.emulator.control.service import Service
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
+    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.tuplelog import Status
+
+    values = spec.parameters
+    services: tuple[Service, ...] = ()
+    if "first_limit" in values:
+        settings = TunerSettings(first=values.integer("first_limit"), similar=values.number("similar"))
+        services = (PendingTuning(TOPOLOGY, values.number("period_s"), settings, CommittedOffset()),)
+    duration_s = values.number("duration_s")
+    emulation = Emulation(
+        EmulationSpec(
+            cluster=machines(1),
+            version=spec.storm_version,
+            topologies=(plan(spec),),
+            scheduler=DefaultScheduler(),
+            duration_s=duration_s,
+            seed=spec.seed,
+            services=services,
+            window_s=60.0,
+            sample_every=spec.sample_every,
+        )
+    )
+    outcome = emulation.run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round(duration_s / 2 * 1e9),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="Max spout pending: static limits against the tuner",
+    figure="Section 3.3.3",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/max_spout_pending.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,232 @@
+"""Overheads of Storm and of acking (section 3.3.2), in machines and CPU, at 300 thousand messages a second.
+
+Four programs read from Kafka: a plain Java loop that deserialises and drops, which is arithmetic; the same
+as a topology of nothing but spouts, without and with acking; and the original topology of three layers with
+two repartitions. Each topology is tried on more and more machines until it keeps up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.overheads_claims import (
+    ACKS_OFF,
+    ACKS_ON,
+    CLAIMS,
+    ORIGINAL,
+    SETTLED_S,
+    measure,
+    on_machines,
+)
+from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.topology import Topology
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-overheads"
+TOPOLOGY = "deserialise"
+PROCESSES = 10
+"""Worker processes a machine, with and without acking (section 3.3.2)."""
+THREADS_OFF = 38
+"""Threads a process without acking; two of an executor, two of the worker."""
+THREADS_ON = 5
+"""Threads a process with acking; an executor of each kind."""
+ORIGINAL_PROCESSES = 4
+"""Worker processes a machine of the original topology; not printed."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1, 2, 3),
+        "one emulation of every setting per seed; the paper has one",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", unit="1/s", low=10_000, high=1_000_000),
+    Parameter("bundle", 1000, "messages played as one, at as many times the cost", low=1, high=2000),
+    Parameter(
+        "read_us",
+        23.3,
+        "CPU to fetch and deserialise a message: the Java loop's 700 % for 300 thousand a second (fitted)",
+        unit="us",
+        low=20,
+        high=25,
+    ),
+    Parameter(
+        "logic_us",
+        15.0,
+        "CPU of a bolt of the original topology for a message; chosen for its ten machines (fitted)",
+        unit="us",
+        low=0,
+        high=200,
+    ),
+    Parameter(
+        "machines_off",
+        (1, 2, 3),
+        "numbers of machines to try without acking",
+        unit="machines",
+        low=1,
+        high=40,
+    ),
+    Parameter(
+        "machines_on",
+        (1, 3, 6, 9, 12, 15),
+        "numbers of machines to try with acking",
+        unit="machines",
+        low=1,
+        high=40,
+    ),
+    Parameter(
+        "machines_original",
+        (5, 7, 9, 10, 12),
+        "numbers of machines to try with the original topology",
+        unit="machines",
+        low=1,
+        high=40,
+    ),
+)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Every program on every number of machines, and the first two without a price of further processes."""
+    off = dict.fromkeys(parameters.integers("machines_off"))
+    on = dict.fromkeys(parameters.integers("machines_on"))
+    settings = [
+        *((ACKS_OFF, count, False) for count in off),
+        *((ACKS_ON, count, False) for count in on),
+        *((ORIGINAL, count, False) for count in dict.fromkeys(parameters.integers("machines_original"))),
+        *((ACKS_OFF, count, True) for count in off),
+        *((ACKS_ON, count, True) for count in on if count <= 6),
+    ]
+    shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us"))
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=on_machines(program, count, free),
+            seed=seed,
+            parameters=shared.changed(program=program, machines=count, free_processes=free),
+            emulate=emulate,
+            storm_version=VERSION,
+            sample_every=1000,
+        )
+        for program, count, free in settings
+        # What is no claim but shows a cause needs no interval.
+        for seed in (seeds[:1] if free else seeds)
+    )
+
+
+def topology(program: str, count: int) -> Topology:
+    """The topology of a program for ``count`` machines."""
+    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+    from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
+
+    if program == ORIGINAL:
+        workers = ORIGINAL_PROCESSES * count
+        return Topology(
+            TOPOLOGY,
+            (
+                Component("spout", 4 * workers, outputs={"default": EVENT_FIELDS}),
+                Component(
+                    "first", 4 * workers, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}
+                ),
+                Component(
+                    "second",
+                    4 * workers,
+                    inputs=(Subscription("first", grouping=Grouping.FIELDS, fields=("user_id",)),),
+                    outputs={"default": REPORT_FIELDS},
+                ),
+            ),
+            workers=workers,
+            ackers=0,
+        )
+    workers = PROCESSES * count
+    spouts = (THREADS_OFF - 4) // 2 if program == ACKS_OFF else 1
+    return Topology(
+        TOPOLOGY,
+        (Component("spout", spouts * workers, outputs={"default": EVENT_FIELDS}),),
+        workers=workers,
+        ackers=workers if program == ACKS_ON else 0,
+    )
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
+    from storm_lab.workloads.usercode import Bolt, Spout
+
+    values = spec.parameters
+    declared = topology(values.text("program"), values.integer("machines"))
+    logic_us = values.number("logic_us")
+    costs = ClientEventCosts(
+        read_us=values.number("read_us"),
+        distribute_us=logic_us,
+        count_us=logic_us,
+        aggregate_us=0.0,
+        event_bytes=150,
+    )
+    code: dict[str, Spout | Bolt] = {"spout": ReadEvents(10_000, 10_000_000, spec.seed, costs)}
+    if len(declared.components) > 1:
+        code |= {"first": Distribute(costs), "second": CountUsers(costs)}
+    trace = build_trace(declared, code, spec.storm_version, reference_mhz=CORE_MHZ)
+    source = SourcePlan(
+        SourceKind.RATE,
+        rate_per_s=values.number("messages_per_s"),
+        anchored=values.text("program") == ACKS_ON,
+    )
+    return TopologyPlan(declared, trace, {"spout": source})
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    from storm_lab.emulator.bundle import Bundle
+    from storm_lab.emulator.cost import CostModel
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.tuplelog import Status
+
+    values = spec.parameters
+    cost = CostModel()
+    if values.flag("free_processes"):
+        cost = replace(cost, process_penalty=0.0)
+    emulation = Emulation(
+        EmulationSpec(
+            cluster=machines(values.integer("machines")),
+            version=spec.storm_version,
+            topologies=(plan(spec),),
+            scheduler=DefaultScheduler(),
+            duration_s=SETTLED_S + 60.0,
+            seed=spec.seed,
+            cost=cost,
+            window_s=60.0,
+            sample_every=spec.sample_every,
+            bundle=Bundle(values.integer("bundle")),
+        )
+    )
+    outcome = emulation.run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round(SETTLED_S * 1e9),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="What Storm and acking cost, in machines and CPU",
+    figure="Section 3.3.2",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/overheads.ipynb",
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,168 @@
+"""What the runs at 300 thousand messages a second say about the claims of section 3.3.2.
+
+A setting keeps up when, in its last minute, at least 99 % of the messages that arrive are done with: acked
+where there is acking, executed by the last component where there is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import pandas as pd
+
+from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.readings import Tables, measured, measurement, of_run
+
+ACKS_OFF = "storm-no-acks"
+ACKS_ON = "storm-acks"
+ORIGINAL = "original"
+FREE_PROCESSES = "free-processes"
+
+SETTLED_S = 180.0
+"""Readings begin here: code is warm, and what queued up while workers started is worked off."""
+KEEPS_UP = 0.99
+PHYSICAL_PERCENT = 1200.0
+"""CPU of a machine, as the paper counts it: twelve cores."""
+
+CLAIMS = (
+    "twitter-ovh-orig-10",
+    "twitter-ovh-java-machines",
+    "twitter-ovh-java-cpu",
+    "twitter-ovh-storm-noack-cpu",
+    "twitter-ovh-noack-le-java",
+    "twitter-ovh-ack-machines",
+    "twitter-ovh-ack-cpu",
+    "twitter-ovh-ack-3x",
+)
+
+
+class OverheadTables(Tables, Protocol):
+    """The metric tables that are read here."""
+
+    @property
+    def component_throughput_60s(self) -> pd.DataFrame: ...
+    @property
+    def throughput_60s(self) -> pd.DataFrame: ...
+    @property
+    def node_cpu_60s(self) -> pd.DataFrame: ...
+
+
+def on_machines(program: str, count: int, free_processes: bool = False) -> str:
+    """Variant of the runs of a program on so many machines."""
+    return f"{program}-{count}m" + (f"-{FREE_PROCESSES}" if free_processes else "")
+
+
+def done_per_s(
+    tables: OverheadTables, parameters: Parameters, program: str, variant: str, seed: int
+) -> float:
+    """Messages done with a second, in the last minute."""
+    k = parameters.integer("bundle")
+    if program == ACKS_ON:
+        rows = of_run(tables.throughput_60s, variant, seed)
+        return float(rows.loc[rows["t_s"] >= SETTLED_S, "acked_per_s"].mean()) * k
+    rows = of_run(tables.component_throughput_60s, variant, seed)
+    last, column = ("second", "executed_per_s") if program == ORIGINAL else ("spout", "emitted_per_s")
+    rows = rows[(rows["component"] == last) & (rows["t_s"] >= SETTLED_S)]
+    return float(rows[column].mean()) * k if len(rows) else 0.0
+
+
+def cpu_percent(tables: OverheadTables, variant: str, seed: int) -> float:
+    """CPU of a machine in the last minute, 100 % is a core; mean over the machines in use."""
+    rows = of_run(tables.node_cpu_60s, variant, seed)
+    return 100.0 * float(rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"].mean())
+
+
+def machines_needed(
+    tables: OverheadTables, parameters: Parameters, program: str, tried: Sequence[int], seed: int
+) -> int | None:
+    """Fewest machines of those tried that keep up; None when none does."""
+    wanted = KEEPS_UP * parameters.number("messages_per_s")
+    for count in sorted(set(tried)):
+        if done_per_s(tables, parameters, program, on_machines(program, count), seed) >= wanted:
+            return count
+    return None
+
+
+def java_percent(parameters: Parameters) -> float:
+    """CPU of the plain loop, 100 % is a core: nothing but its reads."""
+    return parameters.number("messages_per_s") * parameters.number("read_us") / 1e6 * 100
+
+
+def measure(tables: OverheadTables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of section 3.3.2."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    java = java_percent(parameters)
+
+    def needed(program: str, name: str) -> list[float | None]:
+        found = [
+            machines_needed(tables, parameters, program, parameters.integers(name), seed) for seed in seeds
+        ]
+        return [None if count is None else float(count) for count in found]
+
+    off = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
+    off_total = _whole_load(tables, parameters, ACKS_OFF, "machines_off", seeds)
+    on_total = _whole_load(tables, parameters, ACKS_ON, "machines_on", seeds)
+    cost = [
+        (b - a) / a if a is not None and b is not None else None
+        for a, b in zip(off_total, on_total, strict=True)
+    ]
+    keeps = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
+    last = "CPU of a machine in the last minute"
+    return (
+        measurement(
+            "twitter-ovh-orig-10",
+            needed(ORIGINAL, "machines_original"),
+            unit="machines",
+            how=f"{keeps}; the CPU of the bolts is chosen for it",
+            basis=Basis.FITTED,
+        ),
+        measurement(
+            "twitter-ovh-java-machines",
+            [float(math.ceil(java / PHYSICAL_PERCENT))],
+            unit="machines",
+            how="CPU of the reads over twelve cores, rounded up",
+            basis=Basis.ARITHMETIC,
+        ),
+        measurement(
+            "twitter-ovh-java-cpu",
+            [java],
+            unit="% of a core",
+            how="messages times the CPU of a read, which is chosen for it",
+            basis=Basis.FITTED,
+        ),
+        measurement("twitter-ovh-storm-noack-cpu", list(off), unit="% of a core", how=f"{last}, one machine"),
+        Measurement(
+            "twitter-ovh-noack-le-java",
+            (measured(list(off), label="storm-no-acks"), measured([java], label="plain-java")),
+            "% of a core",
+            f"{last}, one machine",
+        ),
+        measurement("twitter-ovh-ack-machines", needed(ACKS_ON, "machines_on"), unit="machines", how=keeps),
+        measurement(
+            "twitter-ovh-ack-cpu",
+            [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds],
+            unit="% of a core",
+            how=f"{last}, three machines",
+        ),
+        measurement(
+            "twitter-ovh-ack-3x",
+            cost,
+            unit="ratio",
+            how="CPU of all machines on the fewest that keep up, less that without acking, over the latter",
+        ),
+    )
+
+
+def _whole_load(
+    tables: OverheadTables, parameters: Parameters, program: str, name: str, seeds: Sequence[int]
+) -> list[float | None]:
+    """CPU of all machines, % of a core, on the fewest that keep up."""
+    found: list[float | None] = []
+    for seed in seeds:
+        count = machines_needed(tables, parameters, program, parameters.integers(name), seed)
+        percent = None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
+        found.append(percent)
+    return found

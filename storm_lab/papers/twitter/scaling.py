@@ -1,0 +1,154 @@
+"""Exact scaling: which metrics stay what they are when k tuples are played as one, and where that ends.
+
+Two sorts of runs of the topology that counts client events. *Windows*: once code is warm the log fills, and
+the first ``window_s`` real seconds at full load are played with bundles of k, that is for k times as long;
+k = 1 is the full scale, tuple by tuple. *Removals*: three of sixteen machines fail while bundles of k
+flow; there the control plane, which does not slow down, meets the tuples, which do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.event_counting import (
+    FULL_FROM_S,
+    TOPOLOGY_NAMES,
+    TOPOLOGY_PARAMETERS,
+    filling,
+    play,
+)
+from storm_lab.papers.twitter.scaling_claims import (
+    AT_S,
+    CLAIMS,
+    REMOVAL_S,
+    measure,
+    removal_variant,
+    window_variant,
+)
+from storm_lab.papers.twitter.testbed import VERSION, machines
+from storm_lab.papers.twitter.timeline import MACHINES
+
+if TYPE_CHECKING:
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-scaling"
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1, 2, 3),
+        "one emulation of every window per seed; the full scale and removals take the first seed only",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
+    Parameter(
+        "full_scale",
+        True,
+        "whether the window is played tuple by tuple too; a real second takes about five",
+    ),
+    Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
+    Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
+    Parameter(
+        "timeouts_s",
+        (30.0, 120.0),
+        "message timeouts to try in removals; the shorter one with the middle bundle only",
+        unit="s",
+        low=30,
+        high=600,
+    ),
+    *(parameter for parameter in TOPOLOGY_PARAMETERS if parameter.name != "message_timeout_s"),
+)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Windows and removals."""
+    shared = parameters.only(name for name in TOPOLOGY_NAMES if name in parameters)
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    sizes = tuple(dict.fromkeys(parameters.integers("bundles")))
+    timeouts = tuple(sorted(set(parameters.numbers("timeouts_s"))))
+    windows = shared.changed(window_s=parameters.number("window_s"), message_timeout_s=timeouts[-1])
+    settings = [
+        *(
+            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, emulate_window)
+            for size in sizes
+            for delays in (True, False)
+            for seed in (seeds if delays else seeds[:1])
+        ),
+    ]
+    if parameters.flag("full_scale"):
+        settings.append(
+            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], emulate_window)
+        )
+    removals = sorted(set(parameters.integers("removal_bundles")))
+    for size in removals:
+        for timeout in timeouts:
+            if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
+                values = shared.changed(bundle=size, message_timeout_s=timeout)
+                settings.append((removal_variant(size, timeout), values, seeds[0], emulate_removal))
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=values,
+            emulate=emulate,
+            storm_version=VERSION,
+            sample_every=1000,
+        )
+        for variant, values, seed, emulate in settings
+    )
+
+
+def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one window on sixteen machines."""
+    from storm_lab.emulator.control.faults import FaultPlan
+
+    k = spec.parameters.integer("bundle")
+    end_s = FULL_FROM_S + k * spec.parameters.number("window_s")
+    play(
+        spec,
+        writer,
+        advance,
+        cluster=machines(MACHINES[0]),
+        faults=FaultPlan.of_rows(filling()),
+        duration_s=end_s,
+        warm_up_s=FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
+        window_s=end_s,
+        ramped=True,
+    )
+
+
+def emulate_removal(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one removal: sixteen machines, then thirteen."""
+    from storm_lab.emulator.control.faults import FaultPlan
+
+    rows = [
+        {"fault": "kill-node", "at_s": AT_S, "node": f"machine{number:02d}"}
+        for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
+    ]
+    play(
+        spec,
+        writer,
+        advance,
+        cluster=machines(MACHINES[0]),
+        faults=FaultPlan.of_rows(rows),
+        duration_s=REMOVAL_S,
+        warm_up_s=AT_S,
+        window_s=REMOVAL_S,
+    )
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="Bundles of tuples: what is invariant, and where that ends",
+    figure="none: the full scale of section 3.4",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/scaling.ipynb",
+    runs=runs,
+    measure=measure,
+)
+"""Answers no claim of its own: it says how far the runs of machine removal can be trusted."""

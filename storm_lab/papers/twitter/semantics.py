@@ -1,0 +1,175 @@
+"""Semantics (sections 2.2, 2.3 and 3.1): what is promised when workers, machines and Nimbus fail.
+
+Four kinds of sources go through the same failures of a machine, and stop delivering in time for everything
+to be finished: a log, a queue that holds its lines until they are acked, a queue that forgets them, and
+spouts without message ids. In a fifth run Nimbus is down while a worker and a machine fail.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.semantics_claims import (
+    ACKS_OFF,
+    CLAIMS,
+    DOWN_FROM_S,
+    DOWN_TO_S,
+    FORGETTING,
+    HOLDING,
+    LOG,
+    NIMBUS_DOWN,
+    STOP_S,
+    measure,
+)
+from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.source import SourcePlan, TopologyPlan
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-semantics"
+TOPOLOGY = "word-trail"
+MACHINES = 4
+CHECKPOINT_S = 2.0
+SETTLED_S = 60.0
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds", (1, 2, 3, 4, 5), "one emulation of every kind of source per seed", low=0, high=2**31 - 1
+    ),
+    Parameter("lines_per_s", 100.0, "lines that the source delivers", unit="1/s", low=10, high=1000),
+    Parameter("duration_s", 600.0, "virtual length of a run", unit="s", low=500, high=3600),
+)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """Every kind of source, and Nimbus down, for every seed."""
+    values = parameters.only(("lines_per_s", "duration_s"))
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=values.changed(scenario=variant),
+            emulate=emulate,
+            storm_version=VERSION,
+        )
+        for variant in (LOG, HOLDING, FORGETTING, ACKS_OFF, NIMBUS_DOWN)
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def source(scenario: str, rate: float) -> SourcePlan:
+    """The source of a scenario."""
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+
+    if scenario == FORGETTING:
+        return SourcePlan(SourceKind.RATE, rate_per_s=rate, on_fail=FailurePolicy.FORGET)
+    if scenario == ACKS_OFF:
+        return SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
+    checkpoint_ns = 0 if scenario == HOLDING else round(CHECKPOINT_S * 1e9)
+    return SourcePlan(
+        SourceKind.RATE, rate_per_s=rate, on_fail=FailurePolicy.REPLAY, checkpoint_ns=checkpoint_ns
+    )
+
+
+def failures(scenario: str) -> list[dict[str, object]]:
+    """What fails when: rows of a fault plan."""
+    stop: dict[str, object] = {
+        "fault": "set-load",
+        "at_s": STOP_S,
+        "topology": TOPOLOGY,
+        "spout": "spout",
+        "rate_per_s": 0.0,
+    }
+    if scenario != NIMBUS_DOWN:
+        return [{"fault": "kill-node", "at_s": 120.0, "node": "machine04"}, stop]
+    return [
+        {"fault": "kill-nimbus", "at_s": DOWN_FROM_S},
+        {"fault": "kill-worker", "at_s": DOWN_FROM_S + 10, "node": "machine01", "port": 6700},
+        {"fault": "kill-node", "at_s": DOWN_FROM_S + 20, "node": "machine04"},
+        {"fault": "revive-nimbus", "at_s": DOWN_TO_S},
+    ]
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Spout 4, pass on 8, count 8 and an acker a worker, on a worker a machine."""
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.client_events import (
+        EVENT_FIELDS,
+        REPORT_FIELDS,
+        ClientEventCosts,
+        CountUsers,
+        Distribute,
+        ReadEvents,
+    )
+
+    scenario = spec.parameters.text("scenario")
+    declared = Topology(
+        TOPOLOGY,
+        (
+            Component("spout", 4, outputs={"default": EVENT_FIELDS}),
+            Component("pass-on", 8, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}),
+            Component(
+                "count",
+                8,
+                inputs=(Subscription("pass-on", grouping=Grouping.FIELDS, fields=("user_id",)),),
+                outputs={"default": REPORT_FIELDS},
+            ),
+        ),
+        workers=MACHINES,
+        ackers=MACHINES,
+    )
+    costs = ClientEventCosts(
+        read_us=23.0, distribute_us=500.0, count_us=200.0, aggregate_us=0.0, event_bytes=150
+    )
+    trace = build_trace(
+        declared,
+        {
+            "spout": ReadEvents(5000, 1_000_000, spec.seed, costs),
+            "pass-on": Distribute(costs),
+            "count": CountUsers(costs),
+        },
+        spec.storm_version,
+        reference_mhz=CORE_MHZ,
+    )
+    return TopologyPlan(declared, trace, {"spout": source(scenario, spec.parameters.number("lines_per_s"))})
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run."""
+    from storm_lab.emulator.control.faults import FaultPlan
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.schedulers.default import DefaultScheduler
+
+    emulation = Emulation(
+        EmulationSpec(
+            cluster=machines(MACHINES),
+            version=spec.storm_version,
+            topologies=(plan(spec),),
+            scheduler=DefaultScheduler(),
+            duration_s=spec.parameters.number("duration_s"),
+            seed=spec.seed,
+            faults=FaultPlan.of_rows(failures(spec.parameters.text("scenario"))),
+            sample_every=spec.sample_every,
+        )
+    )
+    outcome = emulation.run(writer, lambda done, total: advance(done / total))
+    writer.finish(duration_ns=outcome.duration_ns, warm_up_ns=round(SETTLED_S * 1e9))
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="What is promised when machines and Nimbus fail",
+    figure="Sections 2.2, 2.3 and 3.1",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/semantics.ipynb",
+    runs=runs,
+    measure=measure,
+)

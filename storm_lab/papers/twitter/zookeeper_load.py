@@ -1,0 +1,223 @@
+"""ZooKeeper under load (section 3.3.1): how many workers keep their heartbeats, and who writes.
+
+Only the control plane is played: supervisors, workers and ZooKeeper, on machines with as many slots as cores.
+A worker whose heartbeat was sent too long ago counts as dead, is killed and started again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from storm_lab.papers.experiment import Advance, Experiment, RunSpec
+from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.testbed import VERSION, machines
+from storm_lab.papers.twitter.zookeeper_load_claims import (
+    CAPTURE,
+    CLAIMS,
+    DATABASE,
+    DEDICATED,
+    ELSEWHERE,
+    measure,
+    workers_variant,
+)
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+    from storm_lab.emulator.emulation import Emulation
+    from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.tuplelog import RunWriter
+
+SLUG = "twitter-zookeeper-load"
+TOPOLOGIES = 20
+"""Topologies behind the capture, as printed."""
+OFFSETS_S = 2.0
+"""Period at which a Kafka spout stores the offset of each partition (section 3.3.1)."""
+SLOTS = 12
+"""Slots a machine: typically as many as cores (section 2.1)."""
+CAPTURE_S = 300.0
+"""Virtual length of the captured run; the last minute is read."""
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "seeds",
+        (1,),
+        "of the phases of the supervisors' cycles; one by default, for a limit is a rate and not a chance",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter(
+        "duration_s",
+        900.0,
+        "virtual length of a run; close above the limit it takes long until the queue is too long",
+        unit="s",
+        low=300,
+        high=7200,
+    ),
+    Parameter(
+        "dedicated_workers",
+        (280, 300, 320, 340),
+        "numbers of workers to try with machines of their own for ZooKeeper",
+        unit="workers",
+        low=20,
+        high=1000,
+    ),
+    Parameter(
+        "database_workers",
+        (1150, 1200, 1250),
+        "numbers of workers to try with database hardware",
+        unit="workers",
+        low=20,
+        high=3000,
+    ),
+    Parameter(
+        "elsewhere_workers",
+        (1200,),
+        "numbers of workers to try with offsets and heartbeats moved elsewhere",
+        unit="workers",
+        low=20,
+        high=6000,
+    ),
+    Parameter(
+        "partitions",
+        33,
+        "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
+        low=15,
+        high=150,
+    ),
+    Parameter(
+        "captured_workers",
+        472,
+        "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
+        low=20,
+        high=1200,
+    ),
+    Parameter(
+        "heartbeat_timeout_s",
+        30.0,
+        "age at which a heartbeat counts as missed; 30 s by default in Storm, 15 s in a line of the text",
+        unit="s",
+        low=15,
+        high=60,
+    ),
+)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """One run for each configuration and number of workers, and the captured one, for every seed."""
+    tried = [
+        (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
+        for configuration, name in (
+            (DATABASE, "database_workers"),
+            (ELSEWHERE, "elsewhere_workers"),
+            (DEDICATED, "dedicated_workers"),
+        )
+        for count in dict.fromkeys(parameters.integers(name))
+    ]
+    tried.append((CAPTURE, DATABASE, parameters.integer("captured_workers"), CAPTURE_S))
+    shared = parameters.only(("partitions", "heartbeat_timeout_s"))
+    return tuple(
+        RunSpec(
+            experiment=SLUG,
+            variant=variant,
+            seed=seed,
+            parameters=shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
+            emulate=emulate,
+            storm_version=VERSION,
+        )
+        for variant, configuration, workers, duration_s in tried
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def offset_writes_per_s(parameters: Parameters) -> float:
+    """Offsets that the Kafka spouts of all topologies store in a second."""
+    return TOPOLOGIES * parameters.integer("partitions") / OFFSETS_S
+
+
+def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
+    """ZooKeeper as in the paper's second, third or last configuration."""
+    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+
+    if configuration == DEDICATED:
+        return ZooKeeperPlan.dedicated(offset_writes_per_s=offsets_per_s)
+    moved = configuration == ELSEWHERE
+    return ZooKeeperPlan(offset_writes_per_s=offsets_per_s, heartbeat_daemons=moved, offsets_elsewhere=moved)
+
+
+def topologies(workers: int) -> tuple[TopologyPlan, ...]:
+    """Twenty topologies of equal size, one spout executor a worker, whose sources are empty."""
+    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+    from storm_lab.model.topology import Component, Topology
+    from storm_lab.workloads.build import build_trace
+    from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
+
+    plans = []
+    for number in range(TOPOLOGIES):
+        own = workers // TOPOLOGIES + (number < workers % TOPOLOGIES)
+        topology = Topology(
+            f"topology{number + 1:02d}",
+            (Component("spout", own, outputs={"default": FIELDS}),),
+            workers=own,
+            ackers=0,
+        )
+        trace = build_trace(topology, {"spout": EmitRandomTexts(1, 1, 0)}, VERSION)
+        plans.append(TopologyPlan(topology, trace, {"spout": SourcePlan(SourceKind.RATE, anchored=False)}))
+    return tuple(plans)
+
+
+def emulation(spec: RunSpec) -> Emulation:
+    """The run's cluster and control plane."""
+    from storm_lab.emulator.control.times import timers_of
+    from storm_lab.emulator.emulation import Emulation, EmulationSpec
+    from storm_lab.model.version import V0_9_7
+    from storm_lab.monitoring.write_capture import WriteCapture
+    from storm_lab.schedulers.default import DefaultScheduler
+
+    values = spec.parameters
+    workers, duration_s = values.integer("workers"), values.number("duration_s")
+    return Emulation(
+        EmulationSpec(
+            cluster=machines(-(-workers // SLOTS), SLOTS),
+            version=VERSION,
+            topologies=topologies(workers),
+            scheduler=DefaultScheduler(),
+            duration_s=duration_s,
+            seed=spec.seed,
+            # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
+            timers=replace(
+                timers_of(VERSION),
+                heartbeat_by_sender=True,
+                # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
+                supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
+                # Nobody sends a tuple, so nobody need look who is where.
+                refresh_s=duration_s,
+                task_timeout_s=values.number("heartbeat_timeout_s"),
+            ),
+            zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
+            services=(WriteCapture(),),
+            window_s=duration_s,
+        )
+    )
+
+
+def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play one run: the control plane alone."""
+    from storm_lab.emulator.control_run import play_control
+
+    built = emulation(spec)
+    duration_ns = play_control(built, writer, advance)
+    writer.finish(duration_ns=duration_ns, warm_up_ns=0)
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="Storm@Twitter",
+    title="ZooKeeper's disk and the number of workers",
+    figure="Section 3.3.1",
+    parameters=PARAMETERS,
+    claims=CLAIMS,
+    notebook="twitter/zookeeper_load.ipynb",
+    runs=runs,
+    measure=measure,
+)

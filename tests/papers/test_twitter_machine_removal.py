@@ -1,0 +1,111 @@
+"""Machine removal as declared, and how its minutes are read."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from storm_lab.papers.registry import experiment
+from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute
+from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
+from storm_lab.papers.twitter.machine_removal_claims import (
+    VARIANT,
+    disturbances,
+    latency_by_stage,
+    measure,
+    throughput_by_stage,
+)
+from storm_lab.papers.twitter.testbed import SLOTS, client_event_count, machines
+from storm_lab.papers.twitter.timeline import MACHINES, disturbance
+from tests.papers.twitter_tables import series, tables
+
+REMOVAL = experiment(SLUG)
+
+
+def test_the_topology_is_the_printed_one() -> None:
+    declared = client_event_count()
+    assert {c.id: c.executors for c in declared.components} == {
+        "spout": 200,
+        "distributor": 200,
+        "user-count": 300,
+        "aggregator": 20,
+    }
+    assert declared.workers == 50
+
+
+def test_fifty_workers_fit_on_four_machines_and_on_no_fewer_slots() -> None:
+    assert len(list(machines(4).slots())) == 4 * SLOTS >= 50 > 4 * (SLOTS - 1)
+
+
+def test_three_machines_fail_at_the_end_of_every_stage_but_the_last() -> None:
+    plan = removals(900.0)
+    at = [(fault.at_s, fault.node) for fault in plan.faults]
+    assert len(at) == MACHINES[0] - MACHINES[-1] == 12
+    assert at[:3] == [(900.0, "machine14"), (900.0, "machine15"), (900.0, "machine16")]
+    assert at[-1] == (3600.0, "machine07")
+
+
+def test_bundles_and_stretched_latencies_are_turned_back() -> None:
+    assert million_a_minute(1000.0, 100) == pytest.approx(6.0)
+    assert latency_ms(2340.0, 300) == pytest.approx(7.8)
+    assert million_a_minute(None, 100) is latency_ms(None, 100) is None
+
+
+def test_a_disturbance_ends_with_the_last_minute_that_is_off_the_level() -> None:
+    minutes = pd.Series([5.0, 5.0, 20.0, None, 12.0, 10.5, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0])
+    minutes.index = pd.Index([60.0 * place for place in range(12)])
+    found = disturbance(minutes, 120.0, 600.0)
+    assert found is not None
+    assert (found.level, found.peak) == (10.0, 20.0)
+    assert found.settled_s == 180.0, "the minute from 240 to 300 s is the last one off"
+
+
+def test_a_series_that_never_settles_says_so() -> None:
+    minutes = pd.Series([1.0, 2.0, 1.0, 2.0], index=pd.Index([0.0, 60.0, 120.0, 180.0]))
+    found = disturbance(minutes, 0.0, 240.0)
+    assert found is not None
+    assert found.settled_s is None
+    assert disturbance(minutes, 240.0, 240.0) is None
+
+
+def _stages() -> object:
+    """Two minutes a stage; the first is worse by half in throughput and twice in latency after a removal."""
+    rates, means, tuples = [], [], []
+    for stage, level in enumerate((6.8, 5.8, 5.2, 4.5, 2.2)):
+        for minute in range(4):
+            shaken = stage > 0 and minute == 0
+            rates.append(level * 1e6 / 60 / 100 * (0.5 if shaken else 1.0))
+            means.append(100 * 10.0 * (stage + 1) * (2.0 if shaken else 1.0))
+            tuples.append(10)
+    return tables(
+        throughput_60s=series(VARIANT, 1, 60.0, acked_per_s=rates),
+        latency_60s=series(VARIANT, 1, 60.0, complete_mean_ms=means, tuples=tuples),
+    )
+
+
+def test_stable_halves_give_the_printed_rows_back() -> None:
+    parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
+    found = throughput_by_stage(_stages(), parameters, (1,))  # type: ignore[arg-type]
+    assert [round(found[m][0] or 0, 6) for m in MACHINES] == [6.8, 5.8, 5.2, 4.5, 2.2]
+    latencies = latency_by_stage(_stages(), parameters, (1,))  # type: ignore[arg-type]
+    assert [latencies[m][0] for m in MACHINES] == [10.0, 20.0, 30.0, 40.0, 50.0]
+
+
+def test_spikes_are_measured_against_the_stage_they_begin() -> None:
+    parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
+    found = disturbances(_stages(), parameters, 1, "latency")  # type: ignore[arg-type]
+    assert [(d.peak, d.level, d.settled_s) for d in found if d] == [
+        (2 * level, level, 60.0) for level in (20.0, 30.0, 40.0, 50.0)
+    ]
+    by_claim = {m.claim_id: m for m in measure(_stages(), parameters)}  # type: ignore[arg-type]
+    assert by_claim["twitter-spike-recover"].value("spike").value == 2.0
+    assert by_claim["twitter-spike-recover"].value("settled-after").value == 60.0
+    assert by_claim["twitter-spike-size"].value("removal-4").value == 50.0
+    assert set(by_claim) == set(REMOVAL.claims)
+
+
+def test_settings_that_are_only_tried_take_one_seed() -> None:
+    specs = runs(REMOVAL.checked({"seeds": [3, 4]}))
+    assert [spec.seed for spec in specs if spec.variant == VARIANT] == [3, 4]
+    assert {spec.seed for spec in specs if spec.variant != VARIANT} == {3}
+    assert len({(spec.variant, spec.seed) for spec in specs}) == len(specs)

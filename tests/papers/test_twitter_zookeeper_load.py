@@ -1,0 +1,115 @@
+"""ZooKeeper under load: what the paper's numbers imply, and a small cluster below and above its capacity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.control_run import play_control
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.papers.registry import experiment
+from storm_lab.papers.twitter.zookeeper_load import SLUG, emulation, offset_writes_per_s, runs, topologies
+from storm_lab.papers.twitter.zookeeper_load_claims import (
+    DATABASE,
+    DEDICATED,
+    given_up,
+    limit,
+    workers_variant,
+    writes,
+)
+from tests.papers.twitter_tables import control, tables
+
+LOAD = experiment(SLUG)
+
+
+class Tape:
+    """A recorder that keeps the control events."""
+
+    def __init__(self) -> None:
+        self.actions: Counter[str] = Counter()
+        self.writes: dict[str, str] = {}
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        if table == "control":
+            self.actions.update(columns["action"])
+            for action, subject, detail in zip(
+                columns["action"], columns["subject"], columns["detail"], strict=True
+            ):
+                if action == "writes":
+                    self.writes[subject] = detail
+
+
+def _small(plan: ZooKeeperPlan) -> Tape:
+    """Forty workers for eight minutes on a disk of so many writes."""
+    spec = runs(LOAD.checked({"dedicated_workers": [40], "duration_s": 480.0}))[-2]
+    assert spec.variant == workers_variant(DEDICATED, 40)
+    built = Emulation(replace(emulation(spec).spec, zookeeper=plan))
+    tape = Tape()
+    play_control(built, tape)
+    return tape
+
+
+def test_the_captured_offsets_are_nearly_twenty_thousand_a_minute() -> None:
+    assert 60 * offset_writes_per_s(LOAD.checked()) == pytest.approx(19956, rel=0.01)
+
+
+def test_topologies_share_the_workers_evenly() -> None:
+    sizes = [plan.topology.workers for plan in topologies(472)]
+    assert (len(sizes), sum(sizes)) == (20, 472)
+    assert max(sizes) - min(sizes) == 1
+
+
+def test_below_capacity_every_worker_is_started_once() -> None:
+    tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=80.0))
+    assert tape.actions["start-worker"] == 40
+    # A beat of each worker every 3 s, of each of four supervisors every 5 s.
+    assert "800" in tape.writes["task-beat"]
+    assert "48" in tape.writes["supervisor-beat"]
+    assert "4800" in tape.writes["offsets"]
+
+
+def test_above_capacity_late_heartbeats_kill_workers() -> None:
+    tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=95.0))
+    assert tape.actions["start-worker"] > 40
+
+
+def test_heartbeat_daemons_and_offsets_elsewhere_relieve_the_disk() -> None:
+    tape = _small(
+        ZooKeeperPlan(
+            writes_per_s=100.0, offset_writes_per_s=95.0, heartbeat_daemons=True, offsets_elsewhere=True
+        )
+    )
+    assert tape.actions["start-worker"] == 40
+    assert "0" in tape.writes["task-beat"]
+    assert "800" not in tape.writes["task-beat"]
+
+
+def _events(variant: str, starts: int) -> Any:
+    rows: list[tuple[float, str, str, str, dict[str, object]]] = [
+        (float(place), "supervisor:machine01", "start-worker", f"machine01:{6700 + place % 3}", {})
+        for place in range(starts)
+    ]
+    rows += [(time_s, "capture", "writes", "offsets", {"writes": time_s}) for time_s in (60, 120)]
+    return control(variant, 1, rows)
+
+
+def test_a_worker_that_starts_again_anywhere_was_lost() -> None:
+    assert given_up(tables(control=_events("dedicated-3", 3)), DEDICATED, 3, 1) == 0
+    assert given_up(tables(control=_events("dedicated-3", 5)), DEDICATED, 3, 1) == 2
+
+
+def test_the_last_minute_of_a_capture_counts() -> None:
+    assert writes(tables(control=_events("x", 3)), "x", 1) == {"offsets": 120}
+
+
+def test_the_limit_is_the_largest_number_below_the_first_that_fails() -> None:
+    starts = ((10, 10), (20, 20), (30, 31), (40, 40))
+    found = tables(control=pd.concat([_events(workers_variant(DATABASE, n), made) for n, made in starts]))
+    assert limit(found, DATABASE, (40, 10, 30, 20), (1,)) == [20.0]
+    assert limit(found, DATABASE, (30, 40), (1,)) == [None]
