@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storm_lab.emulator.dataplane import Loss
+from storm_lab.emulator.loss import Loss
 from storm_lab.model import Executor, Slot
 
 
