@@ -88,10 +88,11 @@ def test_every_claim_of_the_ledger_is_answered_once_and_no_run_is_named_twice(ex
 
 
 @pytest.mark.parametrize("module", [overload_wordcount, overload_logstream])
-def test_two_streams_bring_the_figure_s_rate_to_one_worker_on_one_node(module: Any) -> None:
+def test_two_streams_reach_one_worker_on_one_node(module: Any) -> None:
     figure = {overload_wordcount: word_count, overload_logstream: log_stream}[module]
-    spec = module.runs(module.EXPERIMENT.checked())[0]
-    assert spec.parameters.number("lines_per_s") == figure.EXPERIMENT.checked().number("lines_per_s")
+    checked = module.EXPERIMENT.checked()
+    spec = module.runs(checked)[0]
+    assert spec.parameters.number("lines_per_s") == 2 * checked.number("lines_per_s")
     topology = figure.topology(spec.parameters)
     placed = in_one_worker(topology, blades(spec.parameters), VERSION)
     assert set(placed.slots) == set(executors_of(topology, VERSION))

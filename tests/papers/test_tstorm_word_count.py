@@ -27,8 +27,8 @@ def test_the_topology_is_the_printed_one() -> None:
 def test_the_testbed_has_forty_slots_on_ten_nodes() -> None:
     cluster = section_v()
     assert (len(cluster.nodes), len(list(cluster.slots()))) == (10, 40)
-    assert {node.capacity_mhz for node in cluster.nodes} == {4000.0}, "two processors of 2.0 GHz"
-    assert {node.capacity_mhz for node in section_v(cores=4).nodes} == {8000.0}
+    assert {node.capacity_mhz for node in cluster.nodes} == {8000.0}, "four cores of 2.0 GHz"
+    assert {node.capacity_mhz for node in section_v(cores=2).nodes} == {4000.0}
 
 
 def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:

@@ -25,7 +25,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=10.0,
     ),
     *COMMON,
-    Parameter("cores_tried", (4,), "other cores of a node, played with the first seed only", low=2, high=4),
+    Parameter("cores_tried", (2,), "other cores of a node, played with the first seed only", low=2, high=4),
 )
 
 

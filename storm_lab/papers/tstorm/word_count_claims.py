@@ -97,8 +97,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     if gains.keys() == _PAPER_GAMMAS.keys():
         values = tuple(measured(gains[gamma], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
         how = "100 * (1 - T-Storm / Storm), as for the three panels"
-        # The cores of a node are chosen on this order.
-        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how, Basis.FITTED))
+        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
     return tuple(found)
 
 
