@@ -13,11 +13,16 @@ from storm_lab.model import Resources, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.hash_order import handed_over_order, hash_map_order
+from storm_lab.schedulers.ras1_state import Ras1State
 from storm_lab.schedulers.ras1_strategy import Strategy
-from storm_lab.schedulers.ras_state import RasState
 
 _FAR_OVER = sys.float_info.max
 _TIE = 0.0001
+_INVALID = "Scheduling Attempted but topology is invalid"
+_OVERDRAWN = (
+    "Unsuccessful in scheduling - IllegalStateException thrown when attempting to assign executors to nodes. "
+    "Please check log for details."
+)
 
 
 def schedule_round(view: SchedulingView) -> SchedulingResult:
@@ -35,7 +40,7 @@ def _importance(topology: Topology) -> tuple[int, float, str]:
 class _Round:
     def __init__(self, view: SchedulingView) -> None:
         self.view = view
-        self.state = RasState(view)
+        self.state = Ras1State(view)
         self.decisions: list[Decision] = []
         self.status: dict[str, TopologyStatus] = {}
         self.pending: set[str] = set()
@@ -74,8 +79,8 @@ class _Round:
 
     def _share(self, owner: str) -> float:
         """The user's guarantee as a share of the whole cluster."""
-        cpu = sum(node.offer.cpu_points for node in self.view.cluster.nodes)
-        memory = sum(node.offer.total_memory_mb for node in self.view.cluster.nodes)
+        cpu = sum(node.offer.cpu_points for node in self.state.nodes.values())
+        memory = sum(node.offer.total_memory_mb for node in self.state.nodes.values())
         guarantee = self._guarantee(owner)
         return (
             (guarantee.cpu_points / cpu if cpu else 0.0) + (guarantee.memory_mb / memory if memory else 0.0)
@@ -102,25 +107,29 @@ class _Round:
 
     def take_turn(self, topology: Topology) -> None:
         """Schedule the topology, evicting others as the rules allow; a failed attempt changes nothing."""
-        before = (self.state, set(self.pending), set(self.running), dict(self.status))
+        before = (self.state.copy(), set(self.pending), set(self.running), dict(self.status))
         strategy = Strategy(topology)
         while True:
             trial = self.state.copy()
-            if not topology.spouts:
-                self._give_up(
-                    before, topology, "Scheduling Attempted but topology is invalid: Cannot find a Spout!"
-                )
+            if len(trial.alive) < len(trial.nodes) or (trial.overdrawn and not before[0].overdrawn):
+                # Storm 1.0's strategy fails as a whole on a blacklisted node, whoever else is there.
+                self._give_up(before, topology, _INVALID)
                 return
             if not trial.nodes:
                 message = "No available nodes to schedule tasks on!"
+            elif not topology.spouts:
+                self._give_up(before, topology, _INVALID)
+                return
             elif strategy.place_all(trial):
-                self.state = trial
+                self.decisions.extend(strategy.decisions)
+                if not self.state.apply(topology.id, strategy.plan):
+                    self._give_up(before, topology, _OVERDRAWN)
+                    return
                 self.pending.discard(topology.id)
                 self.running.add(topology.id)
                 self.status[topology.id] = TopologyStatus(
                     True, "Running - Fully Scheduled by DefaultResourceAwareStrategy"
                 )
-                self.decisions.extend(strategy.decisions)
                 return
             else:
                 total = len(self.view.executors[topology.id])
@@ -131,7 +140,6 @@ class _Round:
                 self._give_up(before, topology, f"Not enough resources to schedule - {message}")
                 self.decisions.extend(strategy.decisions)
                 return
-            self.state = self.state.copy()
             self.state.evict(victim.id)
             self.running.discard(victim.id)
             self.pending.add(victim.id)
@@ -139,7 +147,7 @@ class _Round:
 
     def _give_up(
         self,
-        before: tuple[RasState, set[str], set[str], dict[str, TopologyStatus]],
+        before: tuple[Ras1State, set[str], set[str], dict[str, TopologyStatus]],
         topology: Topology,
         message: str,
     ) -> None:

@@ -27,7 +27,7 @@ from storm_lab.schedulers.hash_order import (
     named_slot_order,
     stream_hash,
 )
-from storm_lab.schedulers.ras_state import RasState
+from storm_lab.schedulers.ras1_state import Ras1State
 
 _SAME_RACK = 0.5
 _OTHER_RACK = 1.0
@@ -84,10 +84,14 @@ class Strategy:
         self._max_heap = max_worker_heap_mb(topology)
         self._reference: str | None = None
         self.decisions: list[Decision] = []
+        self.plan: dict[Slot, list[Executor]] = {}
 
-    def place_all(self, state: RasState) -> bool:
-        """Place all unassigned executors into ``state``; False (and a spoilt state) if some had no place."""
-        self.decisions = []
+    def place_all(self, state: Ras1State) -> bool:
+        """Place all unassigned executors into ``state``; False (and a spoilt state) if some had no place.
+
+        ``plan`` holds the new workers afterwards, with their executors in the order of placing.
+        """
+        self.decisions, self.plan = [], {}
         self._state = state
         self._racks = racks_of(state)
         self._nodes = [node for nodes in self._racks.values() for node in nodes]
@@ -119,6 +123,7 @@ class Strategy:
             self._explain(executor, eligible, distance, choice)
         if choice is not None:
             self._state.place(executor, choice)
+            self.plan.setdefault(choice, []).append(executor)
             position = self._position[choice.node]
             self._cpu[position] = self._state.available_cpu(choice.node)
             self._memory[position] = self._state.available_memory(choice.node)
@@ -197,7 +202,7 @@ class Strategy:
         )
 
 
-def racks_of(state: RasState) -> dict[str, list[str]]:
+def racks_of(state: Ras1State) -> dict[str, list[str]]:
     """Rack to node ids, both in the order in which Storm 1.0 walks them: one node per host name."""
     node_of_host: dict[str, str] = {}
     rack_of_host: dict[str, str] = {}
@@ -206,7 +211,8 @@ def racks_of(state: RasState) -> dict[str, list[str]]:
         node_of_host.setdefault(node.host or node.id, node_id)
         rack_of_host[node.host or node.id] = node.rack or DEFAULT_RACK
     racks: dict[str, list[str]] = {}
-    for host in hash_map_order(list(node_of_host), string_hash):
+    hosts = dict.fromkeys(node.host or node.id for node in state.nodes.values())
+    for host in hash_map_order(list(hosts), string_hash):
         nodes = racks.setdefault(rack_of_host[host], [])
         if node_of_host[host] in state.alive:
             nodes.append(node_of_host[host])

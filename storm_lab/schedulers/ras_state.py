@@ -34,11 +34,14 @@ class RasState:
     def copy(self) -> RasState:
         """An independent state; the view is shared."""
         twin = object.__new__(RasState)
+        self._copy_into(twin)
+        return twin
+
+    def _copy_into(self, twin: RasState) -> None:
         twin.view, twin.nodes, twin.alive = self.view, self.nodes, self.alive
         twin._used_cpu, twin._used_memory = dict(self._used_cpu), dict(self._used_memory)
         twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
-        return twin
 
     # --- asking ---
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from storm_lab.errors import UserError
@@ -119,6 +121,32 @@ def packing_cluster(nodes: int, *, cpu: float = 400.0, memory: float = 4096.0, r
 def asking(name: str, executors: int, cpu: float, memory: float, *sources: str) -> Component:
     inputs = tuple(Subscription(source) for source in sources)
     return Component(name, executors, inputs=inputs, resources=Resources(cpu, memory))
+
+
+@pytest.mark.parametrize("version", ["1.0.6", "2.8.8"])
+def test_a_blacklisted_host_stops_all_of_storm_1_0_but_only_itself_in_2(version: str) -> None:
+    new, old = (
+        Topology(name, (asking("spout", 2, 10.0, 128.0),), settings={"topology.acker.executors": 0})
+        for name in ("new-1-1", "old-1-1")
+    )
+    view = SchedulingView(
+        (new, old),
+        packing_cluster(2),
+        StormVersion.parse(version),
+        blacklisted_hosts=frozenset({"host02"}),
+    )
+    running = {executor: Slot("node02", 6700) for executor in view.executors["old-1-1"]}
+    view = dataclasses.replace(view, present=Assignment(running))
+    result = make_scheduler("ras").schedule(view)
+    of_new = {slot.node for e, slot in result.assignment.slots.items() if e.topology == "new-1-1"}
+    of_old = {slot.node for e, slot in result.assignment.slots.items() if e.topology == "old-1-1"}
+    assert of_old == {"node02"}
+    if version == "1.0.6":
+        assert of_new == set()
+        assert result.status["new-1-1"].message == "Scheduling Attempted but topology is invalid"
+        assert result.status["old-1-1"].message == "Fully Scheduled"
+    else:
+        assert of_new == {"node01"}
 
 
 def test_a_second_worker_opens_on_the_same_node_when_the_heap_is_full() -> None:

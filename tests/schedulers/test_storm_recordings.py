@@ -3,7 +3,8 @@
 The project's cases were generated. Those in `OF_THE_REAL_CLASSES` have the answers that the real classes of
 that version gave; those of the others were computed with the policies here after these had been compared with
 Storm's classes on many more random clusters. "settings" are resource-aware cases with heap limits, pools of
-users, existing workers, blacklisted hosts and the settings of ``topology.ras``.
+users, existing workers, blacklisted hosts and the settings of ``topology.ras``; "fractions" ask for amounts
+such as 33.3, so that the order of the additions shows.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ OF_THE_REAL_CLASSES: dict[str, Callable[[Workers], object]] = {
     "even-default-2.8.3.jsonl": every_executor,
     "settings-2.8.3.jsonl": components_per_slot,
     "settings-1.0.6.jsonl": worker_contents_per_node,
+    "fractions-1.0.6.jsonl": worker_contents_per_node,
 }
 OWN_CASES = Path(__file__).parent / "cases"
 
