@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from storm_lab.model import ACKER, Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
-from storm_lab.schedulers.ras_state import RasState
+from storm_lab.model.javahash import string_hash
+from storm_lab.schedulers.hash_order import hash_map_order
+from storm_lab.schedulers.ras2_state import Ras2State
 
 
 def neighbours(topology: Topology) -> dict[str, set[str]]:
@@ -67,7 +69,7 @@ class NodeOrder:
     average share of what is available around, then a larger minimum share, then the smaller name.
     """
 
-    def __init__(self, state: RasState, topology_id: str, places: Places) -> None:
+    def __init__(self, state: Ras2State, topology_id: str, places: Places) -> None:
         self._state = state
         self._places = places
         nodes = Counter(slot.node for slot in state.held[topology_id].values())
@@ -121,17 +123,24 @@ class NodeOrder:
 
 
 class Places:
-    """Which live nodes are on which host, and which hosts in which rack."""
+    """Which live nodes are on which host, and which hosts in which rack; in Storm's order of adding up."""
 
-    def __init__(self, state: RasState) -> None:
+    def __init__(self, state: Ras2State) -> None:
         self.host_of: dict[str, str] = {}
         self.rack_of: dict[str, str] = {}
         self.nodes: dict[str, list[str]] = {}
         self.hosts: dict[str, list[str]] = {}
-        for node in state.alive.values():
+        for node_id in hash_map_order(list(state.nodes), string_hash):
+            if node_id not in state.alive:
+                continue
+            node = state.alive[node_id]
             host, rack = node.host or node.id, node.rack or DEFAULT_RACK
             self.host_of[node.id], self.rack_of[node.id] = host, rack
             self.nodes.setdefault(host, []).append(node.id)
             hosts = self.hosts.setdefault(rack, [])
             if host not in hosts:
                 hosts.append(host)
+        self.hosts = {
+            rack: hash_map_order(self.hosts[rack], string_hash)
+            for rack in hash_map_order(list(self.hosts), string_hash)
+        }

@@ -16,7 +16,7 @@ from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
 from storm_lab.schedulers.hash_order import free_slot_order
 from storm_lab.schedulers.ras2_orders import NodeOrder, Places, executor_order
-from storm_lab.schedulers.ras_state import RasState
+from storm_lab.schedulers.ras2_state import Ras2State
 
 STRATEGY = "DefaultResourceAwareStrategy"
 _STATE_LIMIT = "topology.ras.constraint.max.state.search"
@@ -45,7 +45,7 @@ class SearchResult:
 class Search:
     """One attempt at one topology. Changes ``state``; give it a copy."""
 
-    def __init__(self, state: RasState, topology: Topology) -> None:
+    def __init__(self, state: Ras2State, topology: Topology) -> None:
         _refuse_unknown_strategies(topology)
         self._state, self._topology = state, topology
         self._places = Places(state)
@@ -164,7 +164,11 @@ class Search:
             return "one executor per worker"
         if inside and self._one_component and any(e.component != executor.component for e in inside):
             return "one component per worker"
-        heap = sum(view.demand(e).memory_mb for e in inside) + demand.memory_mb
+        cpu, memory, heap = state.added_by(executor, slot)
+        if cpu > state.available_cpu(slot.node):
+            return f"worker would take {cpu:g} CPU points more, node has {state.available_cpu(slot.node):g}"
+        if memory > state.available_memory(slot.node):
+            return f"worker would take {memory:g} MB more, node has {state.available_memory(slot.node):g}"
         if heap > self._max_heap:
             return f"worker heap would be {heap:g} of {self._max_heap:g} MB"
         return None
@@ -274,7 +278,7 @@ class Search:
         return tuple(decisions)
 
 
-def refusals(state: RasState, topology: Topology) -> tuple[Decision, ...]:
+def refusals(state: Ras2State, topology: Topology) -> tuple[Decision, ...]:
     """What each unassigned executor would see when the topology's request is more than the cluster has left.
 
     Each is put where it fits before the next is looked at, so that the nodes run out in the order in which

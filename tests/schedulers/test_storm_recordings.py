@@ -35,6 +35,7 @@ OF_THE_REAL_CLASSES: dict[str, Callable[[Workers], object]] = {
     "settings-2.8.3.jsonl": components_per_slot,
     "settings-1.0.6.jsonl": worker_contents_per_node,
     "fractions-1.0.6.jsonl": worker_contents_per_node,
+    "fractions-2.8.3.jsonl": components_per_slot,
 }
 OWN_CASES = Path(__file__).parent / "cases"
 
