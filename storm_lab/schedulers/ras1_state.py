@@ -133,9 +133,11 @@ class Ras1State(RasState):
         super().evict(topology_id)
         table.executors = []
 
-    def _account(self, executor: Executor, node_id: str, sign: float) -> None:
-        if sign > 0 and node_id in self._left:
-            self._consume(executor, node_id)
+    def place(self, executor: Executor, slot: Slot) -> None:
+        """Put an executor, which must not be placed, into a slot; its node has that much less left."""
+        super().place(executor, slot)
+        if slot.node in self._left:
+            self._consume(executor, slot.node)
 
     def _consume(self, executor: Executor, node_id: str) -> None:
         demand = self.view.demand(executor)

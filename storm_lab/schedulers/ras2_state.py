@@ -99,9 +99,6 @@ class Ras2State(RasState):
             self.workers[slot] = hash_map_order(self.workers[slot], executor_hash)
         self._count(slot)
 
-    def _account(self, executor: Executor, node_id: str, sign: float) -> None:
-        """Nothing: `_count` adds up whole workers."""
-
     def _sum(self, executors: Sequence[Executor]) -> Sums:
         cpu = heap = offheap = 0.0
         for executor in executors:

@@ -1,7 +1,4 @@
-"""Resources on nodes while a resource-aware round goes on: who holds what, and what is left.
-
-CPU in points, memory in MB (on-heap plus off-heap where the node is concerned, Storm 1.0 and later).
-"""
+"""Who holds which slot while a resource-aware round goes on; each version counts resources its own way."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from storm_lab.schedulers.hash_order import handed_over_order
 
 
 class RasState:
-    """Placed executors and the CPU and memory that the nodes have left. Copy it to try something."""
+    """Nodes and placed executors."""
 
     def __init__(self, view: SchedulingView) -> None:
         self.view = view
@@ -24,34 +21,17 @@ class RasState:
         self.alive: dict[str, Node] = {
             i: node for i, node in self.nodes.items() if (node.host or node.id) not in view.blacklisted_hosts
         }
-        self._used_cpu: dict[str, float] = dict.fromkeys(self.nodes, 0.0)
-        self._used_memory: dict[str, float] = dict.fromkeys(self.nodes, 0.0)
         self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self.workers: dict[Slot, list[Executor]] = {}
         for executor, slot in view.present.slots.items():
             self.place(executor, slot)
 
-    def copy(self) -> RasState:
-        """An independent state; the view is shared."""
-        twin = object.__new__(RasState)
-        self._copy_into(twin)
-        return twin
-
     def _copy_into(self, twin: RasState) -> None:
         twin.view, twin.nodes, twin.alive = self.view, self.nodes, self.alive
-        twin._used_cpu, twin._used_memory = dict(self._used_cpu), dict(self._used_memory)
         twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
 
     # --- asking ---
-
-    def available_cpu(self, node_id: str) -> float:
-        """CPU points left on the node, never below zero."""
-        return max(0.0, self.nodes[node_id].offer.cpu_points - self._used_cpu[node_id])
-
-    def available_memory(self, node_id: str) -> float:
-        """Memory left on the node in MB, never below zero."""
-        return max(0.0, self.nodes[node_id].offer.total_memory_mb - self._used_memory[node_id])
 
     def ports(self, node: Node) -> Iterable[Slot]:
         """The node's slots that are not hidden in this round."""
@@ -66,22 +46,12 @@ class RasState:
         held = self.held[topology.id]
         return [executor for executor in self.view.executors[topology.id] if executor not in held]
 
-    def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
-        """CPU points and memory in MB that the executors ask for together."""
-        cpu = memory = 0.0
-        for executor in executors:
-            demand = self.view.demand(executor)
-            cpu += demand.cpu_points
-            memory += demand.total_memory_mb
-        return cpu, memory
-
     # --- changing ---
 
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an executor, which must not be placed, into a slot."""
         self.held[executor.topology][executor] = slot
         self.workers.setdefault(slot, []).append(executor)
-        self._account(executor, slot.node, 1.0)
 
     def remove(self, executor: Executor) -> None:
         """Take a placed executor out of its slot."""
@@ -90,18 +60,11 @@ class RasState:
         inside.remove(executor)
         if not inside:
             del self.workers[slot]
-        self._account(executor, slot.node, -1.0)
 
     def evict(self, topology_id: str) -> None:
         """Take all executors of a topology out of their slots."""
         for executor in list(self.held[topology_id]):
             self.remove(executor)
-
-    def _account(self, executor: Executor, node_id: str, sign: float) -> None:
-        if node_id in self.nodes:
-            demand = self.view.demand(executor)
-            self._used_cpu[node_id] += sign * demand.cpu_points
-            self._used_memory[node_id] += sign * demand.total_memory_mb
 
     def assignment(self) -> Assignment:
         """The state as an assignment, topologies in the view's order and executors by first task."""
