@@ -115,7 +115,8 @@ def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         faults=FaultPlan.of_rows(filling()),
         duration_s=end_s,
         warm_up_s=FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
-        window_s=end_s,
+        # CPU of the window stands apart from that of the start.
+        window_s=FULL_FROM_S,
         ramped=True,
     )
 

@@ -56,15 +56,15 @@ def window_row(
     latency = of_run(tables.steady_latency, variant, seed).iloc[0]
     tuples = float(latency["tuples"]) * bundle
     per_s = tuples / (end - start)
-    everything = of_run(tables.throughput_10s, variant, seed)["acked"].sum() * bundle
-    cores = float(of_run(tables.node_cpu_60s, variant, seed).groupby("t_s")["cores_used"].sum().mean())
+    used = of_run(tables.node_cpu_60s, variant, seed)
+    cores = float(used[used["t_s"] >= FULL_FROM_S].groupby("t_s")["cores_used"].sum().mean())
     return {
         "million_a_min": per_s * 60 / 1e6,
         "mean_ms": float(latency["complete_mean_ms"]) / bundle,
         "p50_ms": float(latency["complete_p50_ms"]) / bundle,
         "p99_ms": float(latency["complete_p99_ms"]) / bundle,
         "in_flight": per_s * float(latency["complete_mean_ms"]) / bundle / 1e3,
-        "cpu_ms_a_tuple": cores * end * 1e3 / float(everything),
+        "cpu_ms_a_tuple": cores / per_s * 1e3,
         "failed": float(of_run(tables.failures_60s, variant, seed)["failed"].sum()),
     }
 
