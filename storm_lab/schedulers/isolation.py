@@ -9,14 +9,15 @@ Storm.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.executor import integer_divided
-from storm_lab.model.version import V0_9_0
+from storm_lab.model.javahash import int32, string_hash
+from storm_lab.model.version import V0_9_0, V2_0_0
 from storm_lab.schedulers.cluster_state import ClusterState
 from storm_lab.schedulers.contract import (
     Candidate,
@@ -28,6 +29,7 @@ from storm_lab.schedulers.contract import (
 )
 from storm_lab.schedulers.default import schedule_by_default
 from storm_lab.schedulers.even import storm_result
+from storm_lab.schedulers.hash_order import copied_set_order, executor_hash, handed_over_order, hash_map_order
 from storm_lab.schedulers.parameters import check_ranges, described
 from storm_lab.schedulers.view_checks import check_view
 
@@ -80,6 +82,8 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         journal = Journal(view)
         state = ClusterState(view)
         isolated = [t for t in state.topologies if (t.name or t.id) in machines]
+        if state.version >= V2_0_0:
+            isolated = hash_map_order(isolated, lambda topology: string_hash(topology.id))
         wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
         before = set(state.blacklist)
         _keep_what_is_right(state, wanted)
@@ -100,16 +104,28 @@ class _Wanted:
     """What an isolated topology still needs: worker contents, and hosts by their number of workers."""
 
     def __init__(self, state: ClusterState, topology: Topology, machines: int) -> None:
-        executors = state.view.executors[topology.id]
+        executors: Sequence[Executor] = state.view.executors[topology.id]
+        if state.version >= V2_0_0:
+            executors = handed_over_order(executors, executor_hash, state.version)
         by_component: dict[str, list[Executor]] = {}
         for executor in executors:
             by_component.setdefault(executor.component, []).append(executor)
-        line = [e for component in by_component.values() for e in component]
+        components = list(by_component)
+        if state.version >= V2_0_0:
+            components = hash_map_order(components, string_hash)
+        line = [executor for component in components for executor in by_component[component]]
         buckets = [line[i :: topology.workers] for i in range(topology.workers)]
         self.specs: list[Spec] = [frozenset(bucket) for bucket in buckets if bucket]
+        if state.version >= V2_0_0:
+            self.specs = copied_set_order(self.specs, _spec_hash)
         sizes = integer_divided(len(self.specs), min(machines, len(self.specs)))
         self.hosts = Counter(sizes)
         self.machines = machines
+
+
+def _spec_hash(spec: Spec) -> int:
+    """Hash of a Java set: the sum of its members' hashes."""
+    return int32(sum(map(executor_hash, spec)))
 
 
 def _host_of(state: ClusterState, slot: Slot) -> str:
