@@ -69,6 +69,21 @@ def test_own_cases_are_answered_as_by_storm_itself(file: str) -> None:
     assert differences(path, OF_THE_REAL_CLASSES[file], exact_status=False) == []
 
 
+def test_isolated_topologies_get_workers_with_storms_contents() -> None:
+    """Storm draws the machines at random; what goes together into a worker, and on how many, it does not."""
+    path, seen = OWN_CASES / "isolation-2.8.3.jsonl", 0
+    for version, name, case in cases(path):
+        found = answer(case, version)
+        machines = case["input"]["conf"]["isolation.scheduler.machines"]
+        for topology in case["input"]["topologies"]:
+            if topology["name"] in machines:
+                wanted = case["expected"][version][topology["id"]]["slots"].values()
+                got = found[topology["id"]]["slots"].values()
+                assert sorted(map(sorted, got)) == sorted(map(sorted, wanted)), name
+                seen += 1
+    assert seen >= 20
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize("file", FILES)
 def test_real_storm_is_answered_as_recorded(file: str, shared_dir: Path) -> None:
