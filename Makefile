@@ -60,17 +60,18 @@ unit: $(STAMP) ## run the quick tests
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope
 
 .PHONY: test-slow
-test-slow: $(STAMP) ## run all tests, those of minutes too
+test-slow: $(STAMP) ## run all tests and re-run all committed notebooks, those of minutes too
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope -m ""
+	@$(MAKE) notebooks NOTEBOOKS="$(notdir $(basename $(wildcard reports/verdicts/*.json)))"
+
+# Names of executed notebooks; without a choice of one's own the quick ones.
+NOTEBOOKS ?= $(shell grep -v '^\#' tests/nbval_quick.txt)
 
 .PHONY: notebooks
-notebooks: $(STAMP) ## re-run the executed notebooks in reports/ and compare their outputs
-	@found=$$(find reports -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' 2>/dev/null | sort || true); \
-	if [ -z "$$found" ]; then echo "no executed notebooks in reports/ yet; nothing to compare"; exit 0; fi; \
-	: "All runs, and their metrics in one Spark session, beforehand: the notebooks only read them."; \
-	find reports/verdicts -name '*.json' -exec basename {} .json \; | sort \
-		| xargs -r $(BIN)/storm-lab reproduce --no-notebooks; \
-	tr '\n' '\0' <<< "$$found" | xargs -0 $(BIN)/pytest -q -m "" $(NBVAL) -n $(WORKERS) --dist loadscope
+notebooks: $(STAMP) ## re-run quick executed notebooks in reports/, or NOTEBOOKS="slug ...", and compare outputs
+	@: "All runs, and their metrics in one Spark session, beforehand: the notebooks only read them."
+	@$(BIN)/storm-lab reproduce --no-notebooks $(NOTEBOOKS)
+	@$(BIN)/pytest -q -m "" $(NBVAL) -n $(WORKERS) --dist loadscope $(NOTEBOOKS:%=reports/notebooks/%.ipynb)
 
 .PHONY: lab
 lab: $(STAMP) ## open JupyterLab on the notebooks
