@@ -221,7 +221,9 @@ def _sorted(table: pa.Table) -> pa.Table:
 
 
 def _frame(parts: Sequence[pa.Table]) -> pd.DataFrame:
-    frame: pd.DataFrame = _sorted(pa.concat_tables(parts)).to_pandas()
+    # Whether Spark calls a column nullable depends on its plan, so tables of two jobs may differ in that.
+    tables = [part.cast(pa.schema([field.with_nullable(True) for field in part.schema])) for part in parts]
+    frame: pd.DataFrame = _sorted(pa.concat_tables(tables)).to_pandas()
     return frame
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from storm_lab.errors import StormLabError
 from storm_lab.papers.parameter import ParameterValue
 from storm_lab.papers.registry import experiments
 from storm_lab.platform.places import reports_folder
@@ -71,8 +72,8 @@ def reproduce(
     compares with the papers.
 
     Raises:
-        StormLabError: a run or a notebook fails; what was published before stays, and so do the notebooks
-            that were whole by then.
+        StormLabError: a run fails, or a notebook did. The other notebooks are executed and published
+            nevertheless, and what was published before stays.
         KeyboardInterrupt: nothing half done is left.
     """
     planned = [_job(study) for study in studies]
@@ -99,12 +100,22 @@ def reproduce(
         max(1, min(jobs, JOBS)), _execute, name=lambda job: job.template.name
     )
 
-    def finished(number: int, share: float) -> None:
-        # As soon as it is whole, so that the failure of another does not take it away.
-        if share >= 1.0 and studies[waiting[number]].is_default:
-            _publish(studies[waiting[number]], reports_folder())
+    failed: dict[Path, StormLabError] = {}
 
-    times = pool.do([planned[place] for place in waiting], finished)
+    def finished(number: int, share: float) -> None:
+        # As soon as it is whole, so that an interruption does not take it away.
+        place = waiting[number]
+        if share >= 1.0 and studies[place].is_default and planned[place].template not in failed:
+            _publish(studies[place], reports_folder())
+
+    def fail(job: _Job, error: StormLabError) -> None:
+        failed[job.template] = error
+
+    times = pool.do([planned[place] for place in waiting], finished, fail)
+    if len(failed) == 1:
+        raise next(iter(failed.values()))
+    if failed:
+        raise StormLabError("\n".join(str(error) for error in failed.values()))
     taken = {waiting[number]: seconds for number, seconds in times.items()}
     return tuple(
         Reproduced(
