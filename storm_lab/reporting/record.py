@@ -204,13 +204,14 @@ def collect_verdicts(folder: Path, ledger: Ledger | None = None) -> tuple[Verdic
 def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
-    Keys: id, paper, experiment, expected, band, measured, verdict, basis.
+    Keys: id, paper, experiment (of the paper; another may answer the claim), expected, band, measured,
+    verdict, basis.
     """
     return [
         {
             "id": verdict.claim.id,
             "paper": verdict.claim.paper,
-            "experiment": verdict.claim.owner,
+            "experiment": verdict.claim.experiment,
             "expected": verdict.claim.expected_text,
             "band": verdict.claim.band_text,
             "measured": measured_text(verdict),
