@@ -242,7 +242,7 @@ def test_the_worst_case_is_among_the_phases() -> None:
     assert away.loc[0.0, 1.0] == 0.0
 
 
-def test_methods_keep_their_order_in_a_short_run() -> None:
+def test_nstorm_stands_still_for_less_than_restarts_in_a_short_run() -> None:
     # Whole mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
     parameters = single_migration.EXPERIMENT.checked({"seeds": [1], "duration_s": 120.0, "calls": 1})
     settings = (replace(Setting("rebalance"), wait_s=30.0), STAR, NSTORM)
@@ -252,8 +252,9 @@ def test_methods_keep_their_order_in_a_short_run() -> None:
         emulation_of(spec).run(outcome_rows)
         stops.append(outcome_rows.silent(50, 110))
     assert stops[0] > 30
-    assert stops[0] > 2 * stops[1] > 2 * stops[2]
-    assert stops[2] <= 14, "T_s and T_w together"
+    # Storm* may lose every call of the closed loop in the workers that it kills: then it waits for a time-out.
+    assert 8 < stops[1] < 60
+    assert stops[2] <= 14 and 3 * stops[2] < min(stops[:2]), "T_s and T_w together, and no JVM starts"
 
 
 class Rows:
