@@ -252,7 +252,7 @@ def test_nstorm_stands_still_for_less_than_restarts_in_a_short_run() -> None:
         emulation_of(spec).run(outcome_rows)
         stops.append(outcome_rows.silent(50, 110))
     assert stops[0] > 30
-    # Storm* may lose every call of the closed loop in the workers that it kills, and then waits for a time-out.
+    # Storm* may lose every call of the closed loop in workers that it kills, and waits for a time-out then.
     assert 8 < stops[1] < 60
     assert stops[2] <= 14 and 3 * stops[2] < min(stops[:2]), "T_s and T_w together, and no JVM starts"
 
