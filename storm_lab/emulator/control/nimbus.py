@@ -8,11 +8,12 @@ Nimbus went down starts anew when it is back (Storm resumes delayed commands wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from storm_lab.emulator.control.clock import Event, Rank, ns
+from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.delays import Delays
 from storm_lab.emulator.control.liveness import Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.errors import UserError
@@ -45,18 +46,6 @@ class Status(Enum):
     KILLED = "killed"
 
 
-@dataclass(frozen=True, slots=True)
-class _Rebalance:
-    """A rebalance that waits: what is to be done at its end, and the status to return to."""
-
-    workers: int | None
-    slots: Mapping[Executor, Slot] | None
-    wait_ns: int
-    before: Status
-    reason: str
-    event: Event
-
-
 class Nimbus:
     """The master daemon, with its scheduler plugged in."""
 
@@ -74,8 +63,9 @@ class Nimbus:
         """Where a scheduler that wants measured load gets it; monitoring sets this."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
-        self._rebalances: dict[str, _Rebalance] = {}
-        self._removals: dict[str, tuple[int, Event]] = {}
+        self._delays = Delays(control.clock, ACTOR)
+        self._before: dict[str, Status] = {}
+        """Of a topology whose rebalance waits: the status to return to."""
         self._assignments = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
@@ -137,13 +127,10 @@ class Nimbus:
         if self._refuses(topology_id, "rebalance", set(Status) - {Status.KILLED}):
             return
         topology = self.topologies[topology_id]
-        waiting = self._rebalances.pop(topology_id, None)
-        if waiting is not None:
-            waiting.event.cancel()
         if wait_s is None:
             wait_s = control.timers.rebalance_wait_s
         wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
-        before = waiting.before if waiting is not None else self.status[topology_id]
+        self._before.setdefault(topology_id, self.status[topology_id])
         self._set_status(topology_id, Status.REBALANCING)
         control.log.note(
             ACTOR,
@@ -153,34 +140,18 @@ class Nimbus:
             wait_s=wait_ns / 1e9,
             workers=workers if slots is None else None,
         )
-        self._await(topology_id, workers, slots, wait_ns, before, reason)
 
-    def _await(
-        self,
-        topology_id: str,
-        workers: int | None,
-        slots: Mapping[Executor, Slot] | None,
-        wait_ns: int,
-        before: Status,
-        reason: str,
-    ) -> None:
-        event = self._control.clock.after(
-            wait_ns, Rank.NIMBUS, ACTOR, lambda: self._rebalance_due(topology_id)
-        )
-        self._rebalances[topology_id] = _Rebalance(workers, slots, wait_ns, before, reason, event)
+        def due() -> None:
+            if workers is not None:
+                self.topologies[topology_id] = replace(self.topologies[topology_id], workers=workers)
+            if slots is not None:
+                self._take_worker_count(topology_id, Assignment(slots))
+                self.write(topology_id, slots, Origin.REBALANCED, reason)
+            else:
+                self._schedule(reason, scratch=topology_id)
+            self._set_status(topology_id, self._before.pop(topology_id))
 
-    def _rebalance_due(self, topology_id: str) -> None:
-        if not self.up:
-            return
-        due = self._rebalances.pop(topology_id)
-        if due.workers is not None:
-            self.topologies[topology_id] = replace(self.topologies[topology_id], workers=due.workers)
-        if due.slots is not None:
-            self._take_worker_count(topology_id, Assignment(due.slots))
-            self.write(topology_id, due.slots, Origin.REBALANCED, due.reason)
-        else:
-            self._schedule(due.reason, scratch=topology_id)
-        self._set_status(topology_id, due.before)
+        self._delays.after(topology_id, wait_ns, due)
 
     def deactivate(self, topology_id: str, *, reason: str) -> None:
         """The deactivate command: spouts off."""
@@ -203,21 +174,15 @@ class Nimbus:
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
             return
-        waiting = self._rebalances.pop(topology_id, None)
-        if waiting is not None:
-            waiting.event.cancel()
+        self._before.pop(topology_id, None)
         wait_ns = ns(self.topologies[topology_id].message_timeout_s if wait_s is None else wait_s)
         control.log.note(ACTOR, "kill", topology_id, reason, wait_s=wait_ns / 1e9)
         self._set_status(topology_id, Status.KILLED)
-        self._await_removal(topology_id, wait_ns)
-
-    def _await_removal(self, topology_id: str, wait_ns: int) -> None:
-        event = self._control.clock.after(wait_ns, Rank.NIMBUS, ACTOR, lambda: self._remove(topology_id))
-        self._removals[topology_id] = (wait_ns, event)
+        self._delays.after(topology_id, wait_ns, lambda: self._remove(topology_id))
 
     def _remove(self, topology_id: str) -> None:
         control = self._control
-        del self._removals[topology_id], self.topologies[topology_id], self.status[topology_id]
+        del self.topologies[topology_id], self.status[topology_id]
         self._current.pop(topology_id, None)
         control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
 
@@ -374,14 +339,10 @@ class Nimbus:
     def stop(self) -> None:
         """Nimbus is gone."""
         self.up = False
-        for event in [w.event for w in self._rebalances.values()] + [e for _, e in self._removals.values()]:
-            event.cancel()
+        self._delays.stop()
 
     def start(self) -> None:
         """Nimbus is back; it knows no heartbeat, and waiting commands wait anew."""
         self.up = True
         self._liveness.forget()
-        for topology_id, w in list(self._rebalances.items()):
-            self._await(topology_id, w.workers, w.slots, w.wait_ns, w.before, w.reason)
-        for topology_id, (wait_ns, _) in list(self._removals.items()):
-            self._await_removal(topology_id, wait_ns)
+        self._delays.start()
