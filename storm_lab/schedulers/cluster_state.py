@@ -6,7 +6,7 @@ Storm's schedulers change a cluster object step by step; this is that object. So
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
 from storm_lab.model.javahash import string_hash
@@ -14,6 +14,7 @@ from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.hash_order import (
     ClojureOrder,
+    built_and_copied_order,
     executor_hash,
     handed_over_order,
     hash_map_order,
@@ -43,9 +44,8 @@ class ClusterState:
         for executor in view.present.slots:
             present.setdefault(executor.topology, []).append(executor)
         for topology_id, executors in present.items():
-            self._held[topology_id] = {
-                e: view.present.slots[e] for e in handed_over_order(executors, executor_hash, view.version)
-            }
+            slots = view.present.slots
+            self._held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
     # --- asking ---
 
@@ -80,6 +80,17 @@ class ClusterState:
             order = hash_map_order(slots, slot_hash)
         else:
             order = self.clojure.associated(slots, self.clojure.slot)
+        return {slot: grouped[slot] for slot in order}
+
+    def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
+        """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
+        grouped: dict[Slot, list[Executor]] = {}
+        for executor, slot in self._held[topology_id].items():
+            grouped.setdefault(slot, []).append(executor)
+        if self.version >= V2_0_0:
+            order = hash_map_order(list(grouped), slot_hash)
+        else:
+            order = self.clojure.associated(list(grouped), slot_hash)
         return {slot: grouped[slot] for slot in order}
 
     def unassigned(self, topology: Topology) -> list[Executor]:
@@ -129,6 +140,19 @@ class ClusterState:
             for executor in self.view.executors[topology.id]
             if executor in self._held[topology.id]
         )
+
+
+def _assigned_order(
+    executors: list[Executor], slots: Mapping[Executor, Slot], version: StormVersion
+) -> list[Executor]:
+    """Order of the map of a present assignment: a copy until 1.x; 2.x assigns again, worker by worker."""
+    if version < V2_0_0:
+        return built_and_copied_order(executors, executor_hash)
+    grouped: dict[Slot, list[Executor]] = {}
+    for executor in hash_map_order(executors, executor_hash):
+        grouped.setdefault(slots[executor], []).append(executor)
+    again = [e for slot in hash_map_order(list(grouped), slot_hash) for e in grouped[slot]]
+    return hash_map_order(again, executor_hash)
 
 
 def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:

@@ -157,6 +157,10 @@ class ClojureOrder:
         """Hash of a string key."""
         return _murmur_int(string_hash(text)) if self._murmur else string_hash(text)
 
+    def number(self, number: int) -> int:
+        """Hash of a whole number key that is not negative."""
+        return _murmur_long(number) if self._murmur else integer_hash(number)
+
     def pair(self, first: str | int, second: int) -> int:
         """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
         if not self._murmur:
