@@ -4,8 +4,8 @@ The project's cases were generated. Those in `OF_THE_REAL_CLASSES` have the answ
 that version gave; those of the others were computed with the policies here after these had been compared with
 Storm's classes on many more random clusters. "settings" are resource-aware cases with heap limits, pools of
 users, existing workers, blacklisted hosts and the settings of ``topology.ras``; "fractions" ask for amounts
-such as 33.3, so that the order of the additions shows; "wide" ones have dead executors, hidden ports, missing ports,
-unequal nodes and up to a dozen topologies, in four versions.
+such as 33.3, so that the order of the additions shows; "wide" ones have dead executors, hidden and missing
+ports, unequal nodes and up to a dozen topologies, in four versions.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_own_cases_are_answered_as_by_storm_itself(file: str) -> None:
 
 
 def test_isolation_is_answered_as_by_storm_itself_when_neither_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Storm shuffles the hosts without a seed; the real classes were run with a shuffle that moves nothing."""
+    """Storm shuffles the hosts without a seed; the real classes ran with a shuffle that moves nothing."""
 
     class NoDraw(Random):
         def shuffle(self, x: MutableSequence[Any]) -> None:
