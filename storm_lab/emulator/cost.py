@@ -202,9 +202,10 @@ class CostModel:
         """Factor by which all CPU costs on a node grow: its clock, its processes, its memory.
 
         ``processes`` worker processes demand heap, JVM overhead and the system's share; what exceeds the
-        node's RAM slows everything down in proportion.
+        node's RAM slows everything down in proportion. How much of ``process_penalty`` a machine feels is its
+        own ``process_sharing``.
         """
         demand = self.system_memory_mb + processes * (self.worker_memory_mb + self.jvm_overhead_mb)
         excess = max(0.0, demand / node.memory_mb - 1.0)
-        crowd = 1.0 + self.process_penalty * max(0, processes - 1)
+        crowd = 1.0 + self.process_penalty * node.process_sharing * max(0, processes - 1)
         return self.reference_mhz / node.core_mhz * crowd * (1.0 + self.memory_slowdown * excess)

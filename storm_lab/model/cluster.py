@@ -34,7 +34,10 @@ class Node:
     """A machine that runs a supervisor.
 
     ``cores`` physical cores at ``core_mhz``; ``threads_per_core`` hardware threads; ``memory_mb`` of RAM;
-    ``nic_mbps`` network card speed in each direction, in megabits per second.
+    ``nic_mbps`` network card speed in each direction, in megabits per second. ``process_sharing`` is the part
+    of the cost model's ``process_penalty`` that a further worker process costs here, 0 to 1: 1 where all
+    processes share one core, as on the hosts on which the penalty was fitted; 1/``cores`` where they are
+    spread evenly over the cores; 0 where they cost nothing beyond their threads.
     """
 
     id: str
@@ -46,6 +49,7 @@ class Node:
     threads_per_core: int = 1
     memory_mb: float = 4096.0
     nic_mbps: float = 1000.0
+    process_sharing: float = 1.0
     offer: Resources = DEFAULT_OFFER
 
     @property

@@ -231,6 +231,16 @@ def test_processes_beyond_a_nodes_memory_slow_it_down_by_the_documented_factor()
     assert two == pytest.approx(1.3 * (1 + 2.0 * max(0.0, demand / 2048 - 1)))
 
 
+def test_a_machine_type_says_what_part_of_the_process_penalty_counts_on_it() -> None:
+    cost = CostModel(process_penalty=0.24)
+    spread = Node("n", memory_mb=24576.0, core_mhz=2000.0, cores=12, process_sharing=1 / 12)
+    # Ten processes on twelve cores: nine others share a core with three quarters of a process on average.
+    assert cost.slowdown(spread, 10) == pytest.approx(1 + 0.24 * 9 / 12)
+    assert cost.slowdown(spread, 1) == 1.0
+    assert cost.slowdown(replace(spread, process_sharing=1.0), 10) == pytest.approx(1 + 0.24 * 9)
+    assert cost.slowdown(replace(spread, process_sharing=0.0), 10) == 1.0
+
+
 def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_factor() -> None:
     scene = start(
         chain((1, 1), ackers=0),

@@ -51,23 +51,12 @@ class Rank(IntEnum):
 class Event:
     """A scheduled action; :meth:`cancel` takes it back."""
 
-    __slots__ = ("action", "actor", "cancelled", "rank", "sequence", "time_ns")
+    __slots__ = ("action", "cancelled", "time_ns")
 
-    def __init__(self, time_ns: int, rank: Rank, actor: str, sequence: int, action: Action) -> None:
+    def __init__(self, time_ns: int, action: Action) -> None:
         self.time_ns = time_ns
-        self.rank = rank
-        self.actor = actor
-        self.sequence = sequence
         self.action = action
         self.cancelled = False
-
-    def __lt__(self, other: Event) -> bool:
-        return (self.time_ns, self.rank, self.actor, self.sequence) < (
-            other.time_ns,
-            other.rank,
-            other.actor,
-            other.sequence,
-        )
 
     def cancel(self) -> None:
         """The action will not run."""
@@ -104,7 +93,8 @@ class VirtualClock:
 
     def __init__(self) -> None:
         self.now_ns = 0
-        self._heap: list[Event] = []
+        # Plain tuples, in the documented order: the heap compares them often. No two have one sequence.
+        self._heap: list[tuple[int, int, str, int, Event]] = []
         self._sequence = 0
 
     def at(self, time_ns: int, rank: Rank, actor: str, action: Action) -> Event:
@@ -117,9 +107,9 @@ class VirtualClock:
             raise ValueError(
                 f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
             )
-        event = Event(time_ns, rank, actor, self._sequence, action)
+        event = Event(time_ns, action)
+        heapq.heappush(self._heap, (time_ns, int(rank), actor, self._sequence, event))
         self._sequence += 1
-        heapq.heappush(self._heap, event)
         return event
 
     def after(self, delay_ns: int, rank: Rank, actor: str, action: Action) -> Event:
@@ -135,8 +125,9 @@ class VirtualClock:
 
     def run_until(self, end_ns: int) -> None:
         """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""
-        while self._heap and self._heap[0].time_ns <= end_ns:
-            event = heapq.heappop(self._heap)
+        heap = self._heap
+        while heap and heap[0][0] <= end_ns:
+            event = heapq.heappop(heap)[4]
             if event.cancelled:
                 continue
             self.now_ns = event.time_ns

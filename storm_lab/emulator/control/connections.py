@@ -33,6 +33,7 @@ class Connections:
         self._hold_ns = ns(times.refresh_hold_s)
         self._spouts_wait = timers.spouts_wait_for_connections
         self._running: dict[str, list[WorkerProcess]] = {}
+        self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
         self.hand_over: HandOver
 
@@ -43,6 +44,7 @@ class Connections:
     def joined(self, process: WorkerProcess) -> None:
         """A process listens from now on; peers that want its slot reach it at their next try."""
         self._running.setdefault(process.topology, []).append(process)
+        self._listening.setdefault(process.slot, []).append(process)
         process.opened = not self._spouts_wait
         self.answers_more(process)
 
@@ -64,6 +66,7 @@ class Connections:
     def left(self, process: WorkerProcess) -> None:
         """A process has ended; its peers see their connections break."""
         self._running[process.topology].remove(process)
+        self._listening[process.slot].remove(process)
         for peer in self._running[process.topology]:
             if peer.links.get(process.slot) is process:
                 del peer.links[process.slot]
@@ -109,7 +112,7 @@ class Connections:
         if slot == process.slot:
             process.links[slot] = process
             return
-        listening = [peer for peer in self._running[process.topology] if peer.slot == slot]
+        listening = [peer for peer in self._listening.get(slot, ()) if peer.topology == process.topology]
         listener = self.hand_over.listener(process, listening) if listening else None
         if listener is not None:
             process.links[slot] = listener

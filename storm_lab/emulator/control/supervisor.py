@@ -58,7 +58,7 @@ class Supervisor:
         self.up = True
         self.local: dict[Slot, LocalAssignment] = {}
         self.processes: list[WorkerProcess] = []
-        self._slots = frozenset(node.slots)
+        self._slots = tuple(sorted(node.slots))
         self._code: set[str] = set()
         self._life = 0
         self._busy = False
@@ -127,8 +127,9 @@ class Supervisor:
     def _read(self) -> dict[Slot, LocalAssignment]:
         wanted: dict[Slot, LocalAssignment] = {}
         for stored in self._control.zookeeper.assignments.values():
-            for slot, executors in stored.workers.items():
-                if slot in self._slots:
+            for slot in self._slots:
+                executors = stored.workers.get(slot)
+                if executors is not None:
                     wanted[slot] = LocalAssignment(stored.topology, executors, stored.id, stored.origin)
         return wanted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
@@ -15,7 +16,9 @@ from storm_lab.workloads.log_stream import MALFORMED, LogStreamCosts
 
 if TYPE_CHECKING:
     from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.version import StormVersion
     from storm_lab.tuplelog import RunWriter
+    from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "tstorm-log-stream"
 TOPOLOGY = "log-stream"
@@ -83,13 +86,17 @@ def topology(parameters: Parameters) -> Topology:
 
     Groupings are not printed: shuffle, but for the counters, which count by path.
     """
+    return _topology(parameters.integer("workers"), parameters.integer("ackers"))
+
+
+def _topology(workers: int, ackers: int) -> Topology:
     by_path = Subscription("rules", grouping=Grouping.FIELDS, fields=("path",))
     by_reason = Subscription("rules", MALFORMED, grouping=Grouping.FIELDS, fields=("reason",))
     return Topology(
         id=TOPOLOGY,
         name=TOPOLOGY,
-        workers=parameters.integer("workers"),
-        ackers=parameters.integer("ackers"),
+        workers=workers,
+        ackers=ackers,
         components=(
             Component("spout", 5, outputs={"default": ("event",)}),
             Component(
@@ -180,25 +187,32 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
     )
 
 
-def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+@lru_cache(maxsize=16)
+def _trace(log: str, prices: LogStreamCosts, version: StormVersion) -> WorkloadTrace:
+    """The same for every seed and number of workers: a process that plays several runs needs it once."""
     from storm_lab.workloads.build import build_trace
     from storm_lab.workloads.log_stream import ApplyRules, CountHits, IndexEntries, StoreValues, TakeEvents
 
-    declared, prices = topology(spec.parameters), costs(spec.parameters)
-    trace = build_trace(
-        declared,
+    return build_trace(
+        _topology(workers=1, ackers=1),
         {
-            "spout": TakeEvents(load_log(spec.files["log"]), prices),
+            "spout": TakeEvents(load_log(log), prices),
             "rules": ApplyRules(prices),
             "indexer": IndexEntries(prices),
             "counter": CountHits(prices),
             "index-store": StoreValues(prices),
             "count-store": StoreValues(prices),
         },
-        spec.storm_version,
+        version,
     )
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+
+    declared = topology(spec.parameters)
+    trace = _trace(spec.files["log"], costs(spec.parameters), spec.storm_version)
     source = SourcePlan(
         SourceKind.RATE,
         rate_per_s=spec.parameters.number("lines_per_s"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
@@ -15,7 +16,9 @@ from storm_lab.workloads.word_count import WordCountCosts
 
 if TYPE_CHECKING:
     from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.version import StormVersion
     from storm_lab.tuplelog import RunWriter
+    from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
@@ -92,11 +95,15 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def topology(parameters: Parameters) -> Topology:
     """Reader 2, SplitSentence 5, WordCount 5 by word, Mongo 5; the Mongo edge is not printed: shuffle."""
+    return _topology(parameters.integer("workers"), parameters.integer("ackers"))
+
+
+def _topology(workers: int, ackers: int) -> Topology:
     return Topology(
         id=TOPOLOGY,
         name=TOPOLOGY,
-        workers=parameters.integer("workers"),
-        ackers=parameters.integer("ackers"),
+        workers=workers,
+        ackers=ackers,
         components=(
             Component("reader", 2, outputs={"default": ("line",)}),
             Component("split", 5, inputs=(Subscription("reader"),), outputs={"default": ("word",)}),
@@ -184,24 +191,30 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
     )
 
 
-def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+@lru_cache(maxsize=16)
+def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> WorkloadTrace:
+    """The same for every seed and number of workers: a process that plays several runs needs it once."""
     from storm_lab.workloads.build import build_trace
     from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts
 
-    declared = topology(spec.parameters)
-    prices = costs(spec.parameters)
-    trace = build_trace(
-        declared,
+    return build_trace(
+        _topology(workers=1, ackers=1),
         {
-            "reader": ReadLines(load_text(spec.files["text"]), prices),
+            "reader": ReadLines(load_text(text), prices),
             "split": SplitSentence(prices),
             "count": CountWords(prices),
             "mongo": StoreCounts(prices),
         },
-        spec.storm_version,
+        version,
     )
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+
+    declared = topology(spec.parameters)
+    trace = _trace(spec.files["text"], costs(spec.parameters), spec.storm_version)
     readers = declared.component("reader").executors
     source = SourcePlan(
         SourceKind.RATE,

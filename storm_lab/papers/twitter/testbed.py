@@ -10,6 +10,8 @@ from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
 VERSION = V0_8_2
 """Played for Twitter's own build: its workers talk over ZeroMQ, as those of 0.8 do (section 2.2.3)."""
 
+CORES = 12
+"""Cores of a machine (section 3.3.2), each with two hardware threads."""
 CORE_MHZ = 2400.0
 """Clock of a Xeon E5645 (section 3.3.2)."""
 SLOTS = 13
@@ -21,22 +23,24 @@ REPORT_S = 1.0
 """User counters report once a second (section 3.4)."""
 
 
-def machines(count: int, slots: int = SLOTS) -> Cluster:
+def machines(count: int, slots: int = SLOTS, *, process_sharing: float = 1.0) -> Cluster:
     """Machines of section 3.3.2: two Xeon E5645 of 2.4 GHz, so 12 cores and 24 threads, with 24 GB.
 
     Section 3.4 does not say what its machines are; those of 3.3.2 are taken. Their network is not printed
-    either: 1 Gbit/s, which no experiment fills.
+    either: 1 Gbit/s, which no experiment fills. ``process_sharing`` is what part of the cost model's
+    ``process_penalty`` counts on them: all of it, unless a run asks what follows if not.
     """
     return Cluster(
         tuple(
             Node(
                 id=f"machine{number:02d}",
                 ports=tuple(range(6700, 6700 + slots)),
-                cores=12,
+                cores=CORES,
                 core_mhz=CORE_MHZ,
                 threads_per_core=2,
                 memory_mb=24576.0,
                 nic_mbps=1000.0,
+                process_sharing=process_sharing,
                 offer=Resources(cpu_points=1200.0, memory_mb=24576.0),
             )
             for number in range(1, count + 1)
