@@ -6,12 +6,13 @@ and the runs that were left out. Same content, same bytes.
 
 from __future__ import annotations
 
-import base64
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -28,6 +29,9 @@ from storm_lab.version import __version__
 
 COMMAND = "storm-lab run {experiment}"
 """What a reader types to get the measurement again."""
+
+ALL_PAPERS = "all papers"
+BASES = ("fitted", "predicted", "arithmetic")
 
 SEVERAL = "several papers"
 """Where the figures of an experiment stand that answers claims of more than one paper."""
@@ -165,11 +169,11 @@ def render_report(content: ReportContent) -> str:
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
         by_paper=tallies(content.verdicts, papers, lambda verdict: verdict.claim.paper),
-        total=Tally.of("all papers", content.verdicts),
-        by_basis=tallies(
-            content.verdicts, ("fitted", "predicted", "arithmetic"), lambda verdict: verdict.basis.value
-        ),
-        rows=[_row(verdict, content.notebooks or {}) for verdict in content.verdicts],
+        total=Tally.of(ALL_PAPERS, content.verdicts),
+        bases=BASES,
+        by_basis=tallies(content.verdicts, BASES, lambda verdict: verdict.basis.value),
+        split=_split(content.verdicts),
+        rows=[_row(verdict, content) for verdict in content.verdicts],
         galleries=_galleries(content, papers),
         constants=content.constants,
         fitted=sum(constant.fitted for constant in content.constants),
@@ -178,7 +182,20 @@ def render_report(content: ReportContent) -> str:
     )
 
 
-def _row(verdict: Verdict, notebooks: Mapping[str, str]) -> dict[str, Any]:
+def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str, int]]]:
+    """(paper, verdict) -> basis and number of its claims; a basis without any is left out."""
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for verdict in verdicts:
+        for paper in (verdict.claim.paper, ALL_PAPERS):
+            counted[paper, verdict.outcome.value, verdict.basis.value] += 1
+    split: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for paper, outcome in dict.fromkeys((paper, outcome) for paper, outcome, _ in counted):
+        counts = [(basis, counted[paper, outcome, basis]) for basis in BASES]
+        split[paper, outcome] = [(basis, count) for basis, count in counts if count]
+    return split
+
+
+def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
     claim = verdict.claim
     measurement = verdict.measurement
     return {
@@ -192,30 +209,49 @@ def _row(verdict: Verdict, notebooks: Mapping[str, str]) -> dict[str, Any]:
         "rank": list(Outcome).index(verdict.outcome),
         "reason": verdict.reason,
         "basis": verdict.basis.value,
-        "notebook": notebooks.get(claim.owner, ""),
+        "notebook": (content.notebooks or {}).get(claim.owner, ""),
+        "drawn": any(figure.experiment == claim.owner for figure in content.figures),
     }
 
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
+    """Papers with those of their experiments that have figures, and the verdicts of each."""
     paper_of = _papers_of_experiments()
     for slug in {verdict.claim.owner for verdict in content.verdicts}:
         paper_of.pop(slug, None)
     for verdict in content.verdicts:
         owner, paper = verdict.claim.owner, verdict.claim.paper
         paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
+    titles = {experiment.slug: experiment.title for experiment in experiments()}
+    drawn: dict[str, list[ReportFigure]] = {}
+    for entry in content.figures:
+        drawn.setdefault(entry.experiment, []).append(entry)
     galleries = []
     for paper in (*papers, *([SEVERAL] if SEVERAL in paper_of.values() else [])):
-        shown = [entry for entry in content.figures if paper_of.get(entry.experiment) == paper]
-        figures = [
+        shown = [
             {
-                "experiment": entry.experiment,
-                "title": entry.figure.title,
-                "alt": entry.figure.alt,
-                "link": entry.link,
-                "notebook": (content.notebooks or {}).get(entry.experiment, ""),
-                "data": base64.b64encode(entry.figure.path.read_bytes()).decode("ascii"),
+                "slug": slug,
+                "title": titles.get(slug, slug),
+                "notebook": (content.notebooks or {}).get(slug, ""),
+                "tally": Tally.of(slug, [v for v in content.verdicts if v.claim.owner == slug]),
+                "figures": [
+                    {
+                        "title": entry.figure.title,
+                        "alt": entry.figure.alt,
+                        "link": entry.link,
+                        "shape": entry.figure.shape,
+                        "address": _address(entry.figure.path),
+                    }
+                    for entry in figures
+                ],
             }
-            for entry in shown
+            for slug, figures in drawn.items()
+            if paper_of.get(slug) == paper
         ]
-        galleries.append({"paper": paper, "figures": figures})
+        galleries.append({"paper": paper, "experiments": shown})
     return galleries
+
+
+def _address(path: Path) -> str:
+    """An SVG file as an address that carries it; shorter than in base 64."""
+    return "data:image/svg+xml," + quote(path.read_text(encoding="utf-8"), safe=" /:;=,.()'!*-_@+?&$|{}[]")

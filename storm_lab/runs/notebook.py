@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.papers.parameter import ParameterValue
-from storm_lab.platform.places import project_root
+from storm_lab.platform.places import project_root, reports_folder
+from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 KERNEL = "python3"
 _TRIES = 3
+_REPORT = "../index.html"
 _KEPT_TAGS = ("parameters", "injected-parameters")
 
 
@@ -87,7 +89,8 @@ def execute_notebook(
     found = machine_traces(notebook)
     if found:
         raise NotebookFailed(f"{template.name}: an output names this machine: {found[0]}")
-    page = _html(notebook)
+    published = executed.parent.parent == reports_folder()
+    page = notebook_page(notebook, executed.stem, report=_REPORT if published else "")
     executed.parent.mkdir(parents=True, exist_ok=True)
     # The notebook carries the digest, so it comes last.
     _write_whole(executed.with_suffix(".html"), page)
@@ -185,18 +188,6 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
             for text in texts:
                 lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
     return lines
-
-
-def _html(notebook: nbformat.NotebookNode) -> str:
-    from nbconvert import HTMLExporter
-
-    exporter = HTMLExporter(template_name="lab", embed_images=True)  # type: ignore[no-untyped-call]
-    # The page must open without a network.
-    for name in ("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"):
-        if exporter.has_trait(name):
-            setattr(exporter, name, "")
-    page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": "storm_lab"}})
-    return str(page)
 
 
 def _read(path: Path) -> nbformat.NotebookNode:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storm_lab.errors import StormLabError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.papers.parameter import ParameterValue
 from storm_lab.papers.registry import experiments
 from storm_lab.platform.places import reports_folder
@@ -217,5 +217,11 @@ def _publish(study: Study, home: Path) -> None:
     try:
         shutil.copyfile(study.workspace / "verdicts" / verdicts.name, part)
         part.replace(verdicts)
+    except FileNotFoundError:
+        raise UserError(
+            "the notebook's verdicts are gone; another storm-lab works on the same experiment",
+            field=slug,
+            remedy="let one of them finish, then run this again",
+        ) from None
     finally:
         part.unlink(missing_ok=True)

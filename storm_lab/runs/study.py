@@ -53,7 +53,11 @@ class Study:
         Raises:
             UserError: as `of`.
         """
-        return cls.of(slug, {name: value for name, value in namespace.items() if _is_parameter(name, value)})
+        from storm_lab.reporting.figures.shown import show_in_notebook
+
+        study = cls.of(slug, {name: value for name, value in namespace.items() if _is_parameter(name, value)})
+        show_in_notebook()
+        return study
 
     @property
     def is_default(self) -> bool:

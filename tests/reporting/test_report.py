@@ -214,8 +214,40 @@ def test_text_keeps_its_contrast_in_light_and_dark(page, tmp_path):
     """
     light = ask(page, tmp_path, script, width=1280)
     dark_page = tmp_path / "dark.html"
-    text = page.read_text(encoding="utf-8").replace("(prefers-color-scheme: dark)", "all")
+    text = page.read_text(encoding="utf-8").replace("screen and (prefers-color-scheme: dark)", "all")
     dark_page.write_text(text, encoding="utf-8")
     dark = ask(dark_page, tmp_path, script, width=1280)
     assert (light["problems"], light["poor"]) == ([], [])
     assert (dark["problems"], dark["poor"]) == ([], [])
+
+
+@in_browser
+def test_a_number_of_the_overview_shows_its_claims(page, tmp_path):
+    script = """
+      var link = document.querySelector("a[data-by-paper='T-Storm'][data-by-verdict='reproduced']");
+      document.getElementById("find").value = "no such words";
+      link.click();
+      answer.told = Number(link.textContent);
+      answer.seen = [].filter.call(document.querySelectorAll("#claims-table tbody tr"), function (r) {
+        return r.offsetParent !== null; }).map(function (r) { return [r.dataset.paper, r.dataset.verdict]; });
+    """
+    answer = ask(page, tmp_path, script, width=400)
+    assert answer["problems"] == []
+    assert len(answer["seen"]) == answer["told"] > 0
+    assert all(pair == ["T-Storm", "reproduced"] for pair in answer["seen"])
+
+
+@in_browser
+def test_figures_are_folded_until_a_link_or_the_printer_asks_for_them(page, tmp_path):
+    script = """
+      var folds = document.querySelectorAll("details.experiment");
+      function open() { return [].filter.call(folds, function (f) { return f.open; }).length; }
+      answer.counts = [folds.length, open()];
+      dispatchEvent(new Event("beforeprint")); answer.counts.push(open());
+      dispatchEvent(new Event("afterprint")); answer.counts.push(open());
+      location.hash = "experiment-tstorm-word-count";
+      dispatchEvent(new Event("hashchange")); answer.counts.push(open());
+    """
+    answer = ask(page, tmp_path, script, width=1280)
+    assert answer["problems"] == []
+    assert answer["counts"] == [1, 0, 1, 0, 1]

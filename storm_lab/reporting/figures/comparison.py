@@ -13,6 +13,7 @@ from storm_lab.reporting.figures.style import (
     LINES,
     MUTED,
     About,
+    few_ticks,
     foot,
     house_style,
     need,
@@ -48,6 +49,7 @@ def comparison(
         for place, (column, label) in enumerate(metrics.items()):
             _draw(axes[place], results, rows, column, about.baseline)
             axes[place].set(xlabel=label, ylabel="")
+            few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         foot(figure, about.line("dots: seeds, bar: mean and 95 % interval"))

@@ -11,6 +11,7 @@ from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     About,
+    bar_look,
     foot,
     house_style,
     need,
@@ -51,8 +52,7 @@ def degradation_levels(
             means = groups.mean().reindex(levels)
             offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
             axes.bar(
-                offsets, means, width=width * 0.92, color=LINES[place % len(LINES)], edgecolor=INK,
-                linewidth=0.4, label=label,
+                offsets, means, width=width * 0.92, **bar_look(place, LINES), label=label,
             )  # fmt: skip
             for offset, level in zip(offsets, levels, strict=True):
                 low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.style import DASHES, INK, LINES, foot, house_style, need, new_figure
+from storm_lab.reporting.figures.style import (
+    DASHES,
+    INK,
+    LINES,
+    MARKS,
+    foot,
+    house_style,
+    legend_on_top,
+    need,
+    new_figure,
+)
 
 
 def dependence(
@@ -50,7 +61,8 @@ def dependence(
             for place, name in enumerate(names):
                 rows = (points[points[series] == name] if series else points).dropna(subset=[column])
                 colour = LINES[place % len(LINES)]
-                axes.plot(rows[x], rows[column], "o", color=colour, markersize=4, alpha=0.85)
+                mark = MARKS[place % len(MARKS)]
+                axes.plot(rows[x], rows[column], mark, color=colour, markersize=4, alpha=0.85)
                 if joined and not rows.empty:
                     means = rows.groupby(x)[column].mean()
                     dash = DASHES[place % len(DASHES)]
@@ -62,19 +74,19 @@ def dependence(
                         linestyle=(0, dash) if dash else "-",
                     )
                 elif not rows.empty:
-                    axes.plot([], [], "o", color=colour, label=str(name))
+                    axes.plot([], [], mark, color=colour, label=str(name))
             if printed and column in printed:
                 axes.axhline(printed[column], color=INK, linestyle=":", linewidth=1.2)
                 axes.annotate(
                     "as printed", (1, printed[column]), xycoords=("axes fraction", "data"), xytext=(-2, 2),
                     textcoords="offset points", ha="right", va="bottom", fontsize=8,
                 )  # fmt: skip
-            axes.set(xlabel=x_label, ylabel=label)
+            axes.set(xlabel=x_label, ylabel=fill(label, 28))
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
             if ticks:
                 axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
             if series:
-                axes.legend(fontsize=8)
+                legend_on_top(axes, min(len(names), 3 if len(values) == 1 else 2))
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         foot(figure, note)

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures.style import (
     INK,
-    MACHINES,
     MUTED,
     About,
+    bar_look,
+    few_ticks,
     foot,
     house_style,
     need,
@@ -54,6 +55,7 @@ def grouped_bars(
             _draw(axis, results, column, group, groups, variants)
             axis.set(ylabel=label)
             axis.set_ylim(bottom=0)
+            few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
@@ -79,7 +81,7 @@ def _draw(
         cells = [rows.loc[rows[group] == each, column].dropna() for each in groups]
         at = np.arange(len(groups)) + (place - (len(variants) - 1) / 2) * width
         means = [float(cell.mean()) if len(cell) else 0.0 for cell in cells]
-        axis.bar(at, means, width * 0.92, color=MACHINES[place % len(MACHINES)], label=name)
+        axis.bar(at, means, width * 0.92, **bar_look(place), label=name)
         for x, mean, cell in zip(at, means, cells, strict=True):
             if not len(cell):
                 axis.plot(x, 0, "x", color=MUTED, markersize=4, clip_on=False)

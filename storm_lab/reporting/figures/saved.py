@@ -26,11 +26,13 @@ class SavedFigure:
         path: the file.
         title: one line.
         alt: what the picture shows, for readers who cannot see it.
+        shape: width over height; 0 where the file does not say.
     """
 
     path: Path
     title: str
     alt: str
+    shape: float = 0.0
 
 
 def save_figure(figure: Figure, path: Path, *, title: str, alt: str) -> SavedFigure:
@@ -43,6 +45,8 @@ def save_figure(figure: Figure, path: Path, *, title: str, alt: str) -> SavedFig
         raise UserError("figures are saved as SVG", field="path", value=path.name, remedy="end it in .svg")
     if not title.strip() or not alt.strip():
         raise UserError("a figure needs a title and a text alternative", field=path.name)
+    # A notebook that shows the figure too has the text from here.
+    figure.set_label(" ".join(alt.split()))
     text = _themed(_svg(figure), title, alt)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -51,7 +55,7 @@ def save_figure(figure: Figure, path: Path, *, title: str, alt: str) -> SavedFig
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    return SavedFigure(path, " ".join(title.split()), " ".join(alt.split()))
+    return read_figure(path)
 
 
 def read_figure(path: Path) -> SavedFigure:
@@ -68,7 +72,9 @@ def read_figure(path: Path) -> SavedFigure:
     alt = re.search(r"<desc>(.*?)</desc>", text, re.DOTALL)
     if title is None or alt is None or not text.rstrip().endswith("</svg>"):
         raise UserError("not a whole figure of this project", field=path.name, remedy="draw it again")
-    return SavedFigure(path, html.unescape(title[1]), html.unescape(alt[1]))
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    shape = float(box[1]) / float(box[2]) if box else 0.0
+    return SavedFigure(path, html.unescape(title[1]), html.unescape(alt[1]), shape)
 
 
 def _svg(figure: Figure) -> str:
@@ -76,7 +82,21 @@ def _svg(figure: Figure) -> str:
     # Without date and with a fixed salt the same figure gives the same bytes.
     with house_style():
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue()
+    return _slim(stream.getvalue())
+
+
+def _slim(svg: str) -> str:
+    """Without names and notes that nobody reads, and with coordinates to a hundredth of a point."""
+
+    def rounded(found: re.Match[str]) -> str:
+        numbers = re.sub(
+            r"-?\d+\.\d{3,}", lambda one: f"{float(one[0]):.2f}".rstrip("0").rstrip("."), found[2]
+        )
+        return f'{found[1]}="{numbers}"'
+
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(?<=\s)(d|x|y|x1|x2|y1|y2|width|height|transform|points)="([^"]*)"', rounded, svg)
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r'<g id="[^"]*"', "<g", svg))
 
 
 def _themed(svg: str, title: str, alt: str) -> str:

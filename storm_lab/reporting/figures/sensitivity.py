@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     About,
+    few_ticks,
     foot,
     house_style,
+    log_ticks,
     need,
     new_figure,
-    plain_numbers,
 )
 
 _MARKS = "oDs^v"
@@ -64,11 +64,11 @@ def sensitivity(
                     axis.axvline(printed[name], color=colour, linestyle=":", linewidth=1.1)
             if logarithmic:
                 axis.set_xscale("log")
-                axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                axis.xaxis.set_major_formatter(plain_numbers())
-                axis.xaxis.set_minor_formatter(NullFormatter())
-            elif zero:
-                axis.axvline(0, color=INK, linewidth=0.8)
+                log_ticks(axis.xaxis)
+            else:
+                few_ticks(axis.xaxis, 5 if len(panels) > 1 else 8)
+                if zero:
+                    axis.axvline(0, color=INK, linewidth=0.8)
             axis.set_xlabel(label)
         axes[0].set_yticks(range(len(rows)), rows)
         axes[0].set_ylim(len(rows) - 0.5, -0.5)

@@ -15,9 +15,11 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from storm_lab.errors import UserError
 from storm_lab.papers.measurement import over_seeds
@@ -37,6 +39,12 @@ LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 DASHES: tuple[Any, ...] = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2, 1, 2), (2, 2))
 """A dash pattern for each of `LINES`."""
+
+MARKS = "osD^vP"
+"""A mark for each of `LINES`."""
+
+HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\")
+"""A hatching for each bar of a group, so that bars can be told apart in grey."""
 
 MACHINES = (
     "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF",
@@ -104,6 +112,7 @@ def house_style() -> Iterator[None]:
         "legend.fontsize": 9,
         "font.family": ["DejaVu Sans"],
         "font.size": 9.5,
+        "hatch.linewidth": 0.4,
         "lines.linewidth": 1.6,
         "figure.constrained_layout.h_pad": 0.06,
         "svg.fonttype": "none",
@@ -117,6 +126,50 @@ def house_style() -> Iterator[None]:
 def new_figure(height: float) -> Figure:
     """An empty figure of house width, laid out by matplotlib so that nothing overlaps."""
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def line_look(place: int, *, marked: bool = True) -> dict[str, Any]:
+    """How the line number ``place`` of a figure is drawn: colour, dashes and, if ``marked``, a mark."""
+    dash = DASHES[place % len(DASHES)]
+    look: dict[str, Any] = {
+        "color": LINES[place % len(LINES)], "linestyle": (0, dash) if dash else "-",
+    }  # fmt: skip
+    return {**look, "marker": MARKS[place % len(MARKS)], "markersize": 4.5} if marked else look
+
+
+def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
+    """How the bar number ``place`` of a group is drawn: fill, edge and hatching."""
+    return {
+        "color": colours[place % len(colours)], "edgecolor": INK, "linewidth": 0.4,
+        "hatch": HATCHES[place % len(HATCHES)],
+    }  # fmt: skip
+
+
+def legend_on_top(axes: Axes, columns: int) -> None:
+    """The legend above the upper right corner, where it hides no data."""
+    axes.legend(loc="lower right", ncols=columns, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize=8.5)
+
+
+def few_ticks(axis: Axis, most: int = 5) -> None:
+    """So few ticks, and large numbers as 25k or 1.5M, that neighbours do not run into each other."""
+    axis.set_major_locator(MaxNLocator(nbins=most, min_n_ticks=3))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * size or (abs(value) >= size and letter == "M"):
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def log_ticks(axis: Axis) -> None:
+    """Plain numbers on a logarithmic axis; at 2 and 5 too where it spans less than three powers of ten."""
+    low, high = sorted(axis.get_view_interval())
+    narrow = low > 0 and high / low < 1000
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
+    axis.set_major_formatter(plain_numbers())
+    axis.set_minor_formatter(NullFormatter())
 
 
 def foot(figure: Figure, text: str) -> None:

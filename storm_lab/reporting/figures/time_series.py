@@ -20,12 +20,13 @@ from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     MUTED,
+    PAPER,
     About,
     foot,
     house_style,
+    log_ticks,
     need,
     new_figure,
-    plain_numbers,
     seed_interval,
 )
 
@@ -146,7 +147,7 @@ def _draw_values(
             )
     if logarithmic:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(plain_numbers())
+        log_ticks(axes.yaxis)
     elif top is not None:
         axes.set_ylim(0, top)
     axes.legend(loc="upper right", ncols=len(panel.variants), bbox_to_anchor=(1.0, 1.16), borderaxespad=0)
@@ -206,5 +207,6 @@ def _draw_events(axes: Axes, events: Sequence[Event], *, labelled: bool) -> None
             axes.annotate(
                 f"{sign}{event.label or event.kind.value}", (event.t_s, 0.96),
                 xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
-                va="top", fontsize=8, color=INK,
+                va="top", fontsize=8, color=INK, zorder=6,
+                bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
             )  # fmt: skip

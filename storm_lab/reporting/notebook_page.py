@@ -1,0 +1,108 @@
+"""An executed notebook as a page: opens from disk without a network, in light and in dark, small.
+
+Jupyter's own export carries the style of the whole JupyterLab in every page, 300 kB of it. This one has text,
+code, outputs and figures, and a way back to the report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    import nbformat
+
+LONG = 20
+"""Lines of code from which on a cell is folded."""
+
+_PIXEL = "data:image/png;base64,"
+
+
+def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
+    """The page of an executed notebook; same notebook, same bytes.
+
+    Args:
+        notebook: with its outputs.
+        slug: file name of the notebook without ending, which is the name of its experiment.
+        report: address of the report, relative to the page; empty when there is none.
+    """
+    environment = Environment(
+        loader=PackageLoader("storm_lab.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    title = _title(notebook) or slug
+    return environment.get_template("notebook.html.j2").render(
+        title=title,
+        slug=slug,
+        report=report,
+        cells=[_cell(cell, title) for cell in notebook.cells if cell.source.strip()],
+    )
+
+
+def _title(notebook: nbformat.NotebookNode) -> str:
+    for cell in notebook.cells:
+        found = re.search(r"^# +(.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
+        if found:
+            return found[1].strip()
+    return ""
+
+
+def _cell(cell: nbformat.NotebookNode, title: str) -> dict[str, Any]:
+    if cell.cell_type != "code":
+        return {"kind": "text", "html": _markdown(cell.source)}
+    lines = cell.source.count("\n") + 1
+    return {
+        "kind": "code",
+        "html": _code(cell.source),
+        "lines": lines,
+        "folded": lines >= LONG,
+        "injected": "injected-parameters" in cell.metadata.get("tags", []),
+        "outputs": [_output(output, title) for output in cell.get("outputs", [])],
+    }
+
+
+def _output(output: nbformat.NotebookNode, title: str) -> dict[str, str]:
+    if output.output_type == "stream":
+        return {"kind": "error" if output.name == "stderr" else "printed", "html": _terminal(output.text)}
+    if output.output_type == "error":
+        return {"kind": "error", "html": _terminal("\n".join(output.traceback))}
+    data: Mapping[str, str] = output.data
+    if "image/png" in data:
+        about = output.metadata.get("image/png", {})
+        return {
+            "kind": "picture",
+            "address": _PIXEL + "".join(data["image/png"].split()),
+            "alt": str(about.get("alt") or f"A figure of the notebook {title}"),
+            "width": str(about.get("width", "")),
+            "height": str(about.get("height", "")),
+        }
+    if "text/markdown" in data:
+        return {"kind": "text", "html": _markdown(data["text/markdown"])}
+    return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
+
+
+def _markdown(text: str) -> Markup:
+    from nbconvert.filters.markdown import markdown2html
+
+    # Our own templates, not the web's: their markup is let through as it is.
+    return Markup(markdown2html(text))
+
+
+def _code(text: str) -> Markup:
+    from nbconvert.filters.highlight import Highlight2HTML
+
+    return Markup(Highlight2HTML(pygments_lexer="ipython3")(text))  # type: ignore[no-untyped-call]
+
+
+def _terminal(text: str) -> Markup:
+    from nbconvert.filters.ansi import ansi2html
+
+    return Markup(ansi2html(text))  # type: ignore[no-untyped-call]

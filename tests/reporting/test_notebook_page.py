@@ -1,0 +1,89 @@
+"""The page of an executed notebook: all of it there, small, without a network, a way back to the report."""
+
+import base64
+import re
+from pathlib import Path
+
+import nbformat.v4 as v4
+import pytest
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.saved import save_figure
+from storm_lab.reporting.figures.shown import picture_of
+from storm_lab.reporting.figures.style import foot, house_style, new_figure
+from storm_lab.reporting.notebook_page import LONG, notebook_page
+from tests.reporting.browser import BROWSER, ask
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
+
+
+def drawing() -> Figure:
+    with house_style():
+        figure = new_figure(2.0)
+        figure.subplots().plot([1, 2, 3], [3, 1, 2])
+        foot(figure, "one seed")
+    return figure
+
+
+def example(tmp_path: Path) -> str:
+    figure = drawing()
+    save_figure(figure, tmp_path / "a.svg", title="A line", alt="Falls & rises")
+    data, about = picture_of(figure)
+    shown = v4.new_output(
+        "display_data", {"image/png": base64.b64encode(data).decode()}, metadata={"image/png": about}
+    )
+    cells = [
+        v4.new_markdown_cell("# Title of it\n\nSome *text*."),
+        v4.new_code_cell("x = 1\nprint(x)", outputs=[v4.new_output("stream", name="stdout", text="1 < 2\n")]),
+        v4.new_code_cell("\n".join(f"y{i} = {i}" for i in range(LONG)), outputs=[shown]),
+    ]
+    return notebook_page(v4.new_notebook(cells=cells), "tstorm-word-count", report="../index.html")
+
+
+def test_text_code_prints_and_figures_are_all_there(tmp_path: Path) -> None:
+    page = example(tmp_path)
+    assert "<title>Title of it</title>" in page and "<em>text</em>" in page
+    assert "1 &lt; 2" in page and 'alt="Falls &amp; rises"' in page
+    assert page == example(tmp_path)
+
+
+def test_long_code_is_folded_and_short_code_is_not(tmp_path: Path) -> None:
+    page = example(tmp_path)
+    assert page.count("<details") == 1 and f"code, {LONG} lines" in page
+
+
+def test_the_page_leads_back_to_its_experiment_in_the_report(tmp_path: Path) -> None:
+    assert 'href="../index.html#experiment-tstorm-word-count"' in example(tmp_path)
+
+
+def test_nothing_is_loaded_from_anywhere_and_the_style_is_small(tmp_path: Path) -> None:
+    page = example(tmp_path)
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
+    assert len(re.sub(r"base64,[^\"]*", "", page)) < 20_000
+
+
+def test_a_picture_has_two_dots_for_each_pixel_on_screen_and_the_text_of_the_saved_figure(
+    tmp_path: Path,
+) -> None:
+    figure = drawing()
+    plain, about = picture_of(figure)
+    assert about == {"width": 880, "height": 220}
+    assert int.from_bytes(plain[16:20], "big") == 1760
+    save_figure(figure, tmp_path / "a.svg", title="A line", alt="Falls and rises")
+    again, told = picture_of(figure)
+    assert told["alt"] == "Falls and rises" and again == plain
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_opens_without_errors_and_without_scrolling_sideways(tmp_path: Path, width: int) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(example(tmp_path), encoding="utf-8")
+    script = """
+      document.getElementById("unfold").click();
+      answer.open = document.querySelectorAll("details[open]").length;
+      answer.picture = document.images[0].naturalWidth;
+    """
+    answer = ask(path, tmp_path, script, width=width)
+    assert answer["problems"] == []
+    assert (answer["open"], answer["picture"], answer["page_width"]) == (1, 1760, width)
