@@ -55,6 +55,7 @@ def _spark(folder: Path) -> list[Query]:
     from storm_lab.pipeline.execution import execution_times
     from storm_lab.pipeline.house import TWO_PASSES_ABOVE
     from storm_lab.pipeline.latency import latency
+    from storm_lab.pipeline.outcomes import outcomes
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import read_logs
     from storm_lab.pipeline.throughput import throughput
@@ -73,7 +74,12 @@ def _spark(folder: Path) -> list[Query]:
     times = ["executions", "wait_mean_ms", "execute_mean_ms", "wait_max_ms"]
     return [
         lambda: rows(latency(roots, 60, two_passes=large), "topology", "t_s", "tuples", *shares),
-        lambda: rows(throughput(roots, logs.scopes, 1).where("acked > 0"), "topology", "t_s", "acked"),
+        lambda: rows(
+            throughput(outcomes(roots, logs.runs), logs.scopes, 1).where("acked > 0"),
+            "topology",
+            "t_s",
+            "acked",
+        ),
         lambda: rows(execution_times(executions, 60), "topology", "component", "t_s", *times),
     ]
 

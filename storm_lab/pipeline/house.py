@@ -14,8 +14,9 @@ from storm_lab.pipeline.elapsed import steady_elapsed
 from storm_lab.pipeline.events import control_log, events, stretches
 from storm_lab.pipeline.execution import execution_times
 from storm_lab.pipeline.failures import failures
-from storm_lab.pipeline.latency import latency, latency_distribution, steady_latency
+from storm_lab.pipeline.latency import latencies, latency_distribution
 from storm_lab.pipeline.occupancy import occupancy, stays, steady_occupancy
+from storm_lab.pipeline.outcomes import outcomes
 from storm_lab.pipeline.stability import spikes, stabilisation
 from storm_lab.pipeline.steady import steady
 from storm_lab.pipeline.tables import Logs
@@ -25,8 +26,10 @@ from storm_lab.pipeline.traffic import executor_traffic, steady_traffic_share, t
 MINUTE = 60.0
 SHORT = 10.0
 
-TWO_PASSES_ABOVE = 10_000_000
-"""Root tuples above which percentiles are taken in two passes: their distinct values might fill the heap."""
+TWO_PASSES_ABOVE = 300_000
+"""Root tuples above which percentiles are taken in two passes: that is the quicker way then, and in the end
+the only one, for their distinct values would fill the heap.
+"""
 
 
 @contextmanager
@@ -39,25 +42,26 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
     placements, traffic, nodes = logs.table("placements"), logs.table("traffic"), logs.table("nodes")
     runs, scopes = logs.runs, logs.scopes
     disturbances = events(logs.table("control")).cache()
-    seconds = throughput(roots, scopes, 1.0).cache()
-    large = logs.rows("roots") > TWO_PASSES_ABOVE
-    latency_10s = latency(roots, SHORT, two_passes=large).cache()
+    counted = outcomes(roots, runs).cache()
+    seconds = throughput(counted, scopes, 1.0).cache()
+    took = latencies(roots, runs, SHORT, MINUTE, two_passes=logs.rows("roots") > TWO_PASSES_ABOVE)
+    latency_10s = took.narrow
     steps = occupancy(placements, runs).cache()
     executor_capacity = capacity(counts, placements, runs, MINUTE)
-    kept = (disturbances, seconds, latency_10s, steps)
+    kept = (disturbances, counted, seconds, *took.kept, steps)
     try:
         yield {
             "latency_10s": latency_10s,
-            "latency_60s": latency(roots, MINUTE, two_passes=large),
-            "steady_latency": steady_latency(roots, runs, two_passes=large),
+            "latency_60s": took.wide,
+            "steady_latency": took.steady,
             "latency_distribution": latency_distribution(roots, runs),
             "throughput_1s": seconds,
             "throughput_10s": coarser(seconds, SHORT),
             "throughput_60s": coarser(seconds, MINUTE),
             "component_throughput_10s": component_throughput(counts, scopes, SHORT),
             "component_throughput_60s": component_throughput(counts, scopes, MINUTE),
-            "failures_10s": failures(roots, scopes, SHORT),
-            "failures_60s": failures(roots, scopes, MINUTE),
+            "failures_10s": failures(counted, scopes, SHORT),
+            "failures_60s": failures(counted, scopes, MINUTE),
             "degradation": degradation(seconds, smooth_mean(seconds, runs, disturbances)),
             "executor_traffic": executor_traffic(traffic, placements, runs),
             "traffic_share_60s": traffic_share(traffic, MINUTE),
@@ -72,7 +76,7 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
             "execution_times_60s": execution_times(logs.table("executions"), MINUTE),
             "steady_elapsed": steady_elapsed(roots, logs.table("executions"), runs),
-            "steady": steady(roots, counts, scopes, runs, steady_occupancy(steps, runs)),
+            "steady": steady(counted, counts, scopes, runs, steady_occupancy(steps, runs)),
             "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
             "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),
             "events": disturbances,

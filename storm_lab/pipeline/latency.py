@@ -14,11 +14,13 @@ partitioned.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns
-from storm_lab.pipeline.statistics import summarised
+from storm_lab.pipeline.statistics import cells, summarised, summarised_by_level
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
@@ -38,7 +40,7 @@ def latency(roots: DataFrame, bin_s: float, *, two_passes: bool = False) -> Data
     """
     rows = acked(roots).withColumn("bin_ns", bin_ns("complete_ns", bin_s))
     result = summarised(rows, ["run", "topology", "bin_ns"], _MEASURES, two_passes=two_passes)
-    return result.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
+    return _with_time(result)
 
 
 def steady_latency(roots: DataFrame, runs: DataFrame, *, two_passes: bool = False) -> DataFrame:
@@ -48,6 +50,41 @@ def steady_latency(roots: DataFrame, runs: DataFrame, *, two_passes: bool = Fals
     """
     rows = after_warm_up(acked(roots), runs, "complete_ns")
     return summarised(rows, ["run", "topology"], _MEASURES, two_passes=two_passes)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency` and
+    `steady_latency`; ``kept`` is what Spark should keep while they are in use.
+    """
+
+    narrow: DataFrame
+    wide: DataFrame
+    steady: DataFrame
+    kept: tuple[DataFrame, ...]
+
+
+def latencies(
+    roots: DataFrame, runs: DataFrame, narrow_s: float, wide_s: float, *, two_passes: bool = False
+) -> Latencies:
+    """`latency` for two widths of bin and `steady_latency`, of large logs in two passes for all three."""
+    if not two_passes:
+        narrow = latency(roots, narrow_s).cache()
+        return Latencies(narrow, latency(roots, wide_s), steady_latency(roots, runs), (narrow,))
+    limits = F.broadcast(runs.select("run", "warm_up_ns"))
+    warm = F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long"))
+    levels = {"narrow": bin_ns("complete_ns", narrow_s), "wide": bin_ns("complete_ns", wide_s), "warm": warm}
+    rows = acked(roots).join(limits, "run").withColumns(levels)
+    scope = ["run", "topology"]
+    joint = cells(rows, [*scope, *levels], _MEASURES).cache()
+    found = summarised_by_level(rows, joint, scope, list(levels), _MEASURES).cache()
+    of_level = [found.where(F.col("level") == level).drop("level") for level in range(len(levels))]
+    first, second = (_with_time(frame.withColumnRenamed("member", "bin_ns")) for frame in of_level[:2])
+    return Latencies(first, second, of_level[2].drop("member"), (joint, found))
+
+
+def _with_time(binned: DataFrame) -> DataFrame:
+    return binned.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
 
 
 def latency_distribution(roots: DataFrame, runs: DataFrame, per_decade: int = 20) -> DataFrame:

@@ -6,18 +6,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS
-from storm_lab.pipeline.latency import after_warm_up
 
 SYSTEM_COMPONENTS = "\\_\\_%"
 """Pattern of the components that Storm adds itself, such as the ackers; they do no work of the topology."""
 
 
 def steady(
-    roots: DataFrame, counts: DataFrame, scopes: DataFrame, runs: DataFrame, occupied: DataFrame
+    counted: DataFrame, counts: DataFrame, scopes: DataFrame, runs: DataFrame, occupied: DataFrame
 ) -> DataFrame:
     """Rates over the time from the end of the warm-up to the end of the run, and rates per node.
 
-    ``occupied`` is a result of `steady_occupancy`. Throughput per node (MF-Storm, section V) divides by the
+    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`, ``occupied`` one of
+    `steady_occupancy`. Throughput per node (MF-Storm, section V) divides by the
     time mean of the nodes in use by that topology. ``executed_per_s`` counts the tuples executed by all bolts
     that are not Storm's own.
 
@@ -25,10 +25,15 @@ def steady(
     nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. A run that ends before its warm-
     up does is absent.
     """
-    ended = after_warm_up(roots.where(F.col("complete_ns").isNotNull()), runs, "complete_ns")
-    outcomes = ended.groupBy("run", "topology").agg(
-        F.sum((F.col("outcome") == "acked").cast("long")).alias("acked"),
-        F.sum((F.col("outcome") == "failed").cast("long")).alias("failed"),
+    outcomes = (
+        counted.where("warm")
+        .groupBy("run", "topology")
+        .agg(
+            *(
+                F.sum(F.when(F.col("outcome") == outcome, F.col("tuples")).otherwise(0)).alias(outcome)
+                for outcome in ("acked", "failed")
+            )
+        )
     )
     # The part of a counting window that lies after the warm-up.
     limits = F.broadcast(runs.select("run", "warm_up_ns"))

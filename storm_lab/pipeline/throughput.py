@@ -15,24 +15,21 @@ from storm_lab.pipeline.bins import NS, all_bins, bin_ns, filled, spread, stable
 _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
 
 
-def throughput(roots: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
+def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     """Root tuples by bin, for every bin of the run.
 
+    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes` in bins of ``bin_s`` or of a part of it.
     Columns: run, topology, t_s, width_s, emitted (bin of the emit), acked (bin of the completion),
     acked_per_s.
     """
-    keys = ["run", "topology", "bin_ns"]
-    emitted = (
-        roots.withColumn("bin_ns", bin_ns("emit_ns", bin_s)).groupBy(*keys).agg(F.count("*").alias("emitted"))
+    done = F.when((F.col("outcome") == "acked") & F.col("complete_ns").isNotNull(), F.col("tuples"))
+    ends = "stack(2, emit_ns, tuples, 0L, complete_ns, 0L, coalesce(done, 0L)) as (time_ns, emitted, acked)"
+    # A tuple counts in two bins, and a row of `counted` may be in both of them.
+    each = counted.withColumn("done", done).selectExpr("run", "topology", ends).where("emitted + acked > 0")
+    sums = each.groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns")).agg(
+        F.sum("emitted").alias("emitted"), F.sum("acked").alias("acked")
     )
-    done = roots.where((F.col("outcome") == "acked") & F.col("complete_ns").isNotNull())
-    acked = (
-        done.withColumn("bin_ns", bin_ns("complete_ns", bin_s))
-        .groupBy(*keys)
-        .agg(F.count("*").alias("acked"))
-    )
-    counted = emitted.join(acked, keys, "full")
-    result = filled(counted, scopes, bin_s, ["emitted", "acked"])
+    result = filled(sums, scopes, bin_s, ["emitted", "acked"])
     return result.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
 

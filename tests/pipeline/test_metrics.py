@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import width_ns
 from storm_lab.pipeline.events import events, stretches
-from storm_lab.pipeline.latency import latency
+from storm_lab.pipeline.latency import latencies, latency
 from storm_lab.pipeline.summary import MetricTables
 from storm_lab.pipeline.tables import Logs, in_seconds
 from tests.pipeline.conftest import Table
@@ -58,6 +58,19 @@ def test_percentiles_in_two_passes_are_those_of_one(logs: Logs, bin_s: float) ->
     )
     assert len(one) > 10
     pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def test_two_bins_and_the_whole_run_in_two_passes_are_those_of_one(logs: Logs) -> None:
+    one, two = (
+        latencies(logs.table("roots"), logs.runs, 0.05, 60.0, two_passes=ways) for ways in (False, True)
+    )
+    for first, second, at_least in (
+        (one.narrow, two.narrow, 10), (one.wide, two.wide, 5), (one.steady, two.steady, 3)
+    ):  # fmt: skip
+        keys = [name for name in ("run", "topology", "t_s") if name in first.columns]
+        frames = [frame.orderBy(*keys).toPandas() for frame in (first, second)]
+        assert len(frames[0]) >= at_least
+        pd.testing.assert_frame_equal(*frames, check_exact=True)
 
 
 def test_any_width_of_bin_is_possible(logs: Logs) -> None:
