@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from storm_lab.emulator.acking import acker_execute, send_to_acker
 from storm_lab.emulator.arrays import (
-    component_at,
     cost_at,
     execution_row_at,
     executor_at,
@@ -19,7 +18,7 @@ from storm_lab.emulator.arrays import (
 )
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.jit import jit
-from storm_lab.emulator.kinds import ACK, DATA, FAIL, IN_PROCESS, TICK
+from storm_lab.emulator.kinds import ACK, ACKER_BOLT, DATA, FAIL, IN_PROCESS, TICK
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import free_message, take, take_from_batch
 from storm_lab.emulator.routing import copies_of, emit_all
@@ -51,8 +50,7 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
     c = cost_at(k, 0)
     if message.locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
         work += c.deserialise + message.bytes * c.deserialise_kb // 1024
-    component = component_at(k, executor_at(k, t.executor).component)
-    if component.is_acker != 0:
+    if t.role == ACKER_BOLT:
         work += c.acker
     elif message.record >= 0:
         work += record_at(k, message.record).cpu_ns + c.emit * copies_of(
@@ -92,7 +90,7 @@ def bolt_results(k: State, thread: int) -> None:
     message = message_at(k, m)
     e = executor_at(k, t.executor)
     task = task_at(k, message.task)
-    if component_at(k, e.component).is_acker != 0:
+    if t.role == ACKER_BOLT:
         if message.root >= 0:
             acker_execute(k, thread, t.executor, m)
     elif message.record >= 0:

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from storm_lab.emulator.arrays import (
     cost_at,
-    event_at,
     node_at,
-    position_at,
     run_queue_at,
     s_at,
     thread_at,
     worker_at,
 )
-from storm_lab.emulator.heap import schedule, unschedule
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import RUNNING, SHARE_BITS
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.schedule import schedule, scheduled_at, unschedule
 
 
 @inline
@@ -50,48 +48,43 @@ def advance(k: State, node: int) -> None:
 
 
 @inline
-def _before(k: State, a: int, b: int) -> bool:
-    x = thread_at(k, a)
-    y = thread_at(k, b)
-    return x.v_finish < y.v_finish or (x.v_finish == y.v_finish and x.v_seq < y.v_seq)
-
-
-@inline
-def _put(k: State, node: int, i: int, thread: int) -> None:
-    run_queue_at(k, node * s_at(k, 0).queue_width + i).value = thread
-    thread_at(k, thread).heap_pos = i
+def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+    burst = run_queue_at(k, place)
+    burst.v_finish = v_finish
+    burst.seq = seq
+    burst.work = work
+    burst.thread = thread
 
 
 @jit
-def _up(k: State, node: int, i: int, thread: int) -> None:
+def _up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
-        other = run_queue_at(k, node * s_at(k, 0).queue_width + parent).value
-        if _before(k, other, thread):
+        p = run_queue_at(k, first + parent)
+        if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
             break
-        _put(k, node, i, other)
+        _put(k, first + i, p.v_finish, p.seq, p.work, p.thread)
         i = parent
-    _put(k, node, i, thread)
+    _put(k, first + i, v_finish, seq, work, thread)
 
 
 @jit
-def _down(k: State, node: int, i: int, thread: int) -> None:
-    n = node_at(k, node).active
+def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while True:
         child = 2 * i + 1
         if child >= n:
             break
-        c = run_queue_at(k, node * s_at(k, 0).queue_width + child).value
+        c = run_queue_at(k, first + child)
         if child + 1 < n:
-            d = run_queue_at(k, node * s_at(k, 0).queue_width + child + 1).value
-            if _before(k, d, c):
+            d = run_queue_at(k, first + child + 1)
+            if d.v_finish < c.v_finish or (d.v_finish == c.v_finish and d.seq < c.seq):
                 child += 1
                 c = d
-        if _before(k, thread, c):
+        if v_finish < c.v_finish or (v_finish == c.v_finish and seq < c.seq):
             break
-        _put(k, node, i, c)
+        _put(k, first + i, c.v_finish, c.seq, c.work, c.thread)
         i = child
-    _put(k, node, i, thread)
+    _put(k, first + i, v_finish, seq, work, thread)
 
 
 @jit
@@ -110,33 +103,41 @@ def start_burst(k: State, thread: int, work: int) -> None:
         work += cost_at(k, 0).switch * min(p.active // p.threads, 4)
     work = (work * p.slow * p.extra) >> 20
     s = s_at(k, 0)
-    t.work = work
-    t.v_finish = p.v + (work << SHARE_BITS)
-    t.v_seq = s.seq
-    s.seq += 1
     t.state = RUNNING
-    p.active += 1
-    _up(k, node, p.active - 1, thread)
+    seq = s.seq
+    s.seq = seq + 1
+    n = p.active
+    p.active = n + 1
+    _up(k, node * s.queue_width, n, p.v + (work << SHARE_BITS), seq, work, thread)
 
 
 @jit
-def leave_cpu(k: State, thread: int) -> None:
-    """Take a thread out of its node's run queue, done or killed."""
-    t = thread_at(k, thread)
-    node = t.node
-    i = t.heap_pos
+def place_of(k: State, node: int, thread: int) -> int:
+    """Where the burst of a running thread stands in its node's run queue."""
+    first = node * s_at(k, 0).queue_width
+    i = 0
+    while run_queue_at(k, first + i).thread != thread:
+        i += 1
+    return i
+
+
+@jit
+def leave_cpu(k: State, node: int, i: int) -> None:
+    """Take the burst at place ``i`` out of a node's run queue: it is done, or its thread was killed."""
     p = node_at(k, node)
     p.active -= 1
     n = p.active
-    t.heap_pos = -1
     if i == n:
         return
-    last = run_queue_at(k, node * s_at(k, 0).queue_width + n).value
-    parent = node * s_at(k, 0).queue_width + ((i - 1) >> 1)
-    if i > 0 and _before(k, last, run_queue_at(k, parent).value):
-        _up(k, node, i, last)
-    else:
-        _down(k, node, i, last)
+    first = node * s_at(k, 0).queue_width
+    last = run_queue_at(k, first + n)
+    v_finish, seq, work, thread = last.v_finish, last.seq, last.work, last.thread
+    if i > 0:
+        parent = run_queue_at(k, first + ((i - 1) >> 1))
+        if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
+            _up(k, first, i, v_finish, seq, work, thread)
+            return
+    _down(k, first, n, i, v_finish, seq, work, thread)
 
 
 @jit
@@ -147,11 +148,10 @@ def reschedule(k: State, node: int) -> None:
         unschedule(k, node)
         return
     advance(k, node)
-    missing = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + 0).value).v_finish - p.v
+    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
     time = p.v_at
     if missing > 0:
         share = share_of(k, node)
         time += (missing + share - 1) // share
-    i = position_at(k, node).value
-    if i < 0 or event_at(k, i).time != time:
+    if scheduled_at(k, node) != time:
         schedule(k, node, time)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.record_types import I4, I8, record
+from storm_lab.emulator.record_types import I4, I8, lined_record, record
 
-COMPONENT = record(
+COMPONENT = lined_record(
     ("tick_period", I8),
     ("topology", I4),
     ("first_task", I4),
@@ -31,7 +31,7 @@ TRAFFIC = record(("bytes", I8), ("tuples", I4), ("locality", I4))
 MOVED = record(("pair", I8), ("locality", I8), ("tuples", I8), ("bytes", I8))
 
 
-TOPOLOGY = record(
+TOPOLOGY = lined_record(
     ("acker_component", I8),
     ("ackers", I8),
     ("first_stream", I8),
@@ -56,22 +56,23 @@ SUBSCRIPTION = record(("component", I4), ("grouping", I4), ("own", I4), ("load_a
 SHUFFLE = record(("first", I4), ("index", I4), ("due", I8), ("scope", I4), ("local", I4))
 
 
-SOURCE = record(
+SOURCE = lined_record(
     ("kind", I8),
-    ("component", I8),
-    ("anchored", I8),
-    ("replay", I8),
     ("head", I8),  # lines to be emitted before new ones: replays, or calls of a closed loop
-    ("tail", I8),
-    ("first_line", I8),
-    ("lines", I8),
-    ("next_line", I8),
-    ("stride", I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
-    ("idle", I8),  # spouts that sleep and look for its lines
-    ("finder", I8),  # the one of them whose turn will find the next line
     ("origin", I8),
     ("taken", I8),
     ("rate_milli", I8),  # lines per 1000 s
+    ("idle", I8),  # spouts that sleep and look for its lines
+    ("finder", I8),  # the one of them whose turn will find the next line
+    ("next_line", I8),
+    # What follows is touched less often.
+    ("component", I8),
+    ("anchored", I8),
+    ("replay", I8),
+    ("tail", I8),
+    ("first_line", I8),
+    ("lines", I8),
+    ("stride", I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
     ("first_arrival", I8),
     ("arrivals", I8),
     ("arrival_period", I8),

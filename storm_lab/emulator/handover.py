@@ -8,12 +8,13 @@ also stops for a full queue of another worker, for Netty's watermarks, and for a
 from __future__ import annotations
 
 from storm_lab.emulator.arrays import cost_at, executor_at, message_at, node_at, s_at, thread_at, worker_at
-from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import IN_NODE, IN_PROCESS, MAIN, NETWORK, RECEIVE, TRANSFER, WAIT_WIRE, WAITING
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import enqueue, has_room, lose, park, wait_for_room
 from storm_lab.emulator.routing import resolve
+from storm_lab.emulator.schedule import schedule
 from storm_lab.emulator.wires import held_bytes, transmit
 
 
@@ -36,7 +37,8 @@ def _receiver_of(k: State, thread: int, m: int) -> int:
     if t.kind == NETWORK:
         return worker_at(k, t.worker).receive_thread
     if t.kind == MAIN and s_at(k, 0).version_2 == 0:
-        return executor_at(k, t.executor).send_thread
+        # Its send thread stands behind it: see lifecycle.open_executor.
+        return thread + 1
     message = message_at(k, m)
     if message.target < 0:
         return -1

@@ -1,9 +1,9 @@
 """The event heap: what happens next, and to whom.
 
 An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
-wire, a spout's source, a thread's timer. So the heap holds one entry per busy source, not one per tuple, and
-an entry can be moved when its time changes. Equal times are served in the order in which they were scheduled
-(a running counter).
+wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
+times are served in the order in which they were scheduled (a running counter). In a large cluster only what
+is due soon stands in the heap (``far_events.py``).
 
 Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
 thread (timer, period).
@@ -11,8 +11,9 @@ thread (timer, period).
 
 from __future__ import annotations
 
-from storm_lab.emulator.arrays import event_at, position_at, s_at
+from storm_lab.emulator.arrays import event_at, s_at, slot_at
 from storm_lab.emulator.jit import inline, jit
+from storm_lab.emulator.kinds import UNSCHEDULED
 from storm_lab.emulator.layout import State
 
 
@@ -41,11 +42,12 @@ def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
     e.time = time
     e.seq = seq
     e.source = source
-    position_at(k, source).value = i
+    slot_at(k, source).place = i
 
 
 @jit
-def _sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
+def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
+    """Put an event at place ``i`` or nearer to the root."""
     while i > 0:
         parent = (i - 1) >> 1
         p = event_at(k, parent)
@@ -57,7 +59,8 @@ def _sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
 
 
 @jit
-def _sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
+def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
+    """Put an event at place ``i`` or further from the root."""
     n = s_at(k, 0).heap_n
     while True:
         child = 2 * i + 1
@@ -76,30 +79,22 @@ def _sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
     _place(k, i, time, seq, source)
 
 
-@jit
-def schedule(k: State, source: int, time: int) -> None:
-    """Set the time of a source's next event, whether it has one already or not."""
+@inline
+def insert(k: State, source: int, time: int, seq: int) -> None:
+    """Put the event of a source that has none into the heap."""
     s = s_at(k, 0)
-    seq = s.seq
-    s.seq = seq + 1
-    i = position_at(k, source).value
-    if i < 0:
-        i = s.heap_n
-        s.heap_n = i + 1
-        _sift_up(k, i, time, seq, source)
-    elif time < event_at(k, i).time:
-        _sift_up(k, i, time, seq, source)
-    else:
-        _sift_down(k, i, time, seq, source)
+    i = s.heap_n
+    s.heap_n = i + 1
+    slot_at(k, source).time = time
+    sift_up(k, i, time, seq, source)
 
 
 @jit
-def unschedule(k: State, source: int) -> None:
-    """Take a source's event away; no effect when it has none."""
-    i = position_at(k, source).value
-    if i < 0:
-        return
-    position_at(k, source).value = -1
+def remove(k: State, source: int) -> None:
+    """Take a source's event out of the heap."""
+    slot = slot_at(k, source)
+    i = slot.place
+    slot.place = UNSCHEDULED
     s = s_at(k, 0)
     s.heap_n -= 1
     n = s.heap_n
@@ -110,6 +105,6 @@ def unschedule(k: State, source: int) -> None:
     if i > 0:
         p = event_at(k, (i - 1) >> 1)
         if time < p.time or (time == p.time and seq < p.seq):
-            _sift_up(k, i, time, seq, source)
+            sift_up(k, i, time, seq, source)
             return
-    _sift_down(k, i, time, seq, source)
+    sift_down(k, i, time, seq, source)

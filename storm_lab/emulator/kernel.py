@@ -21,20 +21,22 @@ from storm_lab.emulator.arrays import (
     worker_at,
 )
 from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
-from storm_lab.emulator.heap import schedule, unschedule
-from storm_lab.emulator.jit import entry, jit
+from storm_lab.emulator.far_events import move_horizon
+from storm_lab.emulator.jit import entry, inline, jit
 from storm_lab.emulator.kinds import (
     IN_NODE,
     NEED_BUDGET,
     NEED_LOG,
     NEED_MESSAGES,
     NEED_ROOTS,
+    NEVER,
     REACHED,
     WAKING,
 )
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import line_found
 from storm_lab.emulator.period import period_rings
+from storm_lab.emulator.schedule import schedule, unschedule
 from storm_lab.emulator.spout import TURN_MOST, spout_turn
 from storm_lab.emulator.threads import arrive, burst_done, go_on, resume, timer_rings
 from storm_lab.emulator.wires import put_on_channel
@@ -62,7 +64,7 @@ def _wake_due(k: State, node: int) -> None:
     p = node_at(k, node)
     thread = p.wake_head
     t = thread_at(k, thread)
-    p.wake_head = t.next_wake
+    p.wake_head = t.next_wake if thread != p.wake_tail else -1
     if p.wake_head >= 0:
         schedule(k, s.nodes + node, thread_at(k, p.wake_head).since)
     else:
@@ -99,6 +101,17 @@ def _wire_due(k: State, index: int) -> int:
     return node
 
 
+@inline
+def next_time(k: State) -> int:
+    """When the next event is due; NEVER when there is none."""
+    s = s_at(k, 0)
+    if s.heap_n == 0:
+        if s.far_n == 0:
+            return NEVER
+        move_horizon(k)
+    return event_at(k, 0).time
+
+
 @entry
 def run(k: State, until: int, budget: int) -> int:
     """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
@@ -109,7 +122,7 @@ def run(k: State, until: int, budget: int) -> int:
     timers = s.timers
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
-    while s.heap_n > 0 and event_at(k, 0).time <= until:
+    while next_time(k) <= until:
         if s.free_messages < message_margin:
             return NEED_MESSAGES
         if s.free_roots < 2:
@@ -126,10 +139,11 @@ def run(k: State, until: int, budget: int) -> int:
         s.now = event_at(k, 0).time
         if source < s.nodes:
             node = source
-            thread = run_queue_at(k, node * s_at(k, 0).queue_width + 0).value
+            burst = run_queue_at(k, node * s_at(k, 0).queue_width)
+            thread, work = burst.thread, burst.work
             advance(k, node)
-            leave_cpu(k, thread)
-            burst_done(k, thread)
+            leave_cpu(k, node, 0)
+            burst_done(k, thread, work)
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _wake_due(k, node)

@@ -5,9 +5,15 @@ from __future__ import annotations
 # A node's virtual CPU time runs at up to 2**SHARE_BITS per nanosecond (see cpu.py).
 SHARE_BITS = 16
 NEVER = 1 << 62
+# Where the next event of an event source stands, unless it has a place in the heap.
+UNSCHEDULED, FAR = -1, -2
+# Buckets of far events; a power of two.
+FAR_BUCKETS = 1 << 14
 # What a thread is.
 MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK = range(6)
 THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network")
+# What a main thread runs; every other thread: NONE.
+NONE, BOLT, SPOUT, ACKER_BOLT = range(4)
 # What a thread does.
 IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
 # What a running spout thread will have done when its CPU burst ends.

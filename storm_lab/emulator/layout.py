@@ -25,6 +25,7 @@ from storm_lab.emulator.flow_types import (
     TRAFFIC,
 )
 from storm_lab.emulator.record_types import (
+    BURST,
     CACHE_LINE,
     CHANNEL,
     COSTS,
@@ -37,6 +38,7 @@ from storm_lab.emulator.record_types import (
     ROOT,
     ROOT_ROW,
     SCALARS,
+    SLOT,
     TASK,
     THREAD,
     WORKER,
@@ -71,11 +73,12 @@ class Kernel(NamedTuple):
     server: NDArray[Any]
     record: NDArray[Any]
     emission: NDArray[Any]
-    event: NDArray[Any]  # binary heap
+    event: NDArray[Any]  # binary heap of those before the horizon
     root_row: NDArray[Any]
     execution_row: NDArray[Any]
-    position: NDArray[np.int32]  # heap position of each event source; -1 = not scheduled
-    run_queue: NDArray[np.int32]  # [node, i]: heap of threads that want CPU, by finish
+    slot: NDArray[Any]  # of each event source
+    bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
+    run_queue: NDArray[Any]  # for each node a heap of the bursts of threads that want CPU, by finish
     route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
     permutation: NDArray[np.int32]
     ready: NDArray[np.int32]  # ring of threads that were blocked and may go on
@@ -90,8 +93,7 @@ class Kernel(NamedTuple):
 
 # Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
 FLAT = (
-    "position",
-    "run_queue",
+    "bucket",
     "route",
     "permutation",
     "ready",
@@ -102,7 +104,7 @@ FLAT = (
 )
 
 # Those of them that hold 32 bits.
-NARROW = ("position", "run_queue", "route", "permutation", "ready")
+NARROW = ("bucket", "route", "permutation", "ready")
 
 # What a kernel function takes: a handle on a Kernel (see arrays.py).
 State = Any
@@ -129,6 +131,8 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "record": RECORD,
     "emission": EMISSION,
     "event": EVENT,
+    "slot": SLOT,
+    "run_queue": BURST,
     "pair": PAIR,
     "traffic": TRAFFIC,
     "moved": MOVED,

@@ -8,10 +8,12 @@ import numpy as np
 
 from storm_lab.emulator.arrays import executor_at, handle, message_at, s_at, thread_at, worker_at
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.cpu import advance, leave_cpu, reschedule, start_burst
-from storm_lab.emulator.heap import period_source, schedule, timer_source, unschedule
+from storm_lab.emulator.cpu import advance, leave_cpu, place_of, reschedule, start_burst
+from storm_lab.emulator.heap import period_source, timer_source
 from storm_lab.emulator.jit import entry, jit
 from storm_lab.emulator.kinds import (
+    ACKER_BOLT,
+    BOLT,
     DEAD,
     HOUSEKEEPING,
     IDLE,
@@ -22,6 +24,7 @@ from storm_lab.emulator.kinds import (
     RECEIVE,
     RUNNING,
     SEND,
+    SPOUT,
     TRANSFER,
 )
 from storm_lab.emulator.layout import Kernel, State
@@ -37,6 +40,7 @@ from storm_lab.emulator.queues import (
     release_waiter,
 )
 from storm_lab.emulator.routing import resolve
+from storm_lab.emulator.schedule import schedule, unschedule
 
 THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
@@ -50,7 +54,7 @@ def _open_thread(
     t.kind, t.state, t.node, t.worker, t.executor, t.capacity = kind, IDLE, node, worker, executor, capacity
     for field in ("head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter"):
         setattr(t, field, -1)
-    t.next_wake = t.heap_pos = t.next_log = -1
+    t.next_wake = t.next_log = -1
     t.waits = 0
 
 
@@ -65,6 +69,7 @@ def open_worker(
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
     w = k.worker[worker]
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
+    w.rack = k.node[node].rack
     w.parked_head = w.parked_tail = -1
     w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
@@ -110,7 +115,9 @@ def open_executor(
     _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
     _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
     c = k.component[component]
+    k.thread[first_thread].role = ACKER_BOLT if c.is_acker else BOLT
     if c.is_spout:
+        k.thread[first_thread].role = SPOUT
         k.thread[first_thread].state = POLLING
         _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
     elif c.tick_period > 0 and c.tick_record >= 0:
@@ -123,7 +130,7 @@ def _stop_thread(k: State, thread: int) -> int:
     t = thread_at(k, thread)
     if t.state == RUNNING:
         advance(k, t.node)
-        leave_cpu(k, thread)
+        leave_cpu(k, t.node, place_of(k, t.node, thread))
         reschedule(k, t.node)
     unschedule(k, timer_source(k, thread))
     unschedule(k, period_source(k, thread))

@@ -10,20 +10,19 @@ from __future__ import annotations
 from storm_lab.emulator.arrays import (
     arrival_at,
     cost_at,
-    event_at,
     executor_at,
     idle_at,
     line_record_at,
     message_at,
-    position_at,
     s_at,
     source_at,
 )
-from storm_lab.emulator.heap import line_source, schedule, timer_source, unschedule
+from storm_lab.emulator.heap import line_source, timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import NEVER, S_RATE, S_SATURATED, S_TRACE
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import free_message, new_message
+from storm_lab.emulator.schedule import schedule, scheduled_at, unschedule
 
 # A place in the table of idle spouts: where its turns lie in the period, then its executor.
 _EXECUTOR_BITS = 20
@@ -183,8 +182,7 @@ def watch(k: State, source_index: int) -> None:
         key = idle_at(k, first + place).value
         time = executor_at(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
-    i = position_at(k, event).value
-    if i < 0 or event_at(k, i).time != time:
+    if scheduled_at(k, event) != time:
         schedule(k, event, time)
 
 

@@ -15,11 +15,12 @@ from storm_lab.emulator.arrays import (
     worker_at,
 )
 from storm_lab.emulator.cpu import start_burst
-from storm_lab.emulator.heap import schedule
+from storm_lab.emulator.far_events import fit_horizon
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import HOUSEKEEPING, IDLE, IN_PROCESS, TICK
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.queues import enqueue
+from storm_lab.emulator.schedule import schedule
 
 
 @inline
@@ -45,6 +46,7 @@ def period_rings(k: State, thread: int, source: int) -> None:
         w.warm_excess = (w.warm_excess * c.warm_keep) >> 16
         w.heap_excess = _heap_excess(k, t.worker)
         schedule(k, source, s.now + c.housekeeping_period)
+        fit_horizon(k)
         if t.state == IDLE and c.housekeeping_work > 0:
             start_burst(k, thread, c.housekeeping_work)
         return

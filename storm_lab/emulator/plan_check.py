@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.emulator.trace_check import check_values
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
 from storm_lab.workloads.trace import WorkloadTrace
@@ -47,12 +46,14 @@ def check_plan(plan: TopologyPlan) -> None:
             value=0,
             remedy="give the topology ackers, or set checkpoint_ns to 0",
         )
-    if np.any(plan.trace.records["cpu_ns"] < 0) or np.any(plan.trace.records["server_ns"] < 0):
+    if plan.topology.settings.get("topology.enable.message.timeouts", True) is False:
         raise UserError(
-            f"the workload trace of {plan.topology.id!r} has a negative cost",
-            field="cpu_ns",
-            remedy="costs are 0 or more",
+            f"time-outs of topology {plan.topology.id!r} are switched off, which is not played",
+            field="topology.enable.message.timeouts",
+            value=False,
+            remedy="leave them on and give a message time-out longer than the run: then none is reached",
         )
+    check_values(plan.topology, plan.trace)
 
 
 def check_trace(topology: Topology, trace: WorkloadTrace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from storm_lab.emulator.kinds import UNSCHEDULED
 from storm_lab.emulator.layout import Kernel, records
 
 
@@ -51,21 +52,23 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     k = grow_records(k, "thread", needed)
     threads = len(k.thread)
     sources = int(k.s[0].timers) + 2 * threads
-    position = np.full(sources, -1, np.int32)
-    position[: len(k.position)] = k.position
+    slots = len(k.slot)
+    k = grow_records(k, "slot", sources)
+    k.slot["place"][slots:] = UNSCHEDULED
     k = grow_records(k, "event", sources)
     k.s[0].threads = threads
-    return k._replace(position=position, ready=np.zeros(threads, np.int32))
+    return k._replace(ready=np.zeros(threads, np.int32))
 
 
 def grow_run_queues(k: Kernel, needed: int) -> Kernel:
     """A kernel whose nodes have room for ``needed`` threads each that want CPU at once."""
-    width = k.run_queue.shape[1]
+    nodes, width = len(k.node), int(k.s[0].queue_width)
     if needed <= width:
         return k
-    run_queue = np.full((len(k.node), max(needed, 2 * width)), -1, np.int32)
-    run_queue[:, :width] = k.run_queue
-    k.s[0].queue_width = run_queue.shape[1]
+    wider = max(needed, 2 * width)
+    run_queue = records("run_queue", nodes * wider)
+    run_queue.reshape(nodes, wider)[:, :width] = k.run_queue.reshape(nodes, width)
+    k.s[0].queue_width = wider
     return k._replace(run_queue=run_queue)
 
 

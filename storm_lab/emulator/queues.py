@@ -12,11 +12,9 @@ import numpy as np
 
 from storm_lab.emulator.arrays import (
     cost_at,
-    event_at,
     executor_at,
     message_at,
     node_at,
-    position_at,
     ready_at,
     root_at,
     s_at,
@@ -26,10 +24,11 @@ from storm_lab.emulator.arrays import (
     topology_at,
     worker_at,
 )
-from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, WAKING
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.schedule import schedule, scheduled_at
 
 
 @inline
@@ -122,7 +121,6 @@ def wake(k: State, thread: int) -> None:
     s = s_at(k, 0)
     t.state = WAKING
     t.since = s.now + cost_at(k, 0).wake
-    t.next_wake = -1
     node = t.node
     p = node_at(k, node)
     if p.wake_head < 0:
@@ -161,8 +159,8 @@ def notice(k: State, thread: int) -> None:
         s = s_at(k, 0)
         source = timer_source(k, thread)
         at = spout_poll_time(k, thread, s.now)
-        i = position_at(k, source).value
-        if i < 0 or event_at(k, i).time > at:
+        before = scheduled_at(k, source)
+        if before < 0 or before > at:
             schedule(k, source, at)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from storm_lab.emulator.acking import close_root
 from storm_lab.emulator.arrays import component_at, executor_at, handle, s_at, source_at, thread_at
-from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import entry
 from storm_lab.emulator.kinds import (
     LOST,
@@ -21,6 +21,7 @@ from storm_lab.emulator.kinds import (
 from storm_lab.emulator.layout import Kernel, State
 from storm_lab.emulator.lines import leave_idle, return_line, watch
 from storm_lab.emulator.queues import release_all, spout_poll_time
+from storm_lab.emulator.schedule import schedule
 
 # Most roots that one call of lose_pending gives up: bounds the log rows it writes.
 LOSE_MOST = 4096

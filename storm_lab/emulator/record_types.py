@@ -34,6 +34,11 @@ SCALARS = record(
     ("now", I8),
     ("seq", I8),
     ("heap_n", I8),
+    ("horizon", I8),  # events before it stand in the heap, others in buckets; NEVER = all in the heap
+    ("bucket_bits", I8),  # a bucket is 2**bucket_bits ns wide
+    ("far_n", I8),  # events in buckets
+    ("fitted_events", I8),  # when the width was looked at last: events played, and time
+    ("fitted_at", I8),
     ("free_message", I8),
     ("free_messages", I8),
     ("free_root", I8),
@@ -55,7 +60,7 @@ SCALARS = record(
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
     ("bolt_margin", I8),  # most messages one event can create
     ("lost", I8),
-    ("queue_width", I8),  # columns of run_queue
+    ("queue_width", I8),  # places of run_queue for each node
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
     ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
@@ -108,9 +113,6 @@ COSTS = record(
 NODE = lined_record(
     ("v", I8),  # virtual CPU time, 2**-SHARE_BITS ns
     ("v_at", I8),  # when it was last advanced
-    ("nic_out_free", I8),
-    ("nic_in_free", I8),
-    ("nic_ps_per_byte", I8),
     ("active", I4),  # threads that want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
@@ -119,6 +121,10 @@ NODE = lined_record(
     ("extra", I4),  # multiplier of a fault, of 1024
     ("wake_head", I4),
     ("wake_tail", I4),
+    # What follows only the network touches.
+    ("nic_out_free", I8),
+    ("nic_in_free", I8),
+    ("nic_ps_per_byte", I8),
     ("rack", I4),
     ("first_channel", I4),  # to itself, then to each rack
     ("links", I4),  # channels of its own that single links from it have
@@ -128,16 +134,17 @@ NODE = lined_record(
 RACK = record(("out_free", I8), ("in_free", I8))
 
 
-CHANNEL = record(
+CHANNEL = lined_record(
     ("latency", I8),
-    ("undisturbed", I8),
+    ("up_at", I8),  # when the connections over it are there again after a cut
     ("head", I4),
     ("tail", I4),
+    ("cut", I4),
     ("node", I4),
+    # What follows is of cut or delayed links.
+    ("undisturbed", I8),
     ("start", I4),  # of a single link: its nodes
     ("finish", I4),
-    ("cut", I4),
-    ("up_at", I8),  # when the connections over it are there again after a cut
     ("cut_at", I8),
     ("held_head", I4),  # messages that wait for the end of the cut
     ("held_tail", I4),
@@ -147,82 +154,73 @@ CHANNEL = record(
 
 WORKER = lined_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
-    ("owed", I8),  # CPU that housekeeping has still to spend, ns
     ("held_until", I8),  # until then the connections' table is locked and nothing is sent
     ("node", I4),
-    ("topology", I4),
+    ("rack", I4),  # of its node
     ("route", I4),  # where the executor of task 0 would stand in the routing table that this worker sees
     ("receive_thread", I4),
     ("transfer_thread", I4),
-    ("housekeeping_thread", I4),
     ("network_thread", I4),
     ("warm_excess", I4),  # extra cost of cold code, of 65536
     ("heap_excess", I4),  # extra cost of garbage collection with what is queued, of 65536
+    ("log_holder", I4),  # thread that writes into the log, with debug logging
+    ("alive", I1),
+    # What follows is seldom touched.
+    ("owed", I8),  # CPU that housekeeping has still to spend, ns
+    ("topology", I4),
+    ("housekeeping_thread", I4),
     ("parked_head", I4),  # messages to executors whose place is not known yet
     ("parked_tail", I4),
-    ("log_holder", I4),  # thread that writes into the log, with debug logging
     ("log_head", I4),  # threads that wait to write
     ("log_tail", I4),
-    ("alive", I1),
 )
 
 
 EXECUTOR = lined_record(
     ("poll_phase", I8),
-    ("started", I8),
-    ("line", I8),
     ("worker", I4),
     ("topology", I4),
     ("component", I4),
     ("first_task", I4),  # global task index
     ("tasks", I4),
     ("main_thread", I4),
-    ("send_thread", I4),
     ("source", I4),
-    ("turn_task", I4),
-    ("reported_load", I4),  # filled part of its receive queue as last told to other workers, of 1000
     ("pending", I4),
     ("bucket", I4),  # rotations of the pending map so far
     ("new_head", I4),
     ("new_tail", I4),
+    ("alive", I1),
+    ("active", I1),
+    ("turn", I1),
+    ("awaits", I1),  # it stands in its source's table of idle spouts
+    # What follows is touched less often.
+    ("started", I8),
+    ("line", I8),
+    ("send_thread", I4),
+    ("turn_task", I4),
+    ("reported_load", I4),  # filled part of its receive queue as last told to other workers, of 1000
     ("old_head", I4),
     ("old_tail", I4),
     ("expired_head", I4),  # roots that fell out of the pending map and are still to be failed
     ("expired_tail", I4),
     ("turn_head", I4),  # acks taken in this turn
     ("attempt", I4),
-    ("alive", I1),
-    ("active", I1),
-    ("turn", I1),
-    ("awaits", I1),  # it stands in its source's table of idle spouts
 )
 
 
 THREAD = lined_record(
-    ("v_finish", I8),
-    ("v_seq", I8),
-    ("work", I8),
     ("cpu", I8),  # CPU used since the last sample
     ("since", I8),  # start of the present execute, or when it will be awake
-    ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
     ("node", I4),
     ("worker", I4),
-    ("executor", I4),
     ("head", I4),
     ("tail", I4),
     ("out_head", I4),
     ("out_tail", I4),
-    ("current", I4),
-    ("waiters", I4),
-    ("last_waiter", I4),
-    ("next_waiter", I4),
-    ("next_wake", I4),
-    ("heap_pos", I4),
     ("length", I4),
     ("capacity", I4),
-    ("batch", I4),  # messages of the present batch that are still in the queue
     ("held", I4),  # places of the present batch's messages that were taken; free when the batch is done
-    ("next_log", I4),
+    ("waiters", I4),
     ("kind", I1),
     ("state", I1),
     ("waits", I1),  # for room in another thread's queue
@@ -230,6 +228,16 @@ THREAD = lined_record(
     ("serialising", I1),
     ("resetting", I1),  # 1: before, 2: after the reset of its tuple's time-out
     ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
+    ("role", I1),  # of a main thread: what it runs
+    # What follows is touched less often.
+    ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
+    ("executor", I4),
+    ("current", I4),
+    ("last_waiter", I4),
+    ("next_waiter", I4),
+    ("next_wake", I4),
+    ("batch", I4),  # messages of the present batch that are still in the queue
+    ("next_log", I4),
 )
 
 
@@ -289,6 +297,15 @@ TASK = lined_record(
 
 
 EVENT = record(("time", I8), ("seq", I8), ("source", I8))
+
+
+# Of each event source: its next event's time, and its place in the heap or its neighbours in a bucket.
+SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4))
+
+
+# A burst in a node's run queue: the virtual time of its end stands here, so that comparing two touches
+# neither of their threads.
+BURST = record(("v_finish", I8), ("seq", I8), ("work", I8), ("thread", I8))
 
 
 ROOT_ROW = record(

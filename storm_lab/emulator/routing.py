@@ -15,7 +15,6 @@ from storm_lab.emulator.arrays import (
     executor_at,
     message_at,
     moved_at,
-    node_at,
     pair_at,
     permutation_at,
     record_at,
@@ -254,11 +253,10 @@ def resolve(k: State, worker: int, m: int) -> int:
     if other == worker:
         locality = IN_PROCESS
     else:
-        a = w.node
-        b = worker_at(k, other).node
-        if a == b:
+        there = worker_at(k, other)
+        if w.node == there.node:
             locality = IN_NODE
-        elif node_at(k, a).rack == node_at(k, b).rack:
+        elif w.rack == there.rack:
             locality = IN_RACK
         else:
             locality = IN_CLUSTER

@@ -29,7 +29,7 @@ from storm_lab.emulator.arrays import (
     topology_at,
 )
 from storm_lab.emulator.cpu import start_burst
-from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import jit
 from storm_lab.emulator.kinds import (
     ACKED,
@@ -50,6 +50,7 @@ from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import await_line, leave_idle, line_record, next_line_time, take_line, watch
 from storm_lab.emulator.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.routing import copies_of, emit_all
+from storm_lab.emulator.schedule import schedule
 
 # Most acks handled in one turn: bounds what one event can log.
 TURN_MOST = 1024

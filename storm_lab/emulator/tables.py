@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator import flow
+from storm_lab.emulator import flow, kinds
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.layout import Arrays, Kernel, records
@@ -40,6 +40,7 @@ NETTY_BUFFER = 5_242_880
 RECONNECT_FIRST_NS = 100 * NS_PER_MS
 RECONNECT_MOST_NS = 1000 * NS_PER_MS
 SPARE_CHANNELS = 64
+RUN_QUEUE_WIDTH = 64
 V0_9_2 = StormVersion((0, 9, 2))
 # Receive and transfer queues of Storm 0.8-1.x hold 1024 batches, of about this many tuples each under load.
 TUPLES_PER_BATCH = 8
@@ -96,11 +97,13 @@ def build(
     arrays["execution_row"] = records("execution_row", 1 << 15)
     tasks = len(arrays["task"])
     arrays["route"] = np.full(tasks, -1, np.int32)
-    arrays["run_queue"] = np.full((len(cluster.nodes), 64), -1, np.int32)
+    arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * len(cluster.nodes))
     channels = len(arrays["channel"])
     timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
     sources = timers + 2 * len(arrays["thread"])
-    arrays["position"] = np.full(sources, -1, np.int32)
+    arrays["slot"] = records("slot", sources)
+    arrays["slot"]["place"] = kinds.UNSCHEDULED
+    arrays["bucket"] = np.full(kinds.FAR_BUCKETS, -1, np.int32)
     arrays["event"] = records("event", sources)
     arrays["ready"] = np.zeros(len(arrays["thread"]), np.int32)
     arrays["idle"] = np.full((len(arrays["source"]), 4), -1, np.int64)
@@ -113,9 +116,10 @@ def build(
     s.first_spare = channels - len(cluster.nodes) - SPARE_CHANNELS
     s.moved_most = len(kernel.moved)
     s.threads = len(kernel.thread)
-    s.queue_width = kernel.run_queue.shape[1]
+    s.queue_width = RUN_QUEUE_WIDTH
     s.root_rows_most = len(kernel.root_row)
     s.execution_rows_most = len(kernel.execution_row)
+    s.horizon = kinds.NEVER
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every

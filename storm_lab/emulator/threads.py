@@ -14,7 +14,6 @@ import numpy as np
 
 from storm_lab.emulator.acking import send_to_acker
 from storm_lab.emulator.arrays import (
-    component_at,
     cost_at,
     executor_at,
     message_at,
@@ -26,7 +25,7 @@ from storm_lab.emulator.arrays import (
 from storm_lab.emulator.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.handover import flush_output, give_up, serialise_own
-from storm_lab.emulator.heap import schedule, timer_source
+from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import (
     BLOCKED,
@@ -39,6 +38,7 @@ from storm_lab.emulator.kinds import (
     RECEIVE,
     RESET,
     SEND,
+    SPOUT,
     TRANSFER,
     TURN_ACKS,
     WAIT_FETCH,
@@ -51,6 +51,7 @@ from storm_lab.emulator.layout import State
 from storm_lab.emulator.log_lock import release_log, write_log
 from storm_lab.emulator.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
 from storm_lab.emulator.routing import resolve
+from storm_lab.emulator.schedule import schedule
 from storm_lab.emulator.spout import (
     after_emit,
     spout_acks_done,
@@ -63,8 +64,8 @@ from storm_lab.emulator.spout import (
 
 @inline
 def is_spout(k: State, thread: int) -> bool:
-    e = thread_at(k, thread).executor
-    return component_at(k, executor_at(k, e).component).is_spout != 0
+    """Whether a thread is a spout's main thread."""
+    return thread_at(k, thread).role == SPOUT
 
 
 @jit
@@ -131,7 +132,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
 def go_on(k: State, thread: int) -> None:
     """A thread has handed over everything: take what comes next, or fall idle."""
     t = thread_at(k, thread)
-    if t.kind == MAIN and is_spout(k, thread):
+    if is_spout(k, thread):
         spout_turn(k, thread)
         return
     if t.resetting != 0:
@@ -176,7 +177,7 @@ def hand_over_own(k: State, thread: int) -> None:
 def resume(k: State, thread: int) -> None:
     """There is room in the queue that stopped a thread."""
     t = thread_at(k, thread)
-    if t.kind == MAIN and is_spout(k, thread):
+    if is_spout(k, thread):
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
         if flush_output(k, thread) and t.state == POLLING:
             schedule(k, timer_source(k, thread), spout_poll_time(k, thread, s_at(k, 0).now))
@@ -185,10 +186,10 @@ def resume(k: State, thread: int) -> None:
 
 
 @jit
-def burst_done(k: State, thread: int) -> None:
-    """A thread's CPU burst has ended."""
+def burst_done(k: State, thread: int, work: int) -> None:
+    """A thread's CPU burst of ``work`` ns has ended."""
     t = thread_at(k, thread)
-    t.cpu += t.work
+    t.cpu += work
     if t.log_work > 0:
         if worker_at(k, t.worker).log_holder != thread:
             write_log(k, thread)

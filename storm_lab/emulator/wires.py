@@ -17,11 +17,11 @@ from storm_lab.emulator.arrays import (
     s_at,
     worker_at,
 )
-from storm_lab.emulator.heap import schedule
 from storm_lab.emulator.jit import entry, inline, jit
 from storm_lab.emulator.kinds import IN_CLUSTER
 from storm_lab.emulator.layout import Kernel, State
 from storm_lab.emulator.queues import lose
+from storm_lab.emulator.schedule import schedule
 
 
 @inline

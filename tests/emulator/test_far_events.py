@@ -1,0 +1,69 @@
+"""In a large cluster most scheduled events stand in buckets, not in the heap; results cannot tell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from storm_lab.bench._kernel_model import Model, start
+from storm_lab.emulator.kinds import NEVER, UNSCHEDULED
+
+MS = 1_000_000
+MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=6.0, copies=80, lines=101)
+FEW = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1200.0, copies=1, lines=101)
+
+
+def counts_after(model: Model, stops_ms: list[int]) -> tuple[int, ...]:
+    plane, _ = start(model)
+    for stop in stops_ms:
+        plane.run_until(stop * MS)
+    s, task = plane.kernel.s[0], plane.kernel.task
+    horizon = int(s.horizon) < NEVER
+    rng = int(task["rng"].sum() & 0xFFFFFFFF)
+    return int(horizon), plane.events, int(s.seq), int(s.roots_emitted), int(task["execute"].sum()), rng
+
+
+def test_only_a_large_cluster_has_a_horizon() -> None:
+    assert counts_after(MANY, [900])[0] == 1
+    assert counts_after(FEW, [900])[0] == 0
+
+
+def test_every_scheduled_event_stands_in_one_place() -> None:
+    plane, _ = start(MANY)
+    plane.run_until(900 * MS)
+    k, s = plane.kernel, plane.kernel.s[0]
+    scheduled = k.slot["place"] != UNSCHEDULED
+    assert s.far_n > s.heap_n > 0
+    assert scheduled.sum() == s.far_n + s.heap_n
+    heap = k.event[: s.heap_n]
+    assert (k.slot["place"][heap["source"]] == range(s.heap_n)).all()
+    assert heap["time"].max() < s.horizon <= k.slot["time"][k.slot["place"] < UNSCHEDULED].min()
+    found = []
+    for first in k.bucket[k.bucket >= 0]:
+        while first >= 0:
+            found.append(int(first))
+            first = k.slot[first]["next"]
+    assert len(found) == len(set(found)) == s.far_n
+
+
+def test_stops_between_do_not_change_what_happens() -> None:
+    assert counts_after(MANY, [900]) == counts_after(MANY, [*range(7, 900, 7), 900])
+
+
+def test_the_horizon_is_the_same_without_the_compiler() -> None:
+    code = f"import {__name__} as t; print(t.counts_after(t.MANY, [900]))"
+    plain = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "STORM_LAB_JIT": "0",
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2])]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert plain.returncode == 0, plain.stderr
+    assert plain.stdout.strip() == str(counts_after(MANY, [900]))

@@ -1,0 +1,97 @@
+"""A workload trace with a number that cannot be is refused in one line that says whose tuples it concerns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import chain, chain_trace, constant_work, nodes
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.trace_check import LARGEST_TUPLE, LONGEST_CALL_NS
+from storm_lab.errors import UserError
+from storm_lab.model import Topology
+from storm_lab.model.version import V1_0_6
+from storm_lab.workloads.trace import WorkloadTrace
+
+
+def play(trace: WorkloadTrace, topology: Topology | None = None) -> None:
+    plan = TopologyPlan(
+        topology or chain((1, 1)), trace, {"spout": SourcePlan(SourceKind.RATE, rate_per_s=1.0)}
+    )
+    DataPlane(nodes(1), V1_0_6, CostModel(), [plan], seed=1)
+
+
+def with_record(row: int, field: str, value: int) -> WorkloadTrace:
+    trace = chain_trace([constant_work(1, 3)])
+    records = np.array(trace.records)
+    records[field][row] = value
+    return replace(trace, records=records)
+
+
+def with_emission(field: str, value: int) -> WorkloadTrace:
+    trace = chain_trace([constant_work(1, 3)])
+    emissions = np.array(trace.emissions)
+    emissions[field][0] = value
+    return replace(trace, emissions=emissions)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("cpu_ns", -1),
+        ("cpu_ns", LONGEST_CALL_NS + 1),
+        ("server_ns", -7),
+        ("server", 0),
+        ("server", -2),
+        ("resets", 2),
+        ("resets", -1),
+        ("emissions", -2),
+    ],
+)
+def test_a_bolt_s_record_out_of_range_is_refused_by_field_value_and_stream(field: str, value: int) -> None:
+    with pytest.raises(UserError, match=r"stream 'default' of 'spout'") as caught:
+        play(with_record(1, field, value))
+    assert caught.value.field == field
+    assert str(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("resets", 1), ("first_emission", 99), ("first_emission", -1)])
+def test_a_line_of_a_spout_out_of_range_is_refused_by_field_and_spout(field: str, value: int) -> None:
+    with pytest.raises(UserError, match="a line of spout 'spout'") as caught:
+        play(with_record(0, field, value))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("bytes", -1), ("bytes", LARGEST_TUPLE + 1), ("first_record", 99), ("stream", 7)]
+)
+def test_an_emission_out_of_range_is_refused(field: str, value: int) -> None:
+    with pytest.raises(UserError) as caught:
+        play(with_emission(field, value))
+    assert caught.value.field == field
+    assert str(value) in str(caught.value)
+
+
+def test_a_line_without_a_record_is_refused() -> None:
+    trace = chain_trace([constant_work(1, 3)])
+    with pytest.raises(UserError, match="lines without a record"):
+        play(replace(trace, sources={"spout": np.array([0, 1000])}))
+
+
+def test_time_outs_switched_off_are_refused_and_not_silently_on() -> None:
+    off = replace(chain((1, 1)), settings={"topology.enable.message.timeouts": False})
+    with pytest.raises(UserError, match="switched off"):
+        play(chain_trace([constant_work(1, 1)]), off)
+    play(
+        chain_trace([constant_work(1, 1)]), replace(off, settings={"topology.enable.message.timeouts": True})
+    )
+
+
+def test_what_is_in_range_is_played() -> None:
+    play(with_record(1, "resets", 1))
+    play(with_record(1, "cpu_ns", LONGEST_CALL_NS))
+    play(with_record(1, "emissions", -1))
