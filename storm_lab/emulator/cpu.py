@@ -151,7 +151,11 @@ def reschedule(k: State, node: int) -> None:
     missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
     time = p.v_at
     if missing > 0:
-        share = share_of(k, node)
-        time += (missing + share - 1) // share
+        if p.active <= p.cores:
+            # Full speed: a division less, and the same number.
+            time += (missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS
+        else:
+            share = share_of(k, node)
+            time += (missing + share - 1) // share
     if scheduled_at(k, node) != time:
         schedule(k, node, time)

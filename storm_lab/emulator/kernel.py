@@ -74,8 +74,8 @@ def _wake_due(k: State, node: int) -> None:
 
 
 @jit
-def _wire_due(k: State, index: int) -> int:
-    """The first message of a channel arrives; returns the node that it reached."""
+def _wire_due(k: State, index: int) -> None:
+    """The first message of a channel arrives; who is to read it may be woken, but nobody gets a CPU yet."""
     s = s_at(k, 0)
     channel = channel_at(k, index)
     m = channel.head
@@ -96,9 +96,8 @@ def _wire_due(k: State, index: int) -> int:
         if done > s.now:
             message.time = done
             put_on_channel(k, s.channels - s.nodes + node, m)
-            return node
+            return
     arrive(k, m)
-    return node
 
 
 @inline
@@ -148,7 +147,8 @@ def run(k: State, until: int, budget: int) -> int:
             node = source - s.nodes
             _wake_due(k, node)
         elif source < wires:
-            node = _wire_due(k, source - 2 * s.nodes)
+            node = -1
+            _wire_due(k, source - 2 * s.nodes)
         elif source < timers:
             thread = line_found(k, source - wires)
             node = thread_at(k, thread).node
@@ -163,7 +163,8 @@ def run(k: State, until: int, budget: int) -> int:
                 timer_rings(k, thread)
         if s.ready_n > 0:
             settle(k)
-        reschedule(k, node)
+        if node >= 0:
+            reschedule(k, node)
     if s.now < until:
         s.now = until
     return REACHED
