@@ -84,9 +84,6 @@ def test_settings_chosen_to_give_a_number_are_called_fitted(measured: dict[str, 
     fitted = {claim for claim, found in measured.items() if found.basis is Basis.FITTED}
     assert fitted == {"twitter-zk-kafka-writes", "twitter-zk-share"}
     for claim, found in measured.items():
-        if claim == "twitter-zk-heartbeat-share":
-            assert found.basis is Basis.PREDICTED, "follows from periods and a worker per core"
-            continue
         assert (found.basis is Basis.ARITHMETIC) == (LEDGER.claim(claim).arithmetic and claim not in fitted)
 
 

@@ -155,8 +155,8 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
             100 * writes["worker-beats"] / storm,
             unit="%",
             how=f"{parameters.integer('zk_machines')} machines; {periods}",
-            # By the typical rule of a worker a core; whatever the number of workers, it is 95 %.
-            basis=Basis.PREDICTED,
+            # Periods, and the typical worker a core: nothing is chosen, and nothing is played.
+            basis=Basis.ARITHMETIC,
         ),
         _checksum(tuple(dict.fromkeys(parameters.integers("seeds")))),
     )

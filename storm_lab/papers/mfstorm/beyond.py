@@ -28,7 +28,7 @@ KINDS = (WORD_COUNT, EXCLAMATION, DIAMOND, STAR)
 _CHANGED: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2),
+        (1, 2, 3),
         "one emulation of every cell per seed; the isolation scheduler draws its hosts with it",
         low=0,
         high=2**31 - 1,

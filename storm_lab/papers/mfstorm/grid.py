@@ -27,7 +27,7 @@ READING_S = 60.0
 COMMON: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3),
+        (1, 2, 3, 4, 5),
         "one emulation of every cell per seed; the paper prints one run each. Little is random here",
         low=0,
         high=2**31 - 1,

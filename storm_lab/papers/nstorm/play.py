@@ -9,6 +9,7 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation, EmulationSpec
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.experiment import Advance, RunSpec
@@ -58,6 +59,13 @@ def control_times(parameters: Parameters) -> ControlTimes:
     )
 
 
+def cost_model(parameters: Parameters) -> CostModel:
+    """The engine's, frozen; a trial may say how much slower cold code is, to show what that decides."""
+    if "warm_up_factor" not in parameters:
+        return CostModel()
+    return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
+
+
 def emulation_of(spec: RunSpec) -> Emulation:
     """The run, ready to be played.
 
@@ -75,6 +83,7 @@ def emulation_of(spec: RunSpec) -> Emulation:
             scheduler=DefaultScheduler(),
             duration_s=parameters.number("duration_s"),
             seed=spec.seed,
+            cost=cost_model(parameters),
             services=(moves,) if moves else (),
             migration=migration(setting),
             times=control_times(parameters),

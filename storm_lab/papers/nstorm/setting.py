@@ -6,7 +6,7 @@ and not by the figure: what several figures compare is played once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,10 +104,17 @@ _OF_THREADS = ("executor_start_ms", "sync_ms")
 """Parameters that only a thread-level update depends on."""
 
 
-def run_specs(parameters: Parameters, settings: Iterable[Setting], *, tag: str = "") -> tuple[RunSpec, ...]:
+def run_specs(
+    parameters: Parameters,
+    settings: Iterable[Setting],
+    *,
+    tag: str = "",
+    own: Mapping[str, ParameterValue] | None = None,
+) -> tuple[RunSpec, ...]:
     """Each setting once for every seed; equal settings are played once.
 
-    ``tag`` ends the variants' names: it keeps runs with other shared parameters apart.
+    ``tag`` ends the variants' names: it keeps runs with other shared parameters apart. ``own`` are further
+    parameters of these runs.
 
     Raises:
         UserError: the text cannot be read.
@@ -121,7 +128,7 @@ def run_specs(parameters: Parameters, settings: Iterable[Setting], *, tag: str =
             seed=seed,
             parameters=parameters.only(
                 (*_SHARED, *(_OF_THREADS if setting.method == THREADS else ()))
-            ).changed(**setting.values),
+            ).changed(**setting.values, **(own or {})),
             emulate=emulate,
             storm_version=VERSION,
             inputs={"sentences": digest},

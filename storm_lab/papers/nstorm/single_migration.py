@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting, run_specs, trials
+from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting, run_specs, trial_tag, trials
 from storm_lab.papers.nstorm.single_migration_claims import CLAIMS, PRINTED, fitted, measure
 from storm_lab.papers.nstorm.testbed import COMMON
 from storm_lab.papers.parameter import Parameter, Parameters
@@ -31,6 +31,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=60,
     ),
     Parameter("calls_tried", (1, 4, 8), "concurrent calls that are tried, first seed only", low=1, high=256),
+    Parameter(
+        "warm_up_factors_tried",
+        (1.0, 2.0),
+        "costs of cold code, against compiled code, that are tried beside the engine's; first seed only",
+        low=1,
+        high=10,
+    ),
 )
 
 
@@ -40,7 +47,7 @@ def settings(parameters: Parameters) -> tuple[Setting, ...]:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each of the settings once for every seed; other waits and numbers of calls once."""
+    """Each of the settings once for every seed; other waits, numbers of calls and costs of cold code once."""
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     known = settings(parameters)
     waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
@@ -48,6 +55,15 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         *run_specs(parameters, known),
         *run_specs(first, [setting for setting in waits if setting not in known]),
         *chain.from_iterable(trials(parameters, "calls", (STAR, NSTORM))),
+        *chain.from_iterable(
+            run_specs(
+                first,
+                (fitted(parameters), STAR, NSTORM),
+                tag=trial_tag("warm", factor),
+                own={"warm_up_factor": factor},
+            )
+            for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried"))
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from storm_lab.papers.twitter.event_counting import (
     play,
 )
 from storm_lab.papers.twitter.machine_removal_claims import CLAIMS, VARIANT, fresh_variant, measure
-from storm_lab.papers.twitter.testbed import VERSION, machines
+from storm_lab.papers.twitter.testbed import CORES, VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "bundle",
         300,
-        "tuples played as one; at most as many as keep a latency times the bundle below the message timeout",
+        "tuples played as one; at most as many as keep a latency times the bundle below the message timeout. "
+        "1 is the full scale, 4 x 10^8 roots, and takes hours for each seed",
         low=1,
         high=1000,
     ),
@@ -63,7 +64,9 @@ TRIED_S = 90.0
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, and short ones with other windows and numbers of ackers."""
+    """One run of all stages per seed, and short ones with other windows, numbers of ackers, and processes
+    that cost less.
+    """
     values = parameters.only(("stage_s", "bundle", *TOPOLOGY_NAMES))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
@@ -83,6 +86,15 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             emulate_fresh,
         )
         for setting in settings
+        for count in TRIED_MACHINES
+    ]
+    settled += [
+        (
+            fresh_variant(count, pending, ackers, spread=True),
+            fresh.changed(machines=count, process_sharing=1 / CORES),
+            seeds[0],
+            emulate_fresh,
+        )
         for count in TRIED_MACHINES
     ]
     return tuple(
@@ -131,11 +143,15 @@ def emulate_fresh(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play a short run at full load on machines of which none has failed."""
     from storm_lab.emulator.control.faults import FaultPlan
 
+    shared = "process_sharing" in spec.parameters
     play(
         spec,
         writer,
         advance,
-        cluster=machines(spec.parameters.integer("machines")),
+        cluster=machines(
+            spec.parameters.integer("machines"),
+            process_sharing=spec.parameters.number("process_sharing") if shared else 1.0,
+        ),
         faults=FaultPlan.of_rows(filling()),
         duration_s=FULL_FROM_S + TRIED_S,
         warm_up_s=FULL_FROM_S + TRIED_S / 3,

@@ -37,9 +37,12 @@ FITTED = {"twitter-thr-16m", "twitter-lat-7m"}
 """Claims that ackers and max spout pending were chosen on."""
 
 
-def fresh_variant(machines: int, pending: int, ackers: int) -> str:
-    """Variant of the short runs on so many machines without a history."""
-    return f"fresh-{machines}m-pending{pending}-ackers{ackers}"
+def fresh_variant(machines: int, pending: int, ackers: int, *, spread: bool = False) -> str:
+    """Variant of the short runs on so many machines without a history.
+
+    ``spread``: where further processes cost what they do when spread over the cores of a machine.
+    """
+    return f"fresh-{machines}m-pending{pending}-ackers{ackers}" + ("-spread-processes" if spread else "")
 
 
 class RemovalTables(Tables, Protocol):

@@ -35,7 +35,7 @@ CHECKPOINT_S = 2.0
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3),
+        (1, 2, 3, 4, 5),
         "one emulation of every setting per seed; nothing is printed",
         low=0,
         high=2**31 - 1,

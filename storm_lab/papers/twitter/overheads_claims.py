@@ -15,16 +15,24 @@ import pandas as pd
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.readings import Tables, measured, measurement, of_run
+from storm_lab.papers.twitter.testbed import CORES
 
 ACKS_OFF = "storm-no-acks"
 ACKS_ON = "storm-acks"
 ORIGINAL = "original"
-FREE_PROCESSES = "free-processes"
+
+AS_FITTED = "as-fitted"
+SPREAD = "spread"
+FREE = "free"
+PROCESS_SHARING = {AS_FITTED: 1.0, SPREAD: 1 / CORES, FREE: 0.0}
+"""What a further worker process costs on a machine, as a part of the cost model's ``process_penalty``: as on
+the hosts with one core on which it was fitted; spread evenly over the cores; nothing beyond its threads.
+Verdicts are those of the first, which all experiments use."""
 
 SETTLED_S = 180.0
 """Readings begin here: code is warm, and what queued up while workers started is worked off."""
 KEEPS_UP = 0.99
-PHYSICAL_PERCENT = 1200.0
+PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
 
 CLAIMS = (
@@ -50,9 +58,9 @@ class OverheadTables(Tables, Protocol):
     def node_cpu_60s(self) -> pd.DataFrame: ...
 
 
-def on_machines(program: str, count: int, free_processes: bool = False) -> str:
-    """Variant of the runs of a program on so many machines."""
-    return f"{program}-{count}m" + (f"-{FREE_PROCESSES}" if free_processes else "")
+def on_machines(program: str, count: int, processes: str = AS_FITTED) -> str:
+    """Variant of the runs of a program on so many machines; ``processes`` is a name of `PROCESS_SHARING`."""
+    return f"{program}-{count}m" + ("" if processes == AS_FITTED else f"-{processes}-processes")
 
 
 def done_per_s(
@@ -76,12 +84,18 @@ def cpu_percent(tables: OverheadTables, variant: str, seed: int) -> float:
 
 
 def machines_needed(
-    tables: OverheadTables, parameters: Parameters, program: str, tried: Sequence[int], seed: int
+    tables: OverheadTables,
+    parameters: Parameters,
+    program: str,
+    tried: Sequence[int],
+    seed: int,
+    processes: str = AS_FITTED,
 ) -> int | None:
     """Fewest machines of those tried that keep up; None when none does."""
     wanted = KEEPS_UP * parameters.number("messages_per_s")
     for count in sorted(set(tried)):
-        if done_per_s(tables, parameters, program, on_machines(program, count), seed) >= wanted:
+        variant = on_machines(program, count, processes)
+        if done_per_s(tables, parameters, program, variant, seed) >= wanted:
             return count
     return None
 
@@ -93,18 +107,28 @@ def java_percent(parameters: Parameters) -> float:
 
 def measure(tables: OverheadTables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.2."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    return measure_at(tables, parameters, AS_FITTED, tuple(dict.fromkeys(parameters.integers("seeds"))))
+
+
+def measure_at(
+    tables: OverheadTables, parameters: Parameters, processes: str, seeds: Sequence[int]
+) -> tuple[Measurement, ...]:
+    """The claims of section 3.3.2 at a price of a further process, a name of `PROCESS_SHARING`.
+
+    Only the first seed's runs are played at other prices than the one as fitted.
+    """
     java = java_percent(parameters)
 
     def needed(program: str, name: str) -> list[float | None]:
         found = [
-            machines_needed(tables, parameters, program, parameters.integers(name), seed) for seed in seeds
+            machines_needed(tables, parameters, program, parameters.integers(name), seed, processes)
+            for seed in seeds
         ]
         return [None if count is None else float(count) for count in found]
 
-    off = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
-    off_total = _whole_load(tables, parameters, ACKS_OFF, "machines_off", seeds)
-    on_total = _whole_load(tables, parameters, ACKS_ON, "machines_on", seeds)
+    off = [cpu_percent(tables, on_machines(ACKS_OFF, 1, processes), seed) for seed in seeds]
+    off_total = _whole_load(tables, parameters, ACKS_OFF, "machines_off", seeds, processes)
+    on_total = _whole_load(tables, parameters, ACKS_ON, "machines_on", seeds, processes)
     cost = [
         (b - a) / a if a is not None and b is not None else None
         for a, b in zip(off_total, on_total, strict=True)
@@ -143,7 +167,7 @@ def measure(tables: OverheadTables, parameters: Parameters) -> tuple[Measurement
         measurement("twitter-ovh-ack-machines", needed(ACKS_ON, "machines_on"), unit="machines", how=keeps),
         measurement(
             "twitter-ovh-ack-cpu",
-            [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds],
+            [cpu_percent(tables, on_machines(ACKS_ON, 3, processes), seed) for seed in seeds],
             unit="% of a core",
             how=f"{last}, three machines",
         ),
@@ -157,12 +181,19 @@ def measure(tables: OverheadTables, parameters: Parameters) -> tuple[Measurement
 
 
 def _whole_load(
-    tables: OverheadTables, parameters: Parameters, program: str, name: str, seeds: Sequence[int]
+    tables: OverheadTables,
+    parameters: Parameters,
+    program: str,
+    name: str,
+    seeds: Sequence[int],
+    processes: str,
 ) -> list[float | None]:
     """CPU of all machines, % of a core, on the fewest that keep up."""
     found: list[float | None] = []
     for seed in seeds:
-        count = machines_needed(tables, parameters, program, parameters.integers(name), seed)
-        percent = None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
-        found.append(percent)
+        count = machines_needed(tables, parameters, program, parameters.integers(name), seed, processes)
+        if count is None:
+            found.append(None)
+        else:
+            found.append(count * cpu_percent(tables, on_machines(program, count, processes), seed))
     return found
