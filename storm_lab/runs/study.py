@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from storm_lab.papers.experiment import Experiment
@@ -18,6 +17,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.platform.places import data_folder
 from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.namespace import notebook_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,15 +47,17 @@ class Study:
     def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
         """The study that a notebook's parameter cells ask for; ``namespace`` is ``globals()``.
 
-        Every plain value that stands there counts as a parameter, so that an injected one that does not exist
-        is an error and not a silent nothing.
+        In a fresh kernel every plain value that stands there counts as a parameter, so that an injected one
+        that does not exist is an error and not a silent nothing. When cells are run again, values that later
+        cells left behind do not count: only what counted at first, and what a cell of plain assignments set
+        since.
 
         Raises:
             UserError: as `of`.
         """
         from storm_lab.reporting.figures.shown import show_in_notebook
 
-        study = cls.of(slug, {name: value for name, value in namespace.items() if _is_parameter(name, value)})
+        study = cls.of(slug, notebook_parameters(slug, namespace))
         show_in_notebook()
         return study
 
@@ -155,12 +157,6 @@ class Study:
 
         folder = self.workspace / "figures" / self.experiment.slug
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt)
-
-
-def _is_parameter(name: str, value: object) -> bool:
-    if name.startswith("_") or name in ("In", "Out"):
-        return False
-    return not (callable(value) or isinstance(value, ModuleType))
 
 
 _CELL = 44

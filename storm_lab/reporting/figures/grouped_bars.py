@@ -51,10 +51,11 @@ def grouped_bars(
     with house_style():
         figure = new_figure(0.9 + 1.55 * len(metrics))
         axes = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+        cut = False
         for axis, (column, label) in zip(axes, metrics.items(), strict=True):
             _draw(axis, results, column, group, groups, variants)
             axis.set(ylabel=label)
-            axis.set_ylim(bottom=0)
+            cut = _scale(axis, results, column, group, variants) or cut
             few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
@@ -63,8 +64,26 @@ def grouped_bars(
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         crosses = " · ×: refused" if any(axis.lines for axis in axes) else ""
-        foot(figure, about.line("bar: mean, line: 95 % interval") + crosses)
+        foot(
+            figure,
+            about.line("bar: mean, line: 95 % interval") + crosses + (" · long lines are cut" if cut else ""),
+        )
     return figure
+
+
+def _scale(axis: Axes, results: pd.DataFrame, column: str, group: str, variants: Sequence[str]) -> bool:
+    """Start at 0 and end at twice the highest bar at most; whether that cuts an interval.
+
+    With two or three seeds an interval may be many times its mean, and would flatten all bars.
+    """
+    drawn = results[results["variant"].isin(variants)]
+    highest = 2.0 * float(drawn.groupby([group, "variant"])[column].mean().max())
+    top = axis.get_ylim()[1]
+    if not 0 < highest < top:
+        axis.set_ylim(bottom=0)
+        return False
+    axis.set_ylim(0, highest)
+    return True
 
 
 def _draw(

@@ -152,7 +152,7 @@ def legend_on_top(axes: Axes, columns: int) -> None:
 
 def few_ticks(axis: Axis, most: int = 5) -> None:
     """So few ticks, and large numbers as 25k or 1.5M, that neighbours do not run into each other."""
-    axis.set_major_locator(MaxNLocator(nbins=most, min_n_ticks=3))
+    axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
@@ -164,12 +164,15 @@ def _short(value: float) -> str:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Plain numbers on a logarithmic axis; at 2 and 5 too where it spans less than three powers of ten."""
+    """Plain numbers on a logarithmic axis; more of them, the fewer powers of ten it spans."""
     low, high = sorted(axis.get_view_interval())
-    narrow = low > 0 and high / low < 1000
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
-    axis.set_major_formatter(plain_numbers())
+    span = high / low if low > 0 else 1e3
     axis.set_minor_formatter(NullFormatter())
+    if span < 8:
+        few_ticks(axis, 4)
+        return
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1000 else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
 def foot(figure: Figure, text: str) -> None:

@@ -1,0 +1,64 @@
+"""Which names of a notebook are its parameters, also when its cells are run again in the same kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+_SEEN = "_storm_lab_parameters"
+"""Hidden name in the notebook: experiment -> its parameters so far, and how many cells had been run then."""
+
+
+def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str, object]:
+    """The parameters that stand in a notebook; ``namespace`` is its ``globals()``.
+
+    At first all plain values are: nothing but the parameter cells has been run. From then on those names, and
+    the ones that a cell of nothing but plain assignments has set since.
+    """
+    plain = {name: value for name, value in namespace.items() if _is_plain(name, value)}
+    history = namespace.get("In")
+    if not isinstance(namespace, dict) or not isinstance(history, list):
+        return plain
+    seen: dict[str, tuple[frozenset[str], int]] = namespace.setdefault(_SEEN, {})
+    if slug in seen:
+        known, cells = seen[slug]
+        known |= _assigned(history[cells:])
+        plain = {name: value for name, value in plain.items() if name in known}
+    seen[slug] = (frozenset(plain), len(history))
+    return plain
+
+
+def _is_plain(name: str, value: object) -> bool:
+    if name.startswith("_") or name in ("In", "Out"):
+        return False
+    return not (callable(value) or isinstance(value, ModuleType))
+
+
+def _assigned(cells: Sequence[str]) -> frozenset[str]:
+    """Names set by cells that do nothing else than give names to literals, as parameter cells do."""
+    names: set[str] = set()
+    for cell in cells:
+        try:
+            lines = ast.parse(cell).body
+        except (SyntaxError, ValueError):
+            continue
+        found = [_name_of(line) for line in lines]
+        if all(found):
+            names.update(name for name in found if name)
+    return frozenset(names)
+
+
+def _name_of(line: ast.stmt) -> str:
+    """The name in a line ``name = literal``; empty for any other line."""
+    if (
+        not isinstance(line, ast.Assign)
+        or len(line.targets) != 1
+        or not isinstance(line.targets[0], ast.Name)
+    ):
+        return ""
+    try:
+        ast.literal_eval(line.value)
+    except ValueError:
+        return ""
+    return line.targets[0].id

@@ -1,0 +1,58 @@
+"""Parameters of a notebook: all plain values in a fresh kernel, the same names when its cells run again."""
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.runs.namespace import notebook_parameters
+from storm_lab.runs.study import Study
+
+SLUG = "tstorm-word-count"
+
+
+def kernel() -> dict[str, object]:
+    """A notebook after its parameters cell, while the next one runs."""
+    return {
+        "gammas": [1.8],
+        "seeds": [1],
+        "In": ["", "gammas = [1.8]\nseeds = [1]", "study = ..."],
+        "Out": {},
+    }
+
+
+def run(namespace: dict[str, object], cell: str, **values: object) -> None:
+    history = namespace["In"]
+    assert isinstance(history, list)
+    history.append(cell)
+    namespace.update(values)
+
+
+def test_in_a_fresh_kernel_every_plain_value_counts() -> None:
+    assert notebook_parameters(SLUG, kernel()) == {"gammas": [1.8], "seeds": [1]}
+
+
+def test_what_later_cells_left_behind_is_no_parameter_when_cells_run_again() -> None:
+    namespace = kernel()
+    Study.of_notebook(SLUG, namespace)
+    run(
+        namespace, "rows = []\nfor gamma in gammas: rows.append(gamma)", rows=[1.8], gamma=1.8, study=object()
+    )
+    run(namespace, "gammas = [2.2]\nseeds = [1]", gammas=[2.2])
+    study = Study.of_notebook(SLUG, namespace)
+    assert study.parameters["gammas"] == (2.2,)
+
+
+def test_a_parameter_added_to_the_cell_counts_and_a_misspelt_one_is_refused() -> None:
+    namespace = kernel()
+    Study.of_notebook(SLUG, namespace)
+    run(namespace, "gammas = [1.8]\ncores = 2  # of a node", cores=2)
+    assert Study.of_notebook(SLUG, namespace).parameters["cores"] == 2
+    run(namespace, "gamas = [2.2]", gamas=[2.2])
+    with pytest.raises(UserError, match="gamas"):
+        Study.of_notebook(SLUG, namespace)
+
+
+def test_two_experiments_in_one_notebook_do_not_share_their_names() -> None:
+    namespace = kernel()
+    Study.of_notebook(SLUG, namespace)
+    run(namespace, "import pandas", pandas=pytest)
+    assert notebook_parameters("another", namespace) == {"gammas": [1.8], "seeds": [1]}
