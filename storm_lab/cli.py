@@ -367,6 +367,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The reader of our output has gone, as `head` does. Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        # A folder that is none or may not be written to, a full disk: for the user to put right.
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"storm-lab: {where}{error.strerror or error}", err=True)
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
 
 

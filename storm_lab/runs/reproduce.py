@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -76,6 +77,7 @@ def reproduce(
             nevertheless, and what was published before stays.
         KeyboardInterrupt: nothing half done is left.
     """
+    writable_reports()
     planned = [_job(study) for study in studies]
     current = [
         not fresh and is_current(job.executed, job.stamp) and _verdicts(study).is_file()
@@ -154,7 +156,10 @@ def _verdicts(study: Study) -> Path:
 def _execute(job: _Job, advance: Advance) -> tuple[float, float]:
     """Execute one notebook; the seconds that it took, and those of its cells."""
     began = time.perf_counter()
-    cells = execute_notebook(job.template, job.executed, job.parameters, job.stamp)
+    try:
+        cells = execute_notebook(job.template, job.executed, job.parameters, job.stamp)
+    except OSError as error:
+        raise StormLabError(f"{job.executed.name} cannot be written ({error.strerror or error})") from error
     return time.perf_counter() - began, cells
 
 
@@ -167,11 +172,30 @@ def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
     return tuple(Study.of(slug) for slug in (slugs or [item.slug for item in experiments()]))
 
 
+def writable_reports() -> Path:
+    """The folder of the reports, there and open to us.
+
+    Raises:
+        UserError: it cannot be made or written to; better said before the work than after it.
+    """
+    home = reports_folder()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            return home
+    except OSError as error:
+        raise UserError(
+            f"reports cannot be written there ({error.strerror or error})",
+            field=str(home),
+            remedy="set STORM_LAB_REPORTS to a folder that you may write to",
+        ) from error
+
+
 def build_report() -> Path:
     """Write ``reports/index.html`` from what is published.
 
     Raises:
-        UserError: a published file is damaged.
+        UserError: a published file is damaged, or the folder cannot be written to.
     """
     from storm_lab.emulator.constant import constants_of
     from storm_lab.emulator.control.times import ControlTimes
@@ -183,7 +207,7 @@ def build_report() -> Path:
         for model in (CostModel(), ControlTimes())
         for entry in constants_of(model)
     ]
-    home = reports_folder()
+    home = writable_reports()
     notebooks = {item.slug: f"notebooks/{item.slug}.html" for item in experiments()}
     return write_report(home / "index.html", collect_report(home, constants=constants, notebooks=notebooks))
 

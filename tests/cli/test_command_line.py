@@ -117,6 +117,21 @@ def test_an_empty_text_is_refused(storm_lab: Callable[..., Answer], tmp_path: Pa
     assert "holds no word" in err
 
 
+@pytest.mark.parametrize("arguments", [("report",), ("reproduce", "algorithms"), ("run", "algorithms")])
+def test_reports_that_cannot_be_written_are_said_before_the_work(
+    storm_lab: Callable[..., Answer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("", encoding="utf-8")
+    monkeypatch.setenv("STORM_LAB_REPORTS", str(taken))
+    status, out, err = storm_lab(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert str(taken) in err and "STORM_LAB_REPORTS" in err
+
+
 def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer]) -> None:
     status, out, _ = storm_lab("claims", "--json")
     rows = json.loads(out)

@@ -54,7 +54,8 @@ def dependence(
     need(points, [x, *values, *([series] if series else [])], "points")
     names = list(dict.fromkeys(points[series])) if series else [""]
     with house_style():
-        figure = new_figure(3.0)
+        legend_rows = -(-len(names) // (3 if len(values) == 1 else 2)) if series else 0
+        figure = new_figure(2.9 + 0.2 * legend_rows)
         for axes, (column, label) in zip(
             figure.subplots(1, len(values), squeeze=False)[0], values.items(), strict=True
         ):
@@ -81,8 +82,10 @@ def dependence(
                     "as printed", (1, printed[column]), xycoords=("axes fraction", "data"), xytext=(-2, 2),
                     textcoords="offset points", ha="right", va="bottom", fontsize=8,
                 )  # fmt: skip
-            axes.set(xlabel=x_label, ylabel=fill(label, 28))
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            axes.set(xlabel=x_label, ylabel=fill(label, 22))
+            # Room above for what is written over the line.
+            low, high = min(0.0, axes.get_ylim()[0]), axes.get_ylim()[1]
+            axes.set_ylim(low, high + 0.08 * (high - low) if printed else high)
             if ticks:
                 axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
             if series:
