@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from storm_lab.model.topology import Resources
 
 DEFAULT_PORTS = (6700, 6701, 6702, 6703)
-DEFAULT_RACK = "default-rack"
+DEFAULT_RACK = "/default-rack"
 DEFAULT_OFFER = Resources(cpu_points=400.0, memory_mb=4096.0)
 """What a supervisor offers unless its configuration says otherwise (Storm 2.x)."""
 

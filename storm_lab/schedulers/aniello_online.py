@@ -117,7 +117,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             allowed = max(1, budget - (len(view.topologies) - position - 1))
             count = min(topology.workers, len(executors), allowed)
             budget -= count
-            local = Neighbours.of(executors, view.load.traffic)
+            local = Neighbours.of(executors, view.traffic_of(topology.id))
             load = self._cpu(view, executors)
             if not any(load):
                 load = [1.0] * len(executors)

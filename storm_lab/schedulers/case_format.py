@@ -29,6 +29,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.case_fields import (
     a_mapping,
     a_row,
@@ -53,6 +54,8 @@ _COMPONENT_KEYS = {"id", "par", "tasks", "cpu", "mem", "offheap", "inputs"}
 _INPUT_OF_COMPONENT_KEYS = {"from", "grouping", "stream", "fields"}
 _CPU_OFFER = "supervisor.cpu.capacity"
 _MEMORY_OFFER = "supervisor.memory.capacity.mb"
+_MEMORY_OFFER_UNTIL_1 = 3072.0
+"""MB that a supervisor offers unless its configuration says otherwise, before Storm 2."""
 _USER_POOLS = "resource.aware.scheduler.user.pools"
 _ISOLATED = "isolation.scheduler.machines"
 _PRIORITY = "topology.priority"
@@ -99,7 +102,9 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
     given = a_mapping(required(case, "input", "the case"), "input")
     refuse_unknown_keys(given, _INPUT_KEYS, "the input")
     cluster = Cluster(
-        tuple(_node(n) for n in a_sequence(required(given, "supervisors", "the input"), "supervisors"))
+        tuple(
+            _node(n, version) for n in a_sequence(required(given, "supervisors", "the input"), "supervisors")
+        )
     )
     topologies = tuple(
         _topology(t) for t in a_sequence(required(given, "topologies", "the input"), "topologies")
@@ -158,7 +163,7 @@ class _TaskBook:
         return executor
 
 
-def _node(raw: Any) -> Node:
+def _node(raw: Any, version: StormVersion) -> Node:
     node = a_mapping(raw, "supervisor")
     identity = str(required(node, "id", "a supervisor"))
     owner = f"supervisor {identity!r}"
@@ -178,8 +183,13 @@ def _node(raw: Any) -> Node:
         cores=a_whole(node.get("cores", defaults.cores), f"cores of {owner}"),
         core_mhz=number_of(node, "mhz", defaults.core_mhz),
         offer=Resources(
-            number_of(offer, _CPU_OFFER, defaults.offer.cpu_points),
-            number_of(offer, _MEMORY_OFFER, defaults.offer.memory_mb),
+            number_of(offer, _CPU_OFFER, defaults.offer.cpu_points, owner),
+            number_of(
+                offer,
+                _MEMORY_OFFER,
+                defaults.offer.memory_mb if version >= V2_0_0 else _MEMORY_OFFER_UNTIL_1,
+                owner,
+            ),
         ),
     )
 

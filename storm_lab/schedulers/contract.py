@@ -113,6 +113,18 @@ class SchedulingView:
     def _demands(self) -> dict[tuple[str, str], Resources]:
         return {}
 
+    def traffic_of(self, topology_id: str) -> Mapping[tuple[Executor, Executor], float]:
+        """The measured traffic that the topology's executors send; empty when nothing was measured."""
+        return self._traffic.get(topology_id, {})
+
+    @cached_property
+    def _traffic(self) -> dict[str, dict[tuple[Executor, Executor], float]]:
+        # Once for all topologies: a pass over all the traffic for each of them grows with their product.
+        grouped: dict[str, dict[tuple[Executor, Executor], float]] = {}
+        for pair, rate in (self.load.traffic if self.load is not None else {}).items():
+            grouped.setdefault(pair[0].topology, {})[pair] = rate
+        return grouped
+
     def random(self, purpose: str) -> random.Random:
         """A fresh generator that depends on the seed and on ``purpose`` only."""
         return random.Random(f"{self.seed}/{purpose}")

@@ -29,7 +29,7 @@ from storm_lab.schedulers.cuts import refined
 from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
 from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
 from storm_lab.schedulers.slot_book import SlotBook
-from storm_lab.schedulers.traffic import component_order, estimated_traffic, measured_traffic
+from storm_lab.schedulers.traffic import component_order, estimated_traffic
 from storm_lab.schedulers.view_checks import check_view
 
 Edges = Mapping[tuple[int, int], float]
@@ -127,10 +127,7 @@ def partitions(view: SchedulingView, topology: Topology, count: int, even: bool)
     executors = view.executors[topology.id]
     users = [e for e in executors if e.component != ACKER]
     number = {executor: i for i, executor in enumerate(users)}
-    if view.load is None:
-        traffic = estimated_traffic(topology, executors)
-    else:
-        traffic = measured_traffic(view.load, topology.id)
+    traffic = estimated_traffic(topology, executors) if view.load is None else view.traffic_of(topology.id)
     edges = {
         (number[a], number[b]): rate
         for (a, b), rate in traffic.items()

@@ -72,7 +72,7 @@ class Search:
         unassigned = self._state.unassigned(self._topology)
         if not unassigned:
             return SearchResult(True, f"Fully Scheduled by {STRATEGY}")
-        if not self._state.alive:
+        if not self._state.nodes:
             return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
         if not self._topology.spouts:
             return SearchResult(False, "Cannot find a Spout!", failure="FAIL_INVALID_TOPOLOGY")

@@ -21,7 +21,7 @@ def check_view(view: SchedulingView) -> None:
 
     Raises:
         UserError: no nodes or no slots at all, a topology without components or executors, workers below one,
-            a source that does not exist, negative resources, or a duplicate id.
+            a source that does not exist, negative resources, a duplicate id, or a slot with two topologies.
     """
     _unique("node", [node.id for node in view.cluster.nodes])
     _unique("topology", [topology.id for topology in view.topologies])
@@ -34,7 +34,16 @@ def check_view(view: SchedulingView) -> None:
     for topology in view.topologies:
         _check_topology(topology)
     components = {t.id: {ACKER, *(c.id for c in t.components)} for t in view.topologies}
-    for executor in view.present.slots:
+    tenants: dict[Slot, Executor] = {}
+    for executor, slot in view.present.slots.items():
+        first = tenants.setdefault(slot, executor)
+        if first.topology != executor.topology:
+            raise UserError(
+                f"the present assignment gives a slot to topology {first.topology!r} and to "
+                f"{executor.topology!r}; a worker serves one topology",
+                field="slot",
+                value=str(slot),
+            )
         if executor.topology not in components:
             raise UserError(
                 f"the present assignment holds executor {executor} of a topology that is not there",
@@ -89,7 +98,7 @@ def _unique(what: str, ids: list[str]) -> None:
     seen: set[str] = set()
     for identity in ids:
         if identity in seen:
-            raise UserError(f"two {what}s have the same id", field="id", value=identity)
+            raise UserError(f"this id of a {what} is there twice", field="id", value=identity)
         seen.add(identity)
 
 

@@ -102,7 +102,18 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
     "workers that are no number": (lambda i: topology(i).update(workers="two"), ("workers", "two")),
     "a misspelt key": (lambda i: topology(i).update(wrokers=3), ("wrokers", "t-1-1")),
     "a missing key": (lambda i: i.pop("topologies"), ("topologies",)),
-    "two nodes of one name": (lambda i: i["supervisors"].append(i["supervisors"][0]), ("n1", "same id")),
+    "two nodes of one name": (lambda i: i["supervisors"].append(i["supervisors"][0]), ("n1", "twice")),
+    "a slot with two topologies": (
+        lambda i: i.update(
+            topologies=[topology(i), {**topology(i), "id": "t-2-2"}],
+            existing={"t-1-1": [["n1", 6700, 1, 1]], "t-2-2": [["n1", 6700, 1, 1]]},
+        ),
+        ("n1:6700", "t-1-1", "t-2-2"),
+    ),
+    "a negative offer of a supervisor": (
+        lambda i: i["supervisors"][0].update(resources={"supervisor.cpu.capacity": -1}),
+        ("supervisor.cpu.capacity", "n1", "-1"),
+    ),
     "a port twice": (lambda i: i["supervisors"][0].update(ports=[6700, 6700]), ("ports", "n1")),
     "negative traffic": (lambda i: i.update(traffic={"t-1-1": [[1, 3, -1]]}), ("traffic", "-1")),
     "traffic of an unknown task": (lambda i: i.update(traffic={"t-1-1": [[1, 30, 1]]}), ("30", "t-1-1")),
