@@ -13,8 +13,10 @@ from storm_lab.emulator.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.trace_check import LARGEST_TUPLE, LONGEST_CALL_NS
 from storm_lab.errors import UserError
-from storm_lab.model import Topology
+from storm_lab.model import Component, Topology
 from storm_lab.model.version import V1_0_6
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
 from storm_lab.workloads.trace import WorkloadTrace
 
 
@@ -67,7 +69,8 @@ def test_a_line_of_a_spout_out_of_range_is_refused_by_field_and_spout(field: str
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("bytes", -1), ("bytes", LARGEST_TUPLE + 1), ("first_record", 99), ("stream", 7)]
+    ("field", "value"),
+    [("bytes", -1), ("bytes", LARGEST_TUPLE + 1), ("first_record", 99), ("first_record", -1), ("stream", 7)],
 )
 def test_an_emission_out_of_range_is_refused(field: str, value: int) -> None:
     with pytest.raises(UserError) as caught:
@@ -95,3 +98,10 @@ def test_what_is_in_range_is_played() -> None:
     play(with_record(1, "resets", 1))
     play(with_record(1, "cpu_ns", LONGEST_CALL_NS))
     play(with_record(1, "emissions", -1))
+
+
+def test_what_nobody_has_subscribed_leads_to_no_record() -> None:
+    topology = Topology("loud", (Component("spout", 1, outputs={"default": FIELDS}),), workers=1, ackers=0)
+    trace = build_trace(topology, {"spout": EmitRandomTexts(1, 1, 0)}, V1_0_6)
+    assert set(trace.emissions["first_record"].tolist()) == {-1}
+    play(trace, topology)
