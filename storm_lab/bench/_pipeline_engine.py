@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -203,5 +204,16 @@ def _resident_kb(process: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
 
 
+def leave_archive(folder: Path) -> None:
+    """Compute all metrics of a run, as a reproduction does, for the archive that such a session leaves."""
+    from storm_lab.pipeline.summary import keep_metrics
+
+    with tempfile.TemporaryDirectory() as cache:
+        keep_metrics([folder], cache=Path(cache))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[1] == "archive":
+        leave_archive(Path(sys.argv[2]))
+    else:
+        main(sys.argv[1], Path(sys.argv[2]))

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,6 +34,8 @@ MILLION = 1_000_000
 
 _TOLERANCE = 1e-9
 """Largest relative difference that counts as rounding."""
+
+_ARCHIVE_WAIT_S = 120.0
 
 _SHORT_TABLES = ("nodes", "placements")
 
@@ -61,6 +65,7 @@ _SHIFTS_NS = {
 def command(rows: float, large: float, rounds: int, folder: Path | None, as_json: bool) -> None:
     """Time the metrics pipeline against DuckDB and pandas."""
     source = open_run(folder) if folder is not None else _largest_run()
+    ensure_archive(source)
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         log = replicate(source, Path(home) / "runs" / "bench" / "log", round(rows * MILLION))
         figures = compare(rounds_of(log.folder, max(1, rounds)))
@@ -71,11 +76,43 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
             figures["large_rows"] = sum(big.manifest.tables[name].rows for name in ("roots", "executions"))
             figures["large_driver_peak_mb"] = spark["peak_mb"]
             figures["large_spark_warm_s"] = spark["warm_s"]
+            figures |= too_large(figures)
     if as_json:
         click.echo(json.dumps(figures, sort_keys=True))
     else:
         for name in sorted(figures):
             click.echo(f"{name:28} {figures[name]}")
+
+
+def too_large(figures: Mapping[str, object]) -> dict[str, object]:
+    """What pandas would need for the large log, were its peak to grow with the rows, and what there is.
+
+    Not tried: a process that takes all memory takes the machine along.
+    """
+    growth = float(str(figures["large_rows"])) / float(str(figures["rows"]))
+    needed = float(str(figures["pandas_peak_mb"])) * growth
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**2
+    return {
+        "large_pandas_estimate_mb": round(needed, 1),
+        "memory_mb": round(memory, 1),
+        "large_fits_pandas": needed < memory,
+    }
+
+
+def ensure_archive(source: Run) -> None:
+    """Have the class-data archive that a user has from the first reproduction on, or give up after a while.
+
+    Java writes it when it exits, some seconds after the process that started it.
+    """
+    # PySpark takes a second to import, which other commands need not wait for.
+    from storm_lab.pipeline.session import has_archive
+
+    if has_archive():
+        return
+    _engine("archive", source.folder)
+    until = time.monotonic() + _ARCHIVE_WAIT_S
+    while not has_archive() and time.monotonic() < until:
+        time.sleep(1.0)
 
 
 def replicate(source: Run, folder: Path, rows: int) -> Run:
@@ -111,13 +148,17 @@ def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, object]]:
 
 def measure(engine: str, folder: Path) -> dict[str, object]:
     """Run one engine in a process of its own; its times, peak memory and results. Raises `StormLabError`."""
-    command = [sys.executable, "-m", "storm_lab.bench._pipeline_engine", engine, str(folder)]
+    result: dict[str, object] = json.loads(_engine(engine, folder).splitlines()[-1])
+    return result
+
+
+def _engine(name: str, folder: Path) -> str:
+    command = [sys.executable, "-m", "storm_lab.bench._pipeline_engine", name, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise StormLabError(f"{engine} failed: {last}")
-    result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return result
+        raise StormLabError(f"{name} failed: {last}")
+    return done.stdout
 
 
 def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:

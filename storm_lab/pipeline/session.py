@@ -2,7 +2,7 @@
 
 The same code runs everywhere. Where a session is started in this process, the Java machine's chatter goes to
 a log file instead of a notebook's output, and a class-data archive, written once by the first session of a
-user, halves the start of the later ones.
+user that computes all metrics, halves the start of the later ones.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
 REMOTE_VARIABLE = "STORM_LAB_SPARK_REMOTE"
 """Environment variable with a Spark Connect address, such as ``sc://host:15002``."""
 
+_ARCHIVE_FORMAT = 2
+"""Raised when archives that older code left should not be used any more."""
+
 _LOCK = threading.Lock()
 
 
@@ -40,14 +43,17 @@ def spark_session(
     driver_memory: str = "1g",
     archive: bool = True,
     brief: bool = False,
+    thorough: bool = False,
 ) -> SparkSession:
     """The process's Spark session, started at the first call.
 
     Args: master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``. remote: address of a
     Spark Connect server, which wins over a master; else that of STORM_LAB_SPARK_REMOTE. driver_memory: heap
-    of the driver, in Java's notation. archive: use and, where there is none, leave a class-data archive in
-    the user's cache. brief: the session is for one small job; Java then compiles quickly rather than well,
-    which saves a third of the processor time of a job of half a minute and makes a long one slower.
+    of the driver, in Java's notation. archive: use the class-data archive in the user's cache. thorough: the
+    session is going to compute all metrics, so that the classes it has loaded at its end make a good archive
+    where there is none yet; one of a session that did little would serve all later ones badly. brief: the
+    session is for one small job; Java then compiles quickly rather than well, which saves a third of the
+    processor time of a job of half a minute and makes a long one slower.
 
     A session that is already active is returned as it is. Raises `UserError` when there is no Java, the
     server cannot be reached or Spark does not start; the line names the log file.
@@ -60,7 +66,7 @@ def spark_session(
         if remote:
             return _connected(remote)
         return _started(
-            master or os.environ.get(MASTER_VARIABLE) or "local[*]", driver_memory, archive, brief
+            master or os.environ.get(MASTER_VARIABLE) or "local[*]", driver_memory, archive, brief, thorough
         )
 
 
@@ -87,13 +93,13 @@ def _connected(remote: str) -> SparkSession:
     return session
 
 
-def _started(master: str, driver_memory: str, archive: bool, brief: bool) -> SparkSession:
+def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorough: bool) -> SparkSession:
     java = activate_java(quiet=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
     # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
-    options = ["-XX:+UseParallelGC", *(_archive_options(java) if archive else [])]
+    options = ["-XX:+UseParallelGC", *(_archive_options(java, write=thorough) if archive else [])]
     if brief:
         # Half of the processor time of a cold session is Java's second compiler.
         options.append("-XX:TieredStopAtLevel=1")
@@ -164,13 +170,35 @@ def _output_to(log: Path) -> Iterator[None]:
                 os.close(copy)
 
 
-def _archive_options(java: JavaRuntime) -> list[str]:
+def has_archive() -> bool:
+    """Whether the next session finds a class-data archive. Raises `UserError` when there is no Java."""
+    java = activate_java(quiet=True)
+    return _archive_place(java).exists()
+
+
+def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
     """Java's options to use the class-data archive of this Java and this PySpark, or to write one at exit.
 
     A missing, foreign or broken archive is passed over by Java itself; it then starts as slowly as without.
     """
+    final = _archive_place(java)
+    folder, stem = final.parent, final.stem
+    base = _base_archive(java, folder, stem)
+    if base is None:
+        return []
+    if final.exists():
+        return [f"-XX:SharedArchiveFile={base}:{final}" if base else f"-XX:SharedArchiveFile={final}"]
+    if not write or any(folder.glob(f"{stem}-*.new")):
+        return []
+    options = [f"-XX:SharedArchiveFile={base}"] if base else []
+    return [*options, f"-XX:ArchiveClassesAtExit={folder / f'{stem}-{os.getpid()}.new'}"]
+
+
+def _archive_place(java: JavaRuntime) -> Path:
+    """Where the archive of this Java and this PySpark is, or would be."""
     folder = _cache_folder()
-    identity = f"{java.home}\n{java.version}\n{pyspark.__version__}\n{Path(pyspark.__file__).parent}"
+    home = Path(pyspark.__file__).parent
+    identity = f"{_ARCHIVE_FORMAT}\n{java.home}\n{java.version}\n{pyspark.__version__}\n{home}"
     stem = f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
     final = folder / f"{stem}.jsa"
     with suppress(OSError):
@@ -179,15 +207,7 @@ def _archive_options(java: JavaRuntime) -> list[str]:
             owner = written.stem.rpartition("-")[2]
             if owner.isdigit() and not _alive(int(owner)) and not _being_written(written):
                 written.replace(final)
-    base = _base_archive(java, folder, stem)
-    if base is None:
-        return []
-    if final.exists():
-        return [f"-XX:SharedArchiveFile={base}:{final}" if base else f"-XX:SharedArchiveFile={final}"]
-    if any(folder.glob(f"{stem}-*.new")):
-        return []
-    options = [f"-XX:SharedArchiveFile={base}"] if base else []
-    return [*options, f"-XX:ArchiveClassesAtExit={folder / f'{stem}-{os.getpid()}.new'}"]
+    return final
 
 
 def _base_archive(java: JavaRuntime, folder: Path, stem: str) -> str | None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
@@ -29,8 +28,11 @@ from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_BATCH = 100
-"""Runs that go through Spark together; an interrupted sweep has lost no more than this."""
+_BATCH_RUNS = 400
+_BATCH_ROWS = 40_000_000
+"""Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
+the same for one run as for many; an interrupted sweep has lost no more than this.
+"""
 
 _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""
@@ -122,8 +124,8 @@ def metrics_of(
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
         raise _nothing_left()
-    for low in range(0, len(missing), _BATCH):
-        for name, computed in _computed(missing[low : low + _BATCH], spark):
+    for batch in _batches(missing):
+        for name, computed in _computed(batch, spark):
             _keep(places[name], computed)
             tables[name] = computed
     frames = {name: _frame([tables[run.run][name] for run in runs]) for name in TABLE_NAMES}
@@ -148,8 +150,8 @@ def keep_metrics(
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
-    for low in range(0, len(missing), _BATCH):
-        for name, computed in _computed(missing[low : low + _BATCH], spark):
+    for batch in _batches(missing):
+        for name, computed in _computed(batch, spark):
             _keep(places[name], computed)
     return len(missing)
 
@@ -159,7 +161,7 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import SMALL_ROWS, all_rows
 
-    return spark_session(brief=all_rows(runs) <= SMALL_ROWS)
+    return spark_session(brief=all_rows(runs) <= SMALL_ROWS, thorough=True)
 
 
 def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
@@ -208,12 +210,38 @@ def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import read_logs
 
-    logs = read_logs(spark or spark_session(), runs)
+    logs = read_logs(spark or spark_session(thorough=True), runs)
     with house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
         results = pool.map(lambda name: _sorted(logs.labelled(metrics[name]).toArrow()), TABLE_NAMES)
         tables = dict(zip(TABLE_NAMES, results, strict=True))
+    parts = {name: _by_run(table) for name, table in tables.items()}
     for run in runs:
-        yield run.run, {name: table.filter(pc.equal(table["run"], run.run)) for name, table in tables.items()}
+        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in TABLE_NAMES}
+
+
+def _batches(runs: Sequence[Run]) -> Iterator[list[Run]]:
+    """The runs in their order, as many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least."""
+    batch: list[Run] = []
+    rows = 0
+    for run in runs:
+        own = sum(table.rows for table in run.manifest.tables.values())
+        if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
+            yield batch
+            batch, rows = [], 0
+        batch.append(run)
+        rows += own
+    if batch:
+        yield batch
+
+
+def _by_run(table: pa.Table) -> dict[str, pa.Table]:
+    """A sorted table cut up by run: there, the rows of each run follow one another."""
+    parts = {}
+    low = 0
+    for entry in table["run"].combine_chunks().value_counts().to_pylist() if table.num_rows else ():
+        parts[entry["values"]] = table.slice(low, entry["counts"])
+        low += entry["counts"]
+    return parts
 
 
 def _sorted(table: pa.Table) -> pa.Table:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from storm_lab.pipeline import session
 from storm_lab.pipeline.session import spark_session
+from storm_lab.platform.java import find_java
 
 pytestmark = pytest.mark.spark
 
@@ -60,3 +62,25 @@ def test_a_connect_server_that_is_not_there_is_one_clear_line() -> None:
     answer = _python(script, STORM_LAB_SPARK_REMOTE="sc://127.0.0.1:1")
     assert answer.stdout.startswith("STORM_LAB_SPARK_REMOTE = 'sc://127.0.0.1:1': ")
     assert answer.stdout.count("\n") == 1
+
+
+def test_only_a_session_that_computes_all_metrics_leaves_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    java = find_java()
+    first, thorough = session._archive_options(java), session._archive_options(java, write=True)
+    assert not any("ArchiveClassesAtExit" in option for option in first)
+    (order,) = [option for option in thorough if "ArchiveClassesAtExit" in option]
+    assert not session.has_archive()
+    # Written by a process that is gone: the next session takes it, and none writes another.
+    written = Path(order.partition("=")[2])
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    written.with_name(f"{written.stem.rpartition('-')[0]}-{int(gone.stdout)}.new").write_bytes(b"classes")
+    assert session.has_archive()
+    for write in (False, True):
+        options = session._archive_options(java, write=write)
+        assert len(options) == 1
+        assert options[0].endswith(f"{written.stem.rpartition('-')[0]}.jsa")
