@@ -5,7 +5,8 @@ that version gave; those of the others were computed with the policies here afte
 Storm's classes on many more random clusters. "settings" are resource-aware cases with heap limits, pools of
 users, existing workers, blacklisted hosts and the settings of ``topology.ras``; "fractions" ask for amounts
 such as 33.3, so that the order of the additions shows; "wide" ones have dead executors, hidden and missing
-ports, unequal nodes and up to a dozen topologies, in four versions.
+ports, unequal nodes and up to a dozen topologies, in four versions; "ras-wide" ones vary every key: no rack,
+nodes with nothing to offer, components without demands, all hosts blacklisted, up to eight topologies.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ FILES: dict[str, Callable[[Workers], object]] = {
 OF_THE_REAL_CLASSES: dict[str, Callable[[Workers], object]] = {
     "even-default-2.8.3.jsonl": every_executor,
     "even-default-wide.jsonl": every_executor,
+    "ras-wide-1.0.6.jsonl": worker_contents_per_node,
+    "ras-wide-2.8.3.jsonl": components_per_slot,
     "settings-2.8.3.jsonl": components_per_slot,
     "settings-1.0.6.jsonl": worker_contents_per_node,
     "fractions-1.0.6.jsonl": worker_contents_per_node,
