@@ -17,8 +17,9 @@ from storm_lab.papers.rstorm.recording import load_recordings
 
 
 def fitted_ranges() -> dict[str, Range]:
-    """The constants that are fitted, those marked so in the cost model, with their physical ranges."""
-    return {c.name: Range(c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
+    """The constants that the search moves, with their physical ranges: those marked fitted in the cost model,
+    but for what was chosen by hand."""
+    return {c.name: Range(c.low, c.high) for c in constants_of(CostModel()) if c.fitted and not c.by_hand}
 
 
 @click.command(
@@ -43,7 +44,7 @@ def calibrate(rounds: int, seed: int, jobs: int) -> None:
     stopped.
     """
     ranges = fitted_ranges()
-    present = {c.name: c.value for c in constants_of(CostModel()) if c.fitted}
+    present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
     with (
         tqdm(
             total=evaluations_of(ranges, rounds),

@@ -35,6 +35,7 @@ class Fit:
     def document(self) -> dict[str, Any]:
         """As it is written."""
         known: dict[str, Constant] = {constant.name: constant for constant in constants_of(CostModel())}
+        by_hand = {name: constant.value for name, constant in known.items() if constant.by_hand}
         return {
             "schema": SCHEMA,
             "source": "recordings of R-Storm's topologies, storm_lab/papers/rstorm/recordings.json",
@@ -46,9 +47,9 @@ class Fit:
                     "unit": known[name].unit,
                     "low": known[name].low,
                     "high": known[name].high,
-                    "targets": "all below",
+                    "targets": "none, by hand" if known[name].by_hand else "all below",
                 }
-                for name, value in self.values.items()
+                for name, value in (dict(self.values) | by_hand).items()
             },
             "targets": [
                 {

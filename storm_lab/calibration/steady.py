@@ -18,7 +18,7 @@ from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 
 SETTLE_S = 20
 """Until the queues of saturated executors are full."""
-MEASURE_S = 30
+MEASURE_S = 10
 _NS = 1_000_000_000
 
 

@@ -44,6 +44,8 @@ _PER_TUPLE = (
     "send",
     "transfer",
     "receive",
+    "read",
+    "write",
     "deliver",
     "log_emit",
     "log_receive",

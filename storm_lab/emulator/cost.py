@@ -34,33 +34,51 @@ class CostModel:
         3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
     )
     serialise_us: float = constant(
-        8.38, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
+        10.3, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
     )
     serialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     deserialise_us: float = constant(
-        7.65, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
+        8.19, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
     )
     deserialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
-        6.69,
+        1.97,
         unit="us",
-        low=2,
+        low=0.5,
         high=30,
-        source=f"transfer thread, per tuple, with its system call; {_RANGE}",
+        source=f"transfer thread, per tuple, beside the system call of its batch; {_RANGE}",
         fitted=True,
     )
     receive_us: float = constant(
-        44.4,
+        20.5,
         unit="us",
         low=2,
         high=60,
-        source=f"read and decode an arriving tuple with its system call; {_RANGE}. Receive thread (0.8, 2.x) "
+        source="decode an arriving tuple and pass it on, beside the system call of its batch; "
+        f"{_RANGE}. Receive thread (0.8, 2.x) "
         "or network thread (0.9 to 1.x), which does so whether or not the tuple is ever executed",
+        fitted=True,
+    )
+    read_us: float = constant(
+        37.2,
+        unit="us",
+        low=0,
+        high=60,
+        source="system call and turn of the event loop that read all that a batch holds from one worker; "
+        f"{_RANGE}. Tuples that wait share it; 0 leaves it to them",
+        fitted=True,
+    )
+    write_us: float = constant(
+        11.3,
+        unit="us",
+        low=0,
+        high=60,
+        source=f"system call that writes all that a batch holds for one worker; {_RANGE}",
         fitted=True,
     )
     deliver_us: float = constant(
@@ -80,7 +98,7 @@ class CostModel:
         5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
     )
     log_emit_us: float = constant(
-        79.6,
+        60.7,
         unit="us",
         low=10,
         high=200,
@@ -88,16 +106,24 @@ class CostModel:
         fitted=True,
     )
     log_receive_us: float = constant(
-        13.9,
+        20.6,
         unit="us",
         low=10,
         high=200,
         source="topology.debug: format and write the log line of a received tuple; R-Storm's recordings",
         fitted=True,
     )
+    log_turn_us: float = constant(
+        3000.0,
+        unit="us",
+        low=0,
+        high=100000,
+        source="how long a thread on a single core keeps the log while others of its worker wait for it: a "
+        "time slice of Linux, 0.75 to 100 ms; 0 = the log changes hands after every tuple",
+    )
     wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
     switch_us: float = constant(
-        1.55,
+        1.67,
         unit="us",
         low=1,
         high=50,
@@ -133,7 +159,7 @@ class CostModel:
         0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
     )
     process_penalty: float = constant(
-        0.242,
+        0.212,
         unit="1",
         low=0.0,
         high=1.0,
@@ -171,6 +197,8 @@ class CostModel:
         source="what garbage collection adds to a worker's costs when queued tuples fill its heap, in "
         "proportion below that; set on one trend of R-Storm's recordings: sinks lose 11 to 16 % from 300 s "
         "to 850 s while backlogs grow by more than half a heap",
+        fitted=True,
+        by_hand=True,
     )
     warm_up_factor: float = constant(
         3.0, unit="1", low=1, high=10, source="cost of cold code against compiled code"
@@ -182,7 +210,11 @@ class CostModel:
         8.0, unit="tuples", low=1, high=100, source="topology.receiver.buffer.size, Storm 0.8-0.9"
     )
     send_batch: float = constant(
-        100.0, unit="tuples", low=1, high=1000, source="most tuples a send or transfer thread takes at once"
+        100.0,
+        unit="tuples",
+        low=1,
+        high=1000,
+        source="most tuples a transfer or network thread takes at once",
     )
     server_places: float = constant(
         0.0,

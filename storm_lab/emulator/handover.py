@@ -12,7 +12,7 @@ from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import IN_NODE, IN_PROCESS, MAIN, NETWORK, RECEIVE, TRANSFER, WAIT_WIRE, WAITING
 from storm_lab.emulator.layout import State
-from storm_lab.emulator.queues import enqueue, has_room, lose, park, wait_for_room
+from storm_lab.emulator.queues import enqueue_batch, has_room, lose, park, shares_place, wait_for_room
 from storm_lab.emulator.routing import resolve
 from storm_lab.emulator.schedule import schedule
 from storm_lab.emulator.wires import held_bytes, transmit
@@ -63,7 +63,7 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
             target = executor_at(k, message.target).main_thread
             if not has_room(k, target):
                 return target
-    return -1 if has_room(k, receiver) else receiver
+    return -1 if has_room(k, receiver) or shares_place(k, thread, receiver) else receiver
 
 
 @jit
@@ -125,7 +125,7 @@ def flush_output(k: State, thread: int) -> bool:
             return False
         t.out_head = message_at(k, m).next
         if receiver >= 0:
-            enqueue(k, receiver, m)
+            enqueue_batch(k, thread, receiver, m)
         elif receiver == -1 and message_at(k, m).target < 0:
             give_up(k, t.worker, m)
         elif receiver == -1:

@@ -20,6 +20,8 @@ IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
 TURN_ACKS, TURN_EMIT = range(2)
 # What a waiting thread waits for.
 WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE, WAIT_LOG = range(5)
+# What a thread has to do with its worker's log.
+LOG_NONE, LOG_WRITES, LOG_TURN = range(3)
 # What a message is.
 DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED = range(9)
 # How far a message travels.

@@ -139,7 +139,7 @@ def _stop_thread(k: State, thread: int) -> int:
     if t.flagged != 0:
         lower_flag(k, thread)
     t.head = t.tail = -1
-    t.length = t.batch = t.held = 0
+    t.length = t.batch = t.held = t.places = t.held_places = 0
     if t.kind == MAIN:
         release_log(k, thread)
     while t.waiters >= 0:

@@ -26,7 +26,7 @@ from storm_lab.emulator.arrays import (
 )
 from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
-from storm_lab.emulator.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, WAKING
+from storm_lab.emulator.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, WAKING
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.schedule import schedule, scheduled_at
 
@@ -195,9 +195,36 @@ def enqueue(k: State, thread: int, m: int) -> None:
         message_at(k, t.tail).next = m
     t.tail = m
     t.length += 1
+    message_at(k, m).place = 1
+    t.places += 1
     if t.kind == MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
         raise_flag(k, thread)
     notice(k, thread)
+
+
+@inline
+def shares_place(k: State, feeder: int, thread: int) -> bool:
+    """Whether what a thread hands over goes to a place that its present batch has in a queue already.
+
+    In 0.8 a place of a queue takes all that a send thread, or a receive thread, hands over to it at once, as
+    one list.
+    """
+    t = thread_at(k, feeder)
+    listed = s_at(k, 0).version_09 == 0 and (t.kind == SEND or t.kind == RECEIVE)
+    return listed and thread_at(k, thread).placed == t.hand_over
+
+
+@inline
+def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
+    """Put a message of a thread's present batch at the end of another thread's queue, where there is room."""
+    shared = shares_place(k, feeder, thread)
+    enqueue(k, thread, m)
+    t = thread_at(k, thread)
+    if shared:
+        message_at(k, m).place = 0
+        t.places -= 1
+    else:
+        t.placed = thread_at(k, feeder).hand_over
 
 
 @jit
@@ -239,6 +266,7 @@ def take(k: State, thread: int) -> int:
     if t.head < 0:
         t.tail = -1
     t.length -= 1
+    t.places -= message_at(k, m).place
     message_at(k, m).next = -1
     if t.waiters >= 0 and (t.kind != RECEIVE or worker_at(k, t.worker).unread <= s_at(k, 0).unread_low):
         release_waiter(k, thread)
@@ -264,6 +292,7 @@ def take_from_batch(k: State, thread: int) -> int:
     t.length -= 1
     t.batch -= 1
     t.held += 1
+    t.held_places += message_at(k, m).place
     message_at(k, m).next = -1
     return m
 
@@ -273,6 +302,8 @@ def end_batch(k: State, thread: int) -> None:
     """The last message of a batch has been handled: free its places and let all go on that wait for room."""
     t = thread_at(k, thread)
     t.held = 0
+    t.places -= t.held_places
+    t.held_places = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
     if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
@@ -281,9 +312,9 @@ def end_batch(k: State, thread: int) -> None:
 
 @inline
 def has_room(k: State, thread: int) -> bool:
-    """Whether a thread's queue takes one more message."""
+    """Whether a thread's queue has a place that is free."""
     t = thread_at(k, thread)
-    return t.length + t.held < t.capacity
+    return t.places < t.capacity
 
 
 @jit

@@ -88,6 +88,9 @@ COSTS = record(
     ("send", I8),
     ("transfer", I8),
     ("receive", I8),
+    ("read", I8),
+    ("write", I8),
+    ("log_turn", I8),
     ("deliver", I8),
     ("log_emit", I8),
     ("log_receive", I8),
@@ -154,6 +157,7 @@ CHANNEL = lined_record(
 
 WORKER = lined_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
+    ("batch", I8),  # the last batch that read from it or wrote to it
     ("held_until", I8),  # until then the connections' table is locked and nothing is sent
     ("node", I4),
     ("rack", I4),  # of its node
@@ -219,7 +223,7 @@ THREAD = lined_record(
     ("out_tail", I4),
     ("length", I4),
     ("capacity", I4),
-    ("held", I4),  # places of the present batch's messages that were taken; free when the batch is done
+    ("places", I4),  # of its queue that are in use, those of the present batch too
     ("waiters", I4),
     ("kind", I1),
     ("state", I1),
@@ -231,13 +235,19 @@ THREAD = lined_record(
     ("role", I1),  # of a main thread: what it runs
     # What follows is touched less often.
     ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
+    ("log_turn", I8),  # CPU since it got hold of the log, ns
+    ("hand_over", I8),  # its present batch, and the last one that has a place in its queue
+    ("placed", I8),
     ("executor", I4),
     ("current", I4),
     ("last_waiter", I4),
     ("next_waiter", I4),
     ("next_wake", I4),
     ("batch", I4),  # messages of the present batch that are still in the queue
+    ("held", I4),  # messages of the present batch that were taken
+    ("held_places", I4),  # of these; free when the batch is done
     ("next_log", I4),
+    ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
 )
 
 
@@ -254,6 +264,7 @@ MESSAGE = lined_record(
     ("bytes", I4),
     ("kind", I1),
     ("locality", I1),
+    ("place", I1),  # 1: it takes a place in its queue, 0: it shares that of the one before
 )
 
 

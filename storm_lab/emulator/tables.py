@@ -42,13 +42,16 @@ RECONNECT_MOST_NS = 1000 * NS_PER_MS
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
 V0_9_2 = StormVersion((0, 9, 2))
-# Receive and transfer queues of Storm 0.8-1.x hold 1024 batches, of about this many tuples each under load.
-TUPLES_PER_BATCH = 8
+# topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
+# Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
+PLACES = 1024
+# From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
+TUPLES_PER_PLACE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSizes:
-    """Capacities of a worker's queues, in tuples, by Storm version."""
+    """Capacities of a worker's queues, by Storm version: in hand-overs for 0.8, in tuples from 0.9 on."""
 
     main: int
     send: int
@@ -59,7 +62,8 @@ class QueueSizes:
         """Storm's default buffer sizes."""
         if version >= V2_0_0:
             return cls(main=32768, send=1, transfer=1000)
-        return cls(main=1024 * TUPLES_PER_BATCH, send=1024, transfer=1024 * TUPLES_PER_BATCH)
+        held = PLACES if version < V0_9_0 else PLACES * TUPLES_PER_PLACE
+        return cls(main=held, send=PLACES, transfer=held)
 
 
 def build(
@@ -208,6 +212,9 @@ def _costs(cost: CostModel) -> NDArray[np.void]:
         "send",
         "transfer",
         "receive",
+        "read",
+        "write",
+        "log_turn",
         "deliver",
         "log_emit",
         "log_receive",

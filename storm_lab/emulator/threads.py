@@ -23,6 +23,7 @@ from storm_lab.emulator.arrays import (
     worker_at,
 )
 from storm_lab.emulator.bolt import ask_server, bolt_execute, bolt_results, bolt_start
+from storm_lab.emulator.connection import is_first, sender_of
 from storm_lab.emulator.cpu import start_burst
 from storm_lab.emulator.handover import flush_output, give_up, serialise_own
 from storm_lab.emulator.heap import timer_source
@@ -32,11 +33,14 @@ from storm_lab.emulator.kinds import (
     HOUSEKEEPING,
     IDLE,
     IN_PROCESS,
+    LOG_TURN,
+    LOG_WRITES,
     MAIN,
     NETWORK,
     POLLING,
     RECEIVE,
     RESET,
+    RUNNING,
     SEND,
     SPOUT,
     TRANSFER,
@@ -48,7 +52,7 @@ from storm_lab.emulator.kinds import (
     WAITING,
 )
 from storm_lab.emulator.layout import State
-from storm_lab.emulator.log_lock import release_log, write_log
+from storm_lab.emulator.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
 from storm_lab.emulator.routing import resolve
 from storm_lab.emulator.schedule import schedule
@@ -105,6 +109,9 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     t = thread_at(k, thread)
     c = cost_at(k, 0)
     work = 0
+    # Grows with every burst that starts, so this batch has a number of its own.
+    batch = s_at(k, 0).seq + 1
+    t.hand_over = batch
     for _ in range(min(t.length, most)):
         m = take(k, thread)
         if t.kind == SEND:
@@ -115,9 +122,10 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             if message_at(k, m).locality != IN_PROCESS:
                 work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
         elif t.kind == TRANSFER:
-            work += c.transfer
+            other = executor_at(k, message_at(k, m).target).worker
+            work += c.transfer + (c.write if is_first(k, other, batch) else 0)
         elif t.kind == NETWORK or s_at(k, 0).netty == 0:
-            work += c.receive
+            work += c.receive + (c.read if is_first(k, sender_of(k, t.worker, m), batch) else 0)
             if s_at(k, 0).version_1 != 0:
                 work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
                 if t.kind == RECEIVE:
@@ -147,6 +155,9 @@ def go_on(k: State, thread: int) -> None:
         bolt_start(k, thread)
     elif t.kind == RECEIVE:
         _batch_start(k, thread, cost_at(k, 0).receive_batch)
+    elif t.kind == SEND and s_at(k, 0).version_09 == 0:
+        # All that has gathered: the queue itself bounds it.
+        _batch_start(k, thread, t.length)
     else:
         _batch_start(k, thread, cost_at(k, 0).send_batch)
 
@@ -191,10 +202,19 @@ def burst_done(k: State, thread: int, work: int) -> None:
     t = thread_at(k, thread)
     t.cpu += work
     if t.log_work > 0:
-        if worker_at(k, t.worker).log_holder != thread:
-            write_log(k, thread)
+        if t.log != LOG_WRITES:
+            write_log(k, thread, work)
             return
+        log_written(k, thread, work)
+    _burst_leads_to(k, thread)
+    if t.log == LOG_TURN and t.state != RUNNING:
         release_log(k, thread)
+
+
+@jit
+def _burst_leads_to(k: State, thread: int) -> None:
+    """What a thread does next, its log lines written."""
+    t = thread_at(k, thread)
     if t.kind == MAIN:
         if t.serialising != 0:
             t.serialising = 0

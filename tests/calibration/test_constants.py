@@ -71,6 +71,14 @@ def test_the_slow_constants_are_the_ones_that_are_fitted() -> None:
     assert {"log_emit_us", "log_receive_us", "receive_us", "process_penalty"} <= set(fitted_ranges())
 
 
+def test_what_was_chosen_by_hand_counts_as_fitted_and_is_not_searched_for() -> None:
+    by_hand = {c.name for c in constants_of(CostModel()) if c.by_hand}
+    assert by_hand == {"full_heap_cost"}
+    assert by_hand.isdisjoint(fitted_ranges())
+    kept = read_document(constants_path())["constants"]
+    assert all((entry["targets"] == "none, by hand") == (name in by_hand) for name, entry in kept.items())
+
+
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "constants.json"
     path.write_text("{}", encoding="utf-8")

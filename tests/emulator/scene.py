@@ -40,6 +40,8 @@ PLAIN = CostModel(
     deserialise_us=13.0,
     transfer_us=8.0,
     receive_us=10.0,
+    read_us=0.0,
+    write_us=0.0,
     switch_us=10.0,
     full_heap_cost=0.0,
 )

@@ -82,6 +82,7 @@ def test_threads_that_wait_for_room_go_on_in_the_order_in_which_they_began_to_wa
         FLOOD,
         nodes(1, cores=8),
         together,
+        version=V0_9_7,
         ideal=True,
     )
     k = scene.plane.kernel

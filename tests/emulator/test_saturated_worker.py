@@ -147,3 +147,28 @@ def test_the_log_goes_on_after_a_writer_and_a_waiter_have_died() -> None:
     before = executed(scene, "bolt0")
     scene.plane.run_until(4 * SECOND)
     assert executed(scene, "bolt0") - before == pytest.approx(2000, rel=0.01)
+
+
+def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
+    """Emits of a spout (1 ms of log each) and executes of a bolt with plenty to do (2 ms): 9 s, one core."""
+    scene = start(
+        chain((1, 1, 1), ackers=0, settings={"topology.debug": True}),
+        chain_trace([constant_work(0), constant_work(0)]),
+        FLOOD,
+        nodes(2, cores=1),
+        lambda executor: Slot("node1" if executor.component == "bolt0" else "node0", 6700),
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["log_receive"] = 2 * MS
+    scene.plane.kernel.cost["log_emit"] = MS
+    scene.plane.kernel.cost["log_turn"] = turn
+    scene.plane.run_until(9 * SECOND)
+    return int(scene.plane.kernel.task["emitted"][0]), executed(scene, "bolt1")
+
+
+def test_on_a_single_core_threads_of_a_log_get_equal_time_and_not_equal_tuples() -> None:
+    # Turn by turn: half of the time each.
+    assert spout_and_bolt_of_one_log(turn=20 * MS) == pytest.approx((4500, 2250), rel=0.02)
+    # Tuple by tuple: 3 ms for one of each.
+    assert spout_and_bolt_of_one_log(turn=0) == pytest.approx((3000, 3000), rel=0.02)

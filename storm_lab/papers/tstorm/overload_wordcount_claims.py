@@ -41,5 +41,7 @@ def measure(tables: ControlTables, parameters: Parameters) -> tuple[Measurement,
             "mixed",
             f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
             f"{SETTLED_S:g} s on; nodes when the overload is noticed and in the first schedule made",
+            # The rate of lines was chosen for it.
+            Basis.FITTED,
         ),
     )

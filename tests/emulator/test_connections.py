@@ -1,0 +1,93 @@
+"""System calls by hand: one for each connection of a batch, however many tuples it holds.
+
+All instants are compared with those of the same scene without the cost of calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, PLAIN, SECOND, US, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Grouping, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+
+CALL = 40
+"""Of a batch, in microseconds."""
+ONE_LINE = SourcePlan(
+    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=False
+)
+VERSIONS = pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8])
+
+
+def in_one_worker(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def in_workers_of_their_own(executor: Executor) -> Slot:
+    return Slot("node0", 6700) if executor.component == "spout" else Slot("node1", 6700 + executor.tasks[0])
+
+
+def waits_for_calls(version: StormVersion, place: Callable[[Executor], Slot], bolts: int) -> set[int]:
+    """Microseconds by which calls delay the copies of one tuple, of which every bolt gets one."""
+    enqueued = []
+    for call_us in (0.0, float(CALL)):
+        scene = start(
+            chain((1, bolts), Grouping.ALL, ackers=0),
+            chain_trace([constant_work(300 * US, 1)]),
+            ONE_LINE,
+            nodes(2, cores=8, nic_mbps=1e6),
+            place,
+            version=version,
+            cost=replace(PLAIN, idle_jvm_share=0.0, read_us=call_us, write_us=call_us),
+        )
+        scene.plane.run_until(SECOND)
+        scene.plane.finish()
+        enqueued.append(np.sort(scene.tape.column("executions", "enqueue_ns")))
+    assert len(enqueued[0]) == bolts
+    return set(((enqueued[1] - enqueued[0]) // US).tolist())
+
+
+@VERSIONS
+def test_a_lone_tuple_pays_a_call_where_it_is_written_and_one_where_it_is_read(version: StormVersion) -> None:
+    assert waits_for_calls(version, in_one_worker, 1) == {2 * CALL}
+
+
+@VERSIONS
+def test_tuples_that_go_to_one_worker_together_share_both_calls(version: StormVersion) -> None:
+    assert waits_for_calls(version, in_one_worker, 4) == {2 * CALL}
+
+
+@VERSIONS
+def test_tuples_that_go_to_four_workers_are_written_by_four_calls(version: StormVersion) -> None:
+    assert waits_for_calls(version, in_workers_of_their_own, 4) == {4 * CALL + CALL}
+
+
+def test_a_reader_that_is_behind_gets_cheaper_for_each_tuple() -> None:
+    """A flood: of a core that reads and does nothing else, calls take less the more tuples wait."""
+    read = []
+    for call_us in (0.0, float(CALL)):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(1 * US, 10)]),
+            SourcePlan(SourceKind.SATURATED, anchored=False),
+            nodes(2, cores=4),
+            in_one_worker,
+            version=V0_9_7,
+            cost=replace(PLAIN, idle_jvm_share=0.0, receive_us=60.0, read_us=call_us),
+        )
+        scene.plane.run_until(5 * SECOND)
+        k = scene.plane.kernel
+        worker = scene.workers[Slot("node1", 6700)]
+        reader = k.thread[k.worker[worker].network_thread]
+        assert reader.length > 1000
+        scene.plane.finish()
+        counts = scene.tape
+        bolt = counts.column("counts", "component") == "bolt0"
+        read.append(int(counts.column("counts", "executed")[bolt].sum()))
+    # 100 tuples of 60 us and one call of 40 us: less than one percent.
+    assert 0.98 * read[0] < read[1] < read[0]
