@@ -110,6 +110,6 @@ def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, st
             # Dark text on every fill of the palette keeps a contrast above 4.5.
             axes.text(
                 x + (width - 0.04) / _TILES / 2 - 0.0075, y + 0.46, f"{task}", ha="center", va="center",
-                fontsize=7.5, color="#000000",
+                fontsize=7.5 if task < 100 else 5.6, color="#000000",
             )  # fmt: skip
         top += depth + 0.55

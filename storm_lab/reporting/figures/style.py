@@ -43,8 +43,8 @@ DASHES: tuple[Any, ...] = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2, 1, 2), (2,
 MARKS = "osD^vP"
 """A mark for each of `LINES`."""
 
-HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\")
-"""A hatching for each bar of a group, so that bars can be told apart in grey."""
+HATCHES = ("", "//", "\\\\", "xx", "--", "||")
+"""A hatching for each bar of a group, which tells them apart in grey. Lines only: dots make large files."""
 
 MACHINES = (
     "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF",
