@@ -158,6 +158,13 @@ def views(draw: st.DrawFn, *, loaded: bool | None = None) -> SchedulingView:
             },
             traffic={pair: draw(rate) for pair in pairs},
         )
+    own = draw(st.sets(st.sampled_from([topology.name or topology.id for topology in submitted])))
     return SchedulingView(
-        submitted, Cluster(nodes), version, Assignment.of(present.items()), load, seed=draw(st.integers(0, 3))
+        submitted,
+        Cluster(nodes),
+        version,
+        Assignment.of(present.items()),
+        load,
+        isolated={name: draw(st.integers(1, 3)) for name in sorted(own)},
+        seed=draw(st.integers(0, 3)),
     )

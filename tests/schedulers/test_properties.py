@@ -134,6 +134,20 @@ def test_asking_for_reasons_changes_no_answer(name: str, view: SchedulingView) -
         assert all(c.ruled_out_by is None for c in chosen)
 
 
+@given(view=views())
+@QUICK
+def test_a_scheduled_isolated_topology_shares_no_machine(view: SchedulingView) -> None:
+    """Unless its status says otherwise: 2.x schedules those with too few executors once more, by default."""
+    result = answer("isolation", view)
+    host = {node.id: node.host for node in view.cluster.nodes}
+    tenants: dict[str | None, set[str]] = {}
+    for executor, slot in result.assignment.slots.items():
+        tenants.setdefault(host[slot.node], set()).add(executor.topology)
+    for topology_id, status in result.status.items():
+        if status.message.startswith("Isolated on"):
+            assert all(len(there) == 1 for there in tenants.values() if topology_id in there)
+
+
 @given(view=views(loaded=True))
 @QUICK
 def test_tstorm_uses_at_most_one_slot_per_topology_and_node(view: SchedulingView) -> None:
