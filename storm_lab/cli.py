@@ -269,7 +269,7 @@ def lab(context: click.Context) -> NoReturn:
     from storm_lab.runs.notebook import notebooks_folder
 
     folder = notebooks_folder()
-    # Works without a network: no look for newer versions, no question about news.
+    # Works without a network: no look for newer versions or news.
     quiet = ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *quiet, *context.args]
     sys.stdout.flush()

@@ -243,9 +243,9 @@ def _publish(study: Study, home: Path) -> None:
         part.replace(verdicts)
     except FileNotFoundError:
         raise UserError(
-            "the notebook's verdicts are gone; another storm-lab works on the same experiment",
+            "the notebook left no verdicts for these parameters",
             field=slug,
-            remedy="let one of them finish, then run this again",
+            remedy="let no other storm-lab run the same experiment meanwhile, and keep the notebook's defaults",
         ) from None
     finally:
         part.unlink(missing_ok=True)
