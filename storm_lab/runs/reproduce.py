@@ -245,7 +245,7 @@ def _publish(study: Study, home: Path) -> None:
         raise UserError(
             "the notebook left no verdicts for these parameters",
             field=slug,
-            remedy="let no other storm-lab run the same experiment meanwhile, and keep the notebook's defaults",
+            remedy="run one storm-lab at a time on an experiment, and keep the notebook's defaults",
         ) from None
     finally:
         part.unlink(missing_ok=True)
