@@ -82,7 +82,7 @@ def dependence(
                     "as printed", (1, printed[column]), xycoords=("axes fraction", "data"), xytext=(-2, 2),
                     textcoords="offset points", ha="right", va="bottom", fontsize=8,
                 )  # fmt: skip
-            axes.set(xlabel=x_label, ylabel=fill(label, 22))
+            axes.set(xlabel=x_label, ylabel=_broken(label))
             # Room above for what is written over the line.
             low, high = min(0.0, axes.get_ylim()[0]), axes.get_ylim()[1]
             axes.set_ylim(low, high + 0.08 * (high - low) if printed else high)
@@ -94,3 +94,8 @@ def dependence(
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         foot(figure, note)
     return figure
+
+
+def _broken(label: str) -> str:
+    """The label in lines that fit the height of an axis; the unit stays with the word before it."""
+    return fill(",\N{NO-BREAK SPACE}".join(label.rsplit(", ", 1)), 22)
