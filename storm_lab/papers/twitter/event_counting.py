@@ -50,7 +50,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "ackers",
-        35,
+        40,
         "not printed; 20 to one a worker. Chosen for the throughput of 16 machines (fitted)",
         low=20,
         high=50,

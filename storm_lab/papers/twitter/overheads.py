@@ -64,7 +64,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "logic_us",
         15.0,
-        "CPU of a bolt of the original topology for a message; chosen for its ten machines (fitted)",
+        "CPU of a bolt of the original topology for a message; not printed. It cannot give the ten machines: "
+        "receiving limits the topology to more even without it",
         unit="us",
         low=0,
         high=200,

@@ -140,7 +140,7 @@ def measure_at(
             "twitter-ovh-orig-10",
             needed(ORIGINAL, "machines_original"),
             unit="machines",
-            how=f"{keeps}; the CPU of the bolts is chosen for it",
+            how=f"{keeps}; the CPU of the bolts was chosen in view of it",
             basis=Basis.FITTED,
         ),
         measurement(
