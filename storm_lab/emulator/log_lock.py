@@ -26,8 +26,8 @@ def _write(k: State, thread: int, before: int) -> None:
     w = worker_at(k, t.worker)
     if w.log_holder != thread:
         w.log_holder = thread
-        t.log_turn = 0
-    t.log_turn += before
+        w.log_turn = 0
+    w.log_turn += before
     t.log = LOG_WRITES
     start_burst(k, thread, t.log_work)
 
@@ -57,8 +57,9 @@ def write_log(k: State, thread: int, before: int) -> None:
 def log_written(k: State, thread: int, work: int) -> None:
     """A thread has written a tuple's log lines, in ``work`` ns: it goes on, or the next one writes."""
     t = thread_at(k, thread)
-    t.log_turn += work
-    if node_at(k, t.node).threads == 1 and t.log_turn < cost_at(k, 0).log_turn:
+    w = worker_at(k, t.worker)
+    w.log_turn += work
+    if node_at(k, t.node).threads == 1 and w.log_turn < cost_at(k, 0).log_turn:
         t.log_work = 0
         t.log = LOG_TURN
     else:

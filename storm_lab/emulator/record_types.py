@@ -170,6 +170,7 @@ WORKER = lined_record(
     ("log_holder", I4),  # thread that writes into the log, with debug logging
     ("alive", I1),
     # What follows is seldom touched.
+    ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
     ("topology", I4),
     ("housekeeping_thread", I4),
@@ -235,7 +236,6 @@ THREAD = lined_record(
     ("role", I1),  # of a main thread: what it runs
     # What follows is touched less often.
     ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
-    ("log_turn", I8),  # CPU since it got hold of the log, ns
     ("hand_over", I8),  # its present batch, and the last one that has a place in its queue
     ("placed", I8),
     ("executor", I4),

@@ -122,10 +122,13 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             if message_at(k, m).locality != IN_PROCESS:
                 work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
         elif t.kind == TRANSFER:
-            other = executor_at(k, message_at(k, m).target).worker
-            work += c.transfer + (c.write if is_first(k, other, batch) else 0)
+            work += c.transfer
+            if c.write != 0 and is_first(k, executor_at(k, message_at(k, m).target).worker, batch):
+                work += c.write
         elif t.kind == NETWORK or s_at(k, 0).netty == 0:
-            work += c.receive + (c.read if is_first(k, sender_of(k, t.worker, m), batch) else 0)
+            work += c.receive
+            if c.read != 0 and is_first(k, sender_of(k, t.worker, m), batch):
+                work += c.read
             if s_at(k, 0).version_1 != 0:
                 work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
                 if t.kind == RECEIVE:
