@@ -16,9 +16,9 @@ from storm_lab.papers.rstorm.recording import RecordedRun, load_recordings
 from storm_lab.papers.rstorm.recordings import plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 
-SETTLE_S = 20
+SETTLE_S = 70
 """Until the queues of saturated executors are full."""
-MEASURE_S = 10
+MEASURE_S = 20
 _NS = 1_000_000_000
 
 

@@ -34,20 +34,20 @@ class CostModel:
         3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
     )
     serialise_us: float = constant(
-        10.3, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
+        13.0, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
     )
     serialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     deserialise_us: float = constant(
-        8.19, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
+        5.61, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
     )
     deserialise_us_per_kb: float = constant(
         5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
     )
     send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
-        1.97,
+        1.89,
         unit="us",
         low=0.5,
         high=30,
@@ -55,7 +55,7 @@ class CostModel:
         fitted=True,
     )
     receive_us: float = constant(
-        20.5,
+        21.8,
         unit="us",
         low=2,
         high=60,
@@ -65,7 +65,7 @@ class CostModel:
         fitted=True,
     )
     read_us: float = constant(
-        37.2,
+        39.0,
         unit="us",
         low=0,
         high=60,
@@ -74,7 +74,7 @@ class CostModel:
         fitted=True,
     )
     write_us: float = constant(
-        11.3,
+        12.3,
         unit="us",
         low=0,
         high=60,
@@ -98,7 +98,7 @@ class CostModel:
         5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
     )
     log_emit_us: float = constant(
-        60.7,
+        63.7,
         unit="us",
         low=10,
         high=200,
@@ -106,7 +106,7 @@ class CostModel:
         fitted=True,
     )
     log_receive_us: float = constant(
-        20.6,
+        15.7,
         unit="us",
         low=10,
         high=200,
@@ -123,7 +123,7 @@ class CostModel:
     )
     wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
     switch_us: float = constant(
-        1.67,
+        2.13,
         unit="us",
         low=1,
         high=50,
@@ -159,7 +159,7 @@ class CostModel:
         0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
     )
     process_penalty: float = constant(
-        0.212,
+        0.182,
         unit="1",
         low=0.0,
         high=1.0,

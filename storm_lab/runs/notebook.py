@@ -115,8 +115,8 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 cwd=str(template.parent),
                 progress_bar=False,
                 log_output=False,
-                # The kernel's own remarks would land between our lines.
-                extra_arguments=["--IPKernelApp.log_level=ERROR"],
+                # The kernel's own remarks, even on how it is shut down, would land between our lines.
+                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             )
             return
         except PapermillExecutionError as error:
