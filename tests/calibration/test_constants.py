@@ -55,11 +55,10 @@ def test_predictions_that_equal_the_recordings_leave_nothing_over() -> None:
     )
 
 
-def test_further_processes_slow_a_host_of_two_gigabytes_as_the_recordings_say() -> None:
+def test_a_second_process_slows_a_host_of_two_gigabytes_as_the_recordings_say() -> None:
+    # A regression over the recorded hosts finds 1.9 to 3.4 s of 10 s lost to it; no host had a third.
     cost, host = CostModel(), Node("host", cores=1, core_mhz=2000.0, memory_mb=2048.0)
-    one = cost.slowdown(host, 1)
-    assert 1.23 <= cost.slowdown(host, 2) / one <= 1.52
-    assert 4.5 <= cost.slowdown(host, 4) / one <= 6.0
+    assert 10 / (10 - 1.9) <= cost.slowdown(host, 2) / cost.slowdown(host, 1) <= 10 / (10 - 3.4)
 
 
 def test_the_same_constants_and_seed_give_the_same_rates() -> None:
