@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A loaded machine is no failure: how long an example takes is never tested.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Reference material that is not part of the project; tests marked `shared` compare with it where it is."""
