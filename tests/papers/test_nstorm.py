@@ -244,19 +244,26 @@ def test_the_worst_case_is_among_the_phases() -> None:
 
 def test_methods_keep_their_order_where_no_call_is_lost() -> None:
     # Whole mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
-    stops = [played(seed=2, setting=setting).silent(50, 110) for setting in METHODS]
-    assert stops[0] > 30
-    assert stops[0] > 2 * stops[1] > 2 * stops[2]
-    assert stops[2] <= 14, "T_s and T_w together"
+    runs = {seed: [played(seed=seed, setting=setting) for setting in METHODS] for seed in FEW_SEEDS}
+    whole = [own for own in runs.values() if not any(rows.failed for rows in own)]
+    assert whole, "a call is lost with some seeds, not with all"
+    for own in whole:
+        rebalance, star, nstorm = (rows.silent(50, 110) for rows in own)
+        assert rebalance > 30
+        assert rebalance > 2 * star > 2 * nstorm
+        assert nstorm <= 14, "T_s and T_w together"
 
 
 def test_a_call_that_a_killed_worker_takes_along_stops_a_closed_loop_until_its_time_out() -> None:
-    rows = played(seed=1, setting=STAR)
-    ((emitted_s, failed_s),) = rows.failed
-    assert 30 <= failed_s - emitted_s <= 60, "maps rotate: between one time-out and two"
-    assert rows.silent(50, 110) == pytest.approx(failed_s - emitted_s, abs=2)
+    losing = [rows for rows in (played(seed=seed, setting=STAR) for seed in FEW_SEEDS) if rows.failed]
+    assert losing, "a call is lost with some seeds, not with none"
+    for rows in losing:
+        ((emitted_s, failed_s),) = rows.failed
+        assert 30 <= failed_s - emitted_s <= 60, "maps rotate: between one time-out and two"
+        assert rows.silent(50, 110) == pytest.approx(failed_s - emitted_s, abs=2)
 
 
+FEW_SEEDS = range(1, 7)
 METHODS = (replace(Setting("rebalance"), wait_s=30.0), STAR, NSTORM)
 
 
