@@ -1,7 +1,8 @@
 """The command ``storm-lab``.
 
 What a user did wrong is one line on stderr and exit status 2; other failures of a run are status 1; Ctrl-C is
-130. Heavy modules are imported inside the commands, so that ``--help`` answers at once.
+130. Commands live with their subjects and are imported when they are asked for, so that ``--help`` answers at
+once.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from storm_lab.errors import StormLabError
 from storm_lab.papers.parameter import unknown_name
+from storm_lab.platform.options import examples, json_option
 from storm_lab.version import __version__
 
-if TYPE_CHECKING:
-    from storm_lab.papers.experiment import Experiment
-    from storm_lab.runs.reproduce import Reproduced
-    from storm_lab.runs.study import Study
-
 _ELSEWHERE = {
+    "list": ("storm_lab.papers.list_command", "List the experiments, or the parameters of one."),
+    "run": ("storm_lab.runs.reproduce_command", "Run one experiment with parameters of your own."),
+    "reproduce": (
+        "storm_lab.runs.reproduce_command",
+        "Reproduce all experiments, or some, and write the report.",
+    ),
+    "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
+    "claims": ("storm_lab.runs.report_command", "List what the papers claim and what came out."),
     "schedule": ("storm_lab.schedulers.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
@@ -45,9 +50,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _elsewhere():
             return super().get_command(ctx, cmd_name)
-        command = getattr(import_module(_ELSEWHERE[cmd_name][0]), cmd_name)
-        assert isinstance(command, click.Command)
-        return command
+        module = import_module(_ELSEWHERE[cmd_name][0])
+        commands = (item for item in vars(module).values() if isinstance(item, click.Command))
+        return next(command for command in commands if command.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Not through get_command: a help page must not import the schedulers.
@@ -85,16 +90,11 @@ class _Benches(click.Group):
         return next((item for item in vars(module).values() if isinstance(item, click.Command)), None)
 
 
-def _examples(*lines: str) -> str:
-    """Text for the end of a help page; click leaves it as it stands."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_examples(
+    epilog=examples(
         "storm-lab list",
         "storm-lab reproduce tstorm-word-count",
         "storm-lab run tstorm-word-count -p gammas=1,2",
@@ -108,138 +108,8 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-_jobs = click.option(
-    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
-)
-_fresh = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
-
-
-@cli.command(
-    "list", epilog=_examples("storm-lab list", "storm-lab list tstorm-word-count", "storm-lab list --json")
-)
-@click.argument("slug", metavar="[EXPERIMENT]", required=False)
-@_json
-def list_experiments(slug: str | None, as_json: bool) -> None:
-    """List the experiments, or the parameters of one."""
-    from storm_lab.papers.registry import experiment, experiments
-
-    chosen = (experiment(slug),) if slug else experiments()
-    if as_json:
-        click.echo(json.dumps([_described(item) for item in chosen], indent=1, ensure_ascii=False))
-    elif slug:
-        click.echo(f"{chosen[0].slug}: {chosen[0].title} ({chosen[0].paper}, {chosen[0].figure})\n")
-        for parameter in chosen[0].parameters:
-            allowed = ", ".join(part for part in (parameter.type_name, parameter.range_text) if part)
-            click.echo(f"  {parameter.name} = {_text(parameter.default)}  [{allowed}]\n      {parameter.doc}")
-    else:
-        width = max(len(item.slug) for item in chosen)
-        for item in chosen:
-            click.echo(
-                f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {len(item.claims)} claims)"
-            )
-
-
-@cli.command(
-    epilog=_examples(
-        "storm-lab run tstorm-word-count",
-        "storm-lab run tstorm-word-count -p gammas=1,1.4,1.8 -p lines_per_s=150",
-        "storm-lab run tstorm-word-count -p text=my_novel.txt --emulate-only",
-    )
-)
-@click.argument("slug", metavar="EXPERIMENT")
-@click.option(
-    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
-)
-@click.option("--emulate-only", is_flag=True, help="Play the emulations and stop before the notebook.")
-@_jobs
-@_fresh
-@_json
-def run(
-    slug: str, parameters: tuple[str, ...], emulate_only: bool, jobs: int, fresh: bool, as_json: bool
-) -> None:
-    """Run one experiment with parameters of your own.
-
-    With the defaults the results go to reports/, else into a folder that is named at the end.
-    """
-    from storm_lab.papers.registry import experiment
-    from storm_lab.runs.study import Study
-
-    found = experiment(slug)
-    study = Study(found, found.parsed(parameters))
-    if emulate_only:
-        played = study.play(jobs=jobs, show_progress=True, fresh=fresh)
-        rows = [
-            {"variant": p.spec.variant, "seed": p.spec.seed, "folder": str(p.folder), "reused": p.reused}
-            for p in played
-        ]
-        click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(row["folder"] for row in rows))  # type: ignore[misc]
-        return
-    (done,) = _reproduced((study,), jobs, fresh)
-    _print_outcome(done, as_json)
-
-
-@cli.command(epilog=_examples("storm-lab reproduce", "storm-lab reproduce tstorm-word-count"))
-@click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
-@click.option("--no-notebooks", is_flag=True, help="Play the emulations, compute the metrics and stop there.")
-@_jobs
-@_fresh
-def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool) -> None:
-    """Reproduce all experiments, or some, and write the report.
-
-    What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
-    """
-    from storm_lab.runs.reproduce import build_report, published_verdicts, studies
-    from storm_lab.runs.study import verdict_table
-
-    chosen = studies(slugs)
-    if no_notebooks:
-        from storm_lab.runs.prepare import prepare
-
-        prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
-        return
-    _reproduced(chosen, jobs, fresh)
-    page = build_report()
-    claims = {claim for study in chosen for claim in study.experiment.claims}
-    click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
-    click.echo(f"\nreport: {page}")
-
-
-@cli.command(epilog=_examples("storm-lab report"))
-def report() -> None:
-    """Write reports/index.html anew from the published verdicts and figures."""
-    from storm_lab.runs.reproduce import build_report
-
-    click.echo(build_report())
-
-
-@cli.command(
-    epilog=_examples(
-        "storm-lab claims", "storm-lab claims --experiment tstorm-word-count", "storm-lab claims --json"
-    )
-)
-@click.option("--experiment", "slug", metavar="EXPERIMENT", help="Only the claims of this experiment.")
-@_json
-def claims(slug: str | None, as_json: bool) -> None:
-    """List what the papers claim and what came out."""
-    from storm_lab.papers.ledger import load_claims
-    from storm_lab.reporting.record import claim_rows
-    from storm_lab.runs.reproduce import published_verdicts
-    from storm_lab.runs.study import verdict_table
-
-    ledger = load_claims()
-    names = tuple(dict.fromkeys((*ledger.owners, *ledger.experiments)))
-    if slug is not None and slug not in names:
-        raise unknown_name("experiment", slug, names, "the ledger of claims")
-    chosen = tuple(v for v in published_verdicts() if slug in (None, v.claim.owner, v.claim.experiment))
-    if as_json:
-        click.echo(json.dumps(claim_rows(chosen), indent=1, ensure_ascii=False))
-    else:
-        click.echo(verdict_table(chosen))
-
-
-@cli.command(epilog=_examples("storm-lab doctor"))
-@_json
+@cli.command(epilog=examples("storm-lab doctor"))
+@json_option
 def doctor(as_json: bool) -> None:
     """Tell what this machine has and what is wrong with it; exit status 1 when something will not work."""
     from storm_lab.platform.doctor import run_checks
@@ -261,7 +131,7 @@ def doctor(as_json: bool) -> None:
 
 @cli.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    epilog=_examples("storm-lab lab", "storm-lab lab --no-browser --port 8890"),
+    epilog=examples("storm-lab lab", "storm-lab lab --no-browser --port 8890"),
 )
 @click.pass_context
 def lab(context: click.Context) -> NoReturn:
@@ -276,65 +146,9 @@ def lab(context: click.Context) -> NoReturn:
     os.execv(sys.executable, command)
 
 
-@cli.group(cls=_Benches, epilog=_examples("storm-lab bench --help"))
+@cli.group(cls=_Benches, epilog=examples("storm-lab bench --help"))
 def bench() -> None:
     """Measure the tools and the emulator itself."""
-
-
-def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
-    from storm_lab.runs.reproduce import reproduce as reproduce_studies
-
-    return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)
-
-
-def _print_outcome(done: Reproduced, as_json: bool) -> None:
-    from storm_lab.papers.ledger import load_claims
-    from storm_lab.reporting.record import claim_rows, read_verdicts
-    from storm_lab.reporting.verdict import judge
-    from storm_lab.runs.study import verdict_table
-
-    experiment = done.study.experiment
-    record = read_verdicts(done.verdicts)
-    found = {measurement.claim_id: measurement for measurement in record.measurements}
-    ledger = load_claims()
-    verdicts = tuple(judge(ledger.claim(claim), found.get(claim)) for claim in experiment.claims)
-    if as_json:
-        answer = {"notebook": str(done.notebook), "reused": done.reused, "claims": claim_rows(verdicts)}
-        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
-    else:
-        click.echo(verdict_table(verdicts))
-        click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
-
-
-def _described(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "slug": experiment.slug,
-        "paper": experiment.paper,
-        "title": experiment.title,
-        "figure": experiment.figure,
-        "claims": list(experiment.claims),
-        "parameters": [
-            {
-                "name": parameter.name,
-                "default": parameter.default,
-                "type": parameter.type_name,
-                "unit": parameter.unit,
-                "low": parameter.low,
-                "high": parameter.high,
-                "choices": list(parameter.choices),
-                "doc": parameter.doc,
-            }
-            for parameter in experiment.parameters
-        ],
-    }
-
-
-def _text(value: object) -> str:
-    return ",".join(f"{item:g}" for item in value) if isinstance(value, tuple) else str(value)
 
 
 def _exists(module: str) -> bool:

@@ -1,0 +1,16 @@
+"""What several commands of the program share: options, and the examples on a help page."""
+
+from __future__ import annotations
+
+import click
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+jobs_option = click.option(
+    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
+)
+fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
+
+
+def examples(*lines: str) -> str:
+    """Text for the end of a help page; click leaves it as it stands."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

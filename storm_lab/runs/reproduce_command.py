@@ -1,0 +1,110 @@
+"""The commands ``storm-lab run`` and ``storm-lab reproduce``.
+
+What they do is imported when they do it, so that their help pages answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from storm_lab.platform.options import examples, fresh_option, jobs_option, json_option
+
+if TYPE_CHECKING:
+    from storm_lab.runs.reproduce import Reproduced
+    from storm_lab.runs.study import Study
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab run tstorm-word-count",
+        "storm-lab run tstorm-word-count -p gammas=1,1.4,1.8 -p lines_per_s=150",
+        "storm-lab run tstorm-word-count -p text=my_novel.txt --emulate-only",
+    )
+)
+@click.argument("slug", metavar="EXPERIMENT")
+@click.option(
+    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
+)
+@click.option("--emulate-only", is_flag=True, help="Play the emulations and stop before the notebook.")
+@jobs_option
+@fresh_option
+@json_option
+def run(
+    slug: str, parameters: tuple[str, ...], emulate_only: bool, jobs: int, fresh: bool, as_json: bool
+) -> None:
+    """Run one experiment with parameters of your own.
+
+    With the defaults the results go to reports/, else into a folder that is named at the end.
+    """
+    from storm_lab.papers.registry import experiment
+    from storm_lab.runs.study import Study
+
+    found = experiment(slug)
+    study = Study(found, found.parsed(parameters))
+    if emulate_only:
+        played = study.play(jobs=jobs, show_progress=True, fresh=fresh)
+        rows = [
+            {"variant": p.spec.variant, "seed": p.spec.seed, "folder": str(p.folder), "reused": p.reused}
+            for p in played
+        ]
+        click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(row["folder"] for row in rows))  # type: ignore[misc]
+        return
+    (done,) = _reproduced((study,), jobs, fresh)
+    _print_outcome(done, as_json)
+
+
+@click.command(epilog=examples("storm-lab reproduce", "storm-lab reproduce tstorm-word-count"))
+@click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
+@click.option("--no-notebooks", is_flag=True, help="Play the emulations, compute the metrics and stop there.")
+@jobs_option
+@fresh_option
+def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool) -> None:
+    """Reproduce all experiments, or some, and write the report.
+
+    What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
+    """
+    from storm_lab.runs.reproduce import build_report, published_verdicts, studies
+    from storm_lab.runs.study import verdict_table
+
+    chosen = studies(slugs)
+    if no_notebooks:
+        from storm_lab.runs.prepare import prepare
+
+        prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+        return
+    _reproduced(chosen, jobs, fresh)
+    page = build_report()
+    claims = {claim for study in chosen for claim in study.experiment.claims}
+    click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
+    click.echo(f"\nreport: {page}")
+
+
+def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
+    from storm_lab.runs.reproduce import reproduce as reproduce_studies
+
+    return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _print_outcome(done: Reproduced, as_json: bool) -> None:
+    from storm_lab.papers.ledger import load_claims
+    from storm_lab.reporting.record import claim_rows, read_verdicts
+    from storm_lab.reporting.verdict import judge
+    from storm_lab.runs.study import verdict_table
+
+    record = read_verdicts(done.verdicts)
+    found = {measurement.claim_id: measurement for measurement in record.measurements}
+    ledger = load_claims()
+    verdicts = tuple(judge(ledger.claim(claim), found.get(claim)) for claim in done.study.experiment.claims)
+    if as_json:
+        answer = {"notebook": str(done.notebook), "reused": done.reused, "claims": claim_rows(verdicts)}
+        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+    else:
+        click.echo(verdict_table(verdicts))
+        click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
