@@ -78,7 +78,8 @@ class ReportContent:
         figures: in the order in which they appear below their paper.
         constants: all constants of the cost model; the fitted ones are counted.
         contradictions: with both readings.
-        refused: runs that were left out, by experiment.
+        refused: runs that were left out of the measurements, by experiment.
+        damaged: run folders that are refused as they lie there now, by experiment.
         notebooks: experiment -> link to its executed notebook, relative to the report.
     """
 
@@ -87,6 +88,7 @@ class ReportContent:
     constants: tuple[ConstantRecord, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
+    damaged: tuple[tuple[str, Refusal], ...] = ()
     notebooks: Mapping[str, str] | None = None
 
 
@@ -95,12 +97,13 @@ def collect_report(
     *,
     constants: Sequence[ConstantRecord] = (),
     notebooks: Mapping[str, str] | None = None,
+    damaged: Sequence[tuple[str, Refusal]] = (),
     ledger: Ledger | None = None,
 ) -> ReportContent:
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
 
     ``notebooks`` maps an experiment to its executed notebook (HTML), relative to the folder; those that do
-    not exist are not linked.
+    not exist are not linked. ``damaged`` are run folders that no measurement may use.
 
     Raises:
         UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
@@ -114,6 +117,7 @@ def collect_report(
         constants=tuple(constants),
         contradictions=load_contradictions(),
         refused=tuple((record.experiment, refusal) for record in records for refusal in record.refused),
+        damaged=tuple(damaged),
         notebooks=links,
     )
 
@@ -179,6 +183,7 @@ def render_report(content: ReportContent) -> str:
         fitted=sum(constant.fitted for constant in content.constants),
         contradictions=content.contradictions,
         refused=content.refused,
+        damaged=content.damaged,
     )
 
 

@@ -29,6 +29,9 @@ Task = tuple[RunSpec, RunIdentity]
 OnFailure = Callable[[RunSpec, StormLabError], None]
 """Told of a run that was refused or failed, so that the others go on."""
 
+OnDamage = Callable[[RunRefused], None]
+"""Told of a folder that lies there and is no whole run, before the run is played again."""
+
 _STEPS = 1000
 
 
@@ -54,11 +57,15 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
 
 def is_whole(folder: Path) -> bool:
     """Whether a complete run of this schema lies there."""
+    return _refusal(folder) is None
+
+
+def _refusal(folder: Path) -> RunRefused | None:
     try:
         open_run(folder)
-    except RunRefused:
-        return False
-    return True
+    except RunRefused as refusal:
+        return refusal
+    return None
 
 
 def play(task: Task, home: Path | None = None, advance: Advance = lambda share: None) -> Path:
@@ -84,12 +91,13 @@ def play_all(
     show_progress: bool = False,
     fresh: bool = False,
     on_failure: OnFailure | None = None,
+    on_damage: OnDamage = lambda refusal: None,
 ) -> tuple[PlayedRun, ...]:
     """Have every run of ``specs`` on disk, in their order; equal runs are played once.
 
     ``jobs`` processes play at a time; 0 plays in this process. ``show_progress`` draws a bar where stderr is
     a terminal. ``fresh`` plays again what is there. With ``on_failure``, a run that fails is reported to it
-    and left out of the result.
+    and left out of the result. A damaged run is reported to ``on_damage`` and played again.
 
     Raises:
         StormLabError: as `play`, without ``on_failure``. Runs that were whole by then are kept.
@@ -97,7 +105,13 @@ def play_all(
     """
     tasks = [(spec, identity_of(spec)) for spec in specs]
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
-    missing = {run: task for run, task in distinct.items() if fresh or not is_whole(_folder(task[1], home))}
+    missing = {}
+    for run, task in distinct.items():
+        refusal = _refusal(_folder(task[1], home))
+        if refusal is not None and refusal.folder.exists():
+            on_damage(refusal)
+        if fresh or refusal is not None:
+            missing[run] = task
     lost: set[str] = set()
     seconds: dict[str, float] = {}
 

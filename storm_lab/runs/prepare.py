@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.execute import JOBS, OnDamage, PlayedRun, play_all
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.study import Study
+from storm_lab.tuplelog import RunRefused
 
 Say = Callable[[str], None]
 
@@ -43,14 +44,26 @@ def prepare(
 ) -> Prepared:
     """Have all runs of the studies on disk, and the metrics of those that ``needs_metrics`` names.
 
+    A run that is damaged is named to ``say`` and played again: the same parameters and seed give the same
+    bytes.
+
     Raises:
         StormLabError: a run is refused or fails, or there is no Java for Spark.
     """
     from storm_lab.pipeline.summary import missing_metrics
 
     specs = [study.experiment.runs(study.parameters) for study in studies]
+
+    def damaged(refusal: RunRefused) -> None:
+        place = f"{refusal.folder.parent.name}/{refusal.folder.name}"
+        say(f"{place}: {refusal.problem} run, played again ({refusal.detail})")
+
     played = play_all(
-        [spec for each in specs for spec in each], jobs=jobs, show_progress=show_progress, fresh=fresh
+        [spec for each in specs for spec in each],
+        jobs=jobs,
+        show_progress=show_progress,
+        fresh=fresh,
+        on_damage=damaged,
     )
     runs: list[tuple[PlayedRun, ...]] = []
     for each in specs:
@@ -65,8 +78,23 @@ def prepare(
     began = time.perf_counter()
     if missing:
         say(f"metrics of {len(missing)} runs")
-        Pool(1, _keep, name=lambda task: "the metrics").do([tuple(missing)])
+        _kept(missing, {run.folder: run for run in played}, damaged, jobs)
     return Prepared(tuple(runs), time.perf_counter() - began, _shares(runs, missing))
+
+
+def _kept(missing: Sequence[Path], played: Mapping[Path, PlayedRun], damaged: OnDamage, jobs: int) -> None:
+    """Compute the metrics; a run whose bytes turn out to have changed is played again."""
+    mended: set[Path] = set()
+    while True:
+        try:
+            Pool(1, _keep, name=lambda task: "the metrics").do([tuple(missing)])
+            return
+        except RunRefused as refusal:
+            if refusal.folder in mended:
+                raise
+            damaged(refusal)
+            mended.add(refusal.folder)
+            play_all([played[refusal.folder].spec], jobs=jobs, fresh=True)
 
 
 def _keep(folders: tuple[Path, ...], advance: Advance) -> int:

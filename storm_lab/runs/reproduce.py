@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.papers.parameter import ParameterValue
 from storm_lab.papers.registry import experiments
-from storm_lab.platform.places import reports_folder
+from storm_lab.platform.places import reports_folder, runs_folder
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
@@ -192,7 +192,7 @@ def writable_reports() -> Path:
 
 
 def build_report() -> Path:
-    """Write ``reports/index.html`` from what is published.
+    """Write ``reports/index.html`` from what is published, with the damaged folders among the runs.
 
     Raises:
         UserError: a published file is damaged, or the folder cannot be written to.
@@ -201,6 +201,7 @@ def build_report() -> Path:
     from storm_lab.emulator.control.times import ControlTimes
     from storm_lab.emulator.cost import CostModel
     from storm_lab.reporting.report import ConstantRecord, collect_report, write_report
+    from storm_lab.runs.left_out import left_out
 
     constants = [
         ConstantRecord(**{field.name: getattr(entry, field.name) for field in fields(ConstantRecord)})
@@ -209,7 +210,8 @@ def build_report() -> Path:
     ]
     home = writable_reports()
     notebooks = {item.slug: f"notebooks/{item.slug}.html" for item in experiments()}
-    return write_report(home / "index.html", collect_report(home, constants=constants, notebooks=notebooks))
+    content = collect_report(home, constants=constants, notebooks=notebooks, damaged=left_out(runs_folder()))
+    return write_report(home / "index.html", content)
 
 
 def published_verdicts() -> tuple[Verdict, ...]:

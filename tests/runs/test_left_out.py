@@ -1,0 +1,160 @@
+"""Whatever happens to a run's folder, it is named; its run is played again or left out, never half read."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from storm_lab.papers.experiment import RunSpec
+from storm_lab.platform.places import DATA_VARIABLE, runs_folder
+from storm_lab.reporting.report import collect_report, render_report
+from storm_lab.runs.execute import PlayedRun, play_all
+from storm_lab.runs.left_out import left_out
+from storm_lab.runs.prepare import prepare
+from tests.runs import tiny_runs
+from tests.runs.test_prepare import study
+from tests.runs.tiny_runs import spec
+
+
+def cut_log(run: Path) -> None:
+    log = run / "roots.parquet"
+    log.write_bytes(log.read_bytes()[:-9])
+
+
+def cut_manifest(run: Path) -> None:
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text()[:300])
+
+
+def lose_log(run: Path) -> None:
+    (run / "roots.parquet").unlink()
+
+
+def empty_log(run: Path) -> None:
+    (run / "roots.parquet").write_bytes(b"")
+
+
+def other_columns(run: Path) -> None:
+    log = run / "roots.parquet"
+    pq.write_table(pq.read_table(log).drop_columns(["attempt"]), log)
+    note_facts(run)
+
+
+def other_version(run: Path) -> None:
+    manifest = run / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"schema_version": 99}))
+
+
+def log_of_another_run(run: Path) -> None:
+    (other,) = (folder for folder in run.parent.iterdir() if folder != run)
+    shutil.copy(other / "roots.parquet", run / "roots.parquet")
+    note_facts(run)
+
+
+def copied_log(run: Path) -> None:
+    shutil.copy(run / "roots.parquet", run / "roots (copy).parquet")
+
+
+def changed_byte(run: Path) -> None:
+    log = run / "roots.parquet"
+    data = bytearray(log.read_bytes())
+    # The first column's data: far from the footer, which would be found damaged without reading it all.
+    data[20] ^= 0xFF
+    log.write_bytes(data)
+
+
+def note_facts(run: Path) -> None:
+    """Make the manifest agree with the log's size and rows, so that what is inside has to be looked at."""
+    manifest, log = run / "manifest.json", run / "roots.parquet"
+    content = json.loads(manifest.read_text())
+    facts = {"bytes": log.stat().st_size, "rows": pq.read_metadata(log).num_rows}
+    content["tables"]["roots"] |= facts
+    manifest.write_text(json.dumps(content))
+
+
+SPOILT: list[tuple[Callable[[Path], None], str]] = [
+    (cut_log, "truncated (roots.parquet has "),
+    (cut_manifest, "incomplete (its manifest is broken"),
+    (lose_log, "incomplete (roots.parquet is missing)"),
+    (empty_log, "empty (roots.parquet has no bytes)"),
+    (other_columns, "foreign schema (roots.parquet has other columns: attempt)"),
+    (other_version, "foreign schema (it has schema version 99"),
+    (log_of_another_run, "duplicated (roots.parquet belongs to another run)"),
+    (copied_log, "duplicated (roots (copy).parquet is no table of a run"),
+    (changed_byte, "truncated (roots.parquet was changed after it was written)"),
+]
+
+specs: tuple[RunSpec, ...] = (spec("a", tiny_runs.quick, 7), spec("a", tiny_runs.quick, 8))
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PlayedRun, ...]:
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    return play_all(specs, jobs=0)
+
+
+def logs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("spoil", "words"), SPOILT, ids=[spoil.__name__ for spoil, _ in SPOILT])
+def test_a_spoilt_folder_is_named_counted_and_its_neighbour_is_not(
+    runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
+) -> None:
+    folder = runs[0].folder
+    assert left_out(runs_folder()) == ()
+    spoil(folder)
+    ((experiment, refusal),) = left_out(runs_folder())
+    assert (experiment, refusal.run) == ("tiny", folder.name)
+    assert refusal.reason.startswith(words)
+    page = render_report(collect_report(tmp_path / "none", damaged=[(experiment, refusal)]))
+    assert "Left out (1)" in page and "1 folder of the runs on this machine is damaged" in page
+    assert f"<code>tiny/{folder.name}</code>: {words}" in page
+
+
+def test_a_copy_of_a_whole_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
+    folder = runs[0].folder
+    shutil.copytree(folder, folder.with_name("copy"))
+    ((_, refusal),) = left_out(runs_folder())
+    assert refusal.run == "copy"
+    assert refusal.reason == f"duplicated (the same run is in {folder.name})"
+
+
+def test_no_runs_are_no_damage(tmp_path: Path) -> None:
+    assert left_out(tmp_path / "none") == ()
+
+
+@pytest.mark.parametrize("spoil", [spoil for spoil, _ in SPOILT if spoil is not changed_byte])
+def test_a_spoilt_run_is_named_and_played_again_to_the_same_bytes(
+    runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None]
+) -> None:
+    folder = runs[0].folder
+    before = logs(folder)
+    spoil(folder)
+    said: list[str] = []
+    (own,) = prepare([study("tiny", 7, 8)], jobs=0, needs_metrics=lambda study: False, say=said.append).runs
+    assert [run.reused for run in own] == [False, True]
+    assert said[0].startswith(f"tiny/{folder.name}: ") and " run, played again (" in said[0]
+    assert said[1:] == ["tiny: 2 runs, 1 of them new"]
+    assert logs(folder) == before
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_changed_byte_is_found_before_the_metrics_and_the_run_is_played_again(
+    runs: tuple[PlayedRun, ...],
+) -> None:
+    folder = runs[0].folder
+    before = logs(folder)
+    changed_byte(folder)
+    said: list[str] = []
+    prepare([study("tiny", 7, 8)], say=said.append)
+    assert said == [
+        "tiny: 2 runs, 0 of them new",
+        "metrics of 2 runs",
+        f"tiny/{folder.name}: truncated run, played again (roots.parquet was changed after it was written)",
+    ]
+    assert logs(folder) == before
