@@ -6,11 +6,16 @@ the package must be installed on each, in the same state. Both are checked, run 
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
+import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -37,6 +42,9 @@ if TYPE_CHECKING:
 _LOOK_S = 0.5
 """Seconds between two looks at which runs are whole."""
 
+_GRACE_S = 15.0
+"""Seconds that cancelled tasks are waited for; Spark kills their processes after two."""
+
 
 def play_on_spark(
     specs: Sequence[RunSpec],
@@ -54,6 +62,7 @@ def play_on_spark(
     Raises:
         StormLabError: as `storm_lab.runs.execute.play_all`; also where a run does not appear in ``home``, or
             the machine that played it has other code.
+        KeyboardInterrupt: the job is cancelled, and what its tasks had begun on this machine is gone.
     """
     home = (home or runs_folder()).resolve()
     tasks = [(spec, identity_of(spec)) for spec in specs]
@@ -93,15 +102,63 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
     )
     # Dealt out one by one from a single partition: a task for each run.
     frame = spark.createDataFrame(rows).coalesce(1).repartition(len(tasks))
-    try:
-        answers = frame.mapInPandas(_played, "run string, error string").toPandas()
-    except BaseException:
-        with suppress(Exception):
-            spark.sparkContext.cancelAllJobs()
-        with suppress(Exception):
-            spark.interruptAll()
-        raise
+    with _noted_interruption() as interrupted:
+        try:
+            answers = frame.mapInPandas(_played, "run string, error string").toArrow().to_pydict()
+        except BaseException:
+            with suppress(Exception):
+                spark.sparkContext.cancelAllJobs()
+            with suppress(Exception):
+                spark.interruptAll()
+            _clear_away([run_folder(spec, home) for spec, _ in tasks])
+            if interrupted:
+                raise KeyboardInterrupt from None
+            raise
     return dict(zip(answers["run"], answers["error"], strict=True))
+
+
+@contextmanager
+def _noted_interruption() -> Iterator[list[int]]:
+    """Yields a list that is not empty once Ctrl-C came: Spark passes it on as an error of a cancelled job."""
+    came: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield came
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _clear_away(folders: Sequence[Path]) -> None:
+    """Remove the half runs of cancelled tasks: Spark kills the processes, which cannot do it themselves."""
+    end = time.monotonic() + _GRACE_S
+    while True:
+        begun = [part for folder in folders for part in folder.parent.glob(f".partial-{folder.name}-*")]
+        for part in begun:
+            if not _is_alive(part):
+                shutil.rmtree(part, ignore_errors=True)
+        if not any(part.exists() for part in begun) or time.monotonic() > end:
+            return
+        time.sleep(0.1)
+
+
+def _is_alive(part: Path) -> bool:
+    """Whether the process that writes a half run, the last part of its name, still is on this machine."""
+    try:
+        os.kill(int(part.name.rpartition("-")[2]), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
