@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns, spread, width_ns
-from storm_lab.pipeline.traffic import executor_ranges
+from storm_lab.pipeline.traffic import executor_of_task
 
 UI_WINDOW_S = 600.0
 """The window that the UI takes capacity over."""
@@ -85,9 +85,8 @@ def _executed(counts: DataFrame) -> DataFrame:
 
 
 def _per_executor(parts: DataFrame, placements: DataFrame, up: DataFrame, by: str) -> DataFrame:
-    executors = F.broadcast(executor_ranges(placements))
     same = ["run", "topology", "component"]
-    joined = parts.join(executors, same).where("task >= start_task and task <= end_task")
+    joined = parts.join(F.broadcast(executor_of_task(placements)), [*same, "task"])
     summed = joined.groupBy(*same, "start_task", by).agg(
         F.sum(_whole("execute_ns")).alias("execute_ns"), F.round(F.sum("executed"), 6).alias("executed")
     )

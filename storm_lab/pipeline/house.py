@@ -20,15 +20,15 @@ from storm_lab.pipeline.outcomes import outcomes
 from storm_lab.pipeline.stability import spikes, stabilisation
 from storm_lab.pipeline.steady import steady
 from storm_lab.pipeline.tables import Logs
-from storm_lab.pipeline.throughput import coarser, component_throughput, throughput
-from storm_lab.pipeline.traffic import executor_traffic, steady_traffic_share, traffic_share
+from storm_lab.pipeline.throughput import by_component, coarser, component_throughput, throughput
+from storm_lab.pipeline.traffic import by_locality, executor_traffic, steady_traffic_share, traffic_share
 
 MINUTE = 60.0
 SHORT = 10.0
 
-TWO_PASSES_ABOVE = 300_000
-"""Root tuples above which percentiles are taken in two passes: that is the quicker way then, and in the end
-the only one, for their distinct values would fill the heap.
+TWO_PASSES_ABOVE = 4_000_000
+"""Root tuples of one run above which percentiles are taken in two passes: up to there, all latencies of a run
+are some ten MB, beyond there is no limit to them.
 """
 
 
@@ -44,11 +44,13 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
     disturbances = events(logs.table("control")).cache()
     counted = outcomes(roots, runs).cache()
     seconds = throughput(counted, scopes, 1.0).cache()
-    took = latencies(roots, runs, SHORT, MINUTE, two_passes=logs.rows("roots") > TWO_PASSES_ABOVE)
+    components = by_component(counts).cache()
+    localities = by_locality(traffic).cache()
+    took = latencies(roots, runs, SHORT, MINUTE, two_passes=logs.most_rows("roots") > TWO_PASSES_ABOVE)
     latency_10s = took.narrow
     steps = occupancy(placements, runs).cache()
     executor_capacity = capacity(counts, placements, runs, MINUTE)
-    kept = (disturbances, counted, seconds, *took.kept, steps)
+    kept = (disturbances, counted, seconds, components, localities, *took.kept, steps)
     try:
         yield {
             "latency_10s": latency_10s,
@@ -58,14 +60,14 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "throughput_1s": seconds,
             "throughput_10s": coarser(seconds, SHORT),
             "throughput_60s": coarser(seconds, MINUTE),
-            "component_throughput_10s": component_throughput(counts, scopes, SHORT),
-            "component_throughput_60s": component_throughput(counts, scopes, MINUTE),
+            "component_throughput_10s": component_throughput(components, scopes, SHORT),
+            "component_throughput_60s": component_throughput(components, scopes, MINUTE),
             "failures_10s": failures(counted, scopes, SHORT),
             "failures_60s": failures(counted, scopes, MINUTE),
             "degradation": degradation(seconds, smooth_mean(seconds, runs, disturbances)),
             "executor_traffic": executor_traffic(traffic, placements, runs),
-            "traffic_share_60s": traffic_share(traffic, MINUTE),
-            "steady_traffic_share": steady_traffic_share(traffic, runs),
+            "traffic_share_60s": traffic_share(localities, MINUTE),
+            "steady_traffic_share": steady_traffic_share(localities, runs),
             "occupancy": steps,
             "stays": stays(placements, runs),
             "node_cpu_60s": node_cpu(cpu, nodes, runs, MINUTE),
@@ -76,7 +78,7 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
             "execution_times_60s": execution_times(logs.table("executions"), MINUTE),
             "steady_elapsed": steady_elapsed(roots, logs.table("executions"), runs),
-            "steady": steady(counted, counts, scopes, runs, steady_occupancy(steps, runs)),
+            "steady": steady(counted, components, scopes, runs, steady_occupancy(steps, runs)),
             "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
             "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),
             "events": disturbances,

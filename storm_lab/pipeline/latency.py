@@ -14,13 +14,21 @@ partitioned.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns
-from storm_lab.pipeline.statistics import cells, summarised, summarised_by_level
+from storm_lab.pipeline.statistics import (
+    cells,
+    gathered,
+    merged,
+    summarised,
+    summarised_by_level,
+    summarised_values,
+)
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
@@ -67,13 +75,14 @@ class Latencies:
 def latencies(
     roots: DataFrame, runs: DataFrame, narrow_s: float, wide_s: float, *, two_passes: bool = False
 ) -> Latencies:
-    """`latency` for two widths of bin and `steady_latency`, of large logs in two passes for all three."""
-    if not two_passes:
-        narrow = latency(roots, narrow_s).cache()
-        return Latencies(narrow, latency(roots, wide_s), steady_latency(roots, runs), (narrow,))
+    """`latency` for two widths of bin and `steady_latency`; the tuples are read once for all three, or twice
+    with ``two_passes``.
+    """
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     warm = F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long"))
     levels = {"narrow": bin_ns("complete_ns", narrow_s), "wide": bin_ns("complete_ns", wide_s), "warm": warm}
+    if not two_passes:
+        return _gathered(acked(roots).join(limits, "run"), levels)
     rows = acked(roots).join(limits, "run").withColumns(levels)
     scope = ["run", "topology"]
     joint = cells(rows, [*scope, *levels], _MEASURES).cache()
@@ -81,6 +90,24 @@ def latencies(
     of_level = [found.where(F.col("level") == level).drop("level") for level in range(len(levels))]
     first, second = (_with_time(frame.withColumnRenamed("member", "bin_ns")) for frame in of_level[:2])
     return Latencies(first, second, of_level[2].drop("member"), (joint, found))
+
+
+def _gathered(rows: DataFrame, levels: Mapping[str, Column]) -> Latencies:
+    scope = ["run", "topology"]
+    values = gathered(rows.withColumns(dict(levels)), [*scope, *levels], _MEASURES).cache()
+    narrow, wide = (
+        _with_time(
+            summarised_values(
+                merged(values.withColumn("bin_ns", F.col(level)), [*scope, "bin_ns"], _MEASURES),
+                [*scope, "bin_ns"],
+                _MEASURES,
+            )
+        )
+        for level in ("narrow", "wide")
+    )
+    narrow = narrow.cache()
+    warm = merged(values.where("warm is not null"), scope, _MEASURES)
+    return Latencies(narrow, wide, summarised_values(warm, scope, _MEASURES), (values, narrow))
 
 
 def _with_time(binned: DataFrame) -> DataFrame:

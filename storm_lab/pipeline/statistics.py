@@ -2,17 +2,17 @@
 partitioned.
 
 Sums are sums of integers, and percentiles are exact: Spark's ``percentile_approx`` would depend on the
-partitions. Its exact ``percentile`` reads the rows once, but holds every distinct value of a group on the
-heap and serialises it, about a microsecond a value. So there is a second way: the first pass counts the rows
-in narrow cells, in generated code and in memory that does not grow with the rows, and so finds for each
-percentile the cell in which it lies; the second pass ranks the values of those cells alone, a few per cent
-of the rows. It gives the same numbers and takes a third of the time where groups are large; where they are
-small, nearly every value has a cell to itself and the first way is the shorter.
+partitions, and its exact ``percentile`` holds every distinct value of a group in a map and serialises it.
+Here there are two ways. Where the groups fit into memory, the values of a group are gathered in an array and
+sorted, and a percentile is the entry at its rank; wider groups merge the sorted arrays of narrower ones.
+Where they may not fit, the first pass counts the rows in narrow cells, in generated code and in memory that
+does not grow with the rows, and so finds for each percentile the cell in which it lies; the second pass ranks
+the values of those cells alone, a few per cent of the rows. Both give the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -39,7 +39,39 @@ def summarised(
     """
     if two_passes:
         return _two_passes(rows, keys, measures)
-    return _in_ms(_one_pass(rows, keys, measures), keys, measures)
+    return summarised_values(gathered(rows, keys, measures), keys, measures)
+
+
+def gathered(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
+    """The values of every group, in ascending order. Columns: the keys, ``size`` (rows), and for measure k
+    (in their order) ``total_k`` and ``values_k``.
+    """
+    columns = [F.count("*").alias("size")]
+    for number, column in enumerate(measures.values()):
+        columns.append(F.sum(column).alias(f"total_{number}"))
+        columns.append(F.sort_array(F.collect_list(column)).alias(f"values_{number}"))
+    return rows.groupBy(*keys).agg(*columns)
+
+
+def merged(values: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
+    """The result of `gathered` for wider groups, from that for narrower ones."""
+    columns = [F.sum("size").alias("size")]
+    for number in range(len(measures)):
+        columns.append(F.sum(f"total_{number}").alias(f"total_{number}"))
+        parts = F.flatten(F.collect_list(f"values_{number}"))
+        columns.append(F.sort_array(parts).alias(f"values_{number}"))
+    return values.groupBy(*keys).agg(*columns)
+
+
+def summarised_values(values: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
+    """What `summarised` gives, from the result of `gathered` or `merged`."""
+    places = {}
+    for number, name in enumerate(measures):
+        places[f"{name}_total"] = F.col(f"total_{number}")
+        for label, share in PERCENTILES.items():
+            low, high = (F.get(f"values_{number}", rank.cast("int")) for rank in _ranks(share))
+            places[f"{name}_{label}"] = _between(low, high, share)
+    return _in_ms(values.withColumns(places), keys, measures)
 
 
 def _in_ms(grouped: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
@@ -48,21 +80,6 @@ def _in_ms(grouped: DataFrame, keys: Sequence[str], measures: Mapping[str, str])
         chosen.append((F.col(f"{name}_total") / F.col("size") / _MS).alias(f"{name}_mean_ms"))
         chosen.extend((F.col(f"{name}_{label}") / _MS).alias(f"{name}_{label}_ms") for label in PERCENTILES)
     return grouped.select(*chosen)
-
-
-def _one_pass(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    shares = F.array(*(F.lit(share) for share in PERCENTILES.values()))
-    columns = [F.count("*").alias("size")]
-    for name, column in measures.items():
-        columns.append(F.sum(column).alias(f"{name}_total"))
-        columns.append(F.percentile(column, shares).alias(f"{name}_at"))
-    grouped = rows.groupBy(*keys).agg(*columns)
-    places = {
-        f"{name}_{label}": F.col(f"{name}_at")[place]
-        for name in measures
-        for place, label in enumerate(PERCENTILES)
-    }
-    return grouped.withColumns(places)
 
 
 def cells(rows: DataFrame, groups: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
@@ -132,9 +149,7 @@ def summarised_by_level(
             low, high = (
                 F.max(F.when(own & _holds(rank, "rank", "equal"), F.col("value"))) for rank in _ranks(share)
             )
-            part = F.max(_position(share) - F.floor(_position(share)))
-            # Rounded as Spark's own percentile is, so that both ways give the same bits.
-            columns.append((low + part * (high - low)).alias(f"{name}_{label}"))
+            columns.append(_between(low, high, share, F.max).alias(f"{name}_{label}"))
     return _in_ms(ranked.groupBy(*group).agg(F.max("size").alias("size"), *columns), group, measures)
 
 
@@ -193,6 +208,14 @@ def _position(share: float) -> Column:
 def _ranks(share: float) -> tuple[Column, Column]:
     """The two ranks, from 0, that a percentile lies between."""
     return F.floor(_position(share)), F.ceil(_position(share))
+
+
+def _between(
+    low: Column, high: Column, share: float, of_group: Callable[[Column], Column] = lambda column: column
+) -> Column:
+    """The percentile between the values at its two ranks. Rounded alike in both ways, to the same bits."""
+    part = of_group(_position(share) - F.floor(_position(share)))
+    return low + part * (high - low)
 
 
 def _holds(rank: Column, first: str, count: str) -> Column:

@@ -11,15 +11,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
 from storm_lab.tuplelog import schema
@@ -28,11 +27,14 @@ from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_BATCH_RUNS = 400
+_BATCH_RUNS = 800
 _BATCH_ROWS = 40_000_000
 """Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
 the same for one run as for many; an interrupted sweep has lost no more than this.
 """
+
+_BRIEF_ROWS = 5_000_000
+"""Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
 
 _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""
@@ -124,10 +126,11 @@ def metrics_of(
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
         raise _nothing_left()
-    for batch in _batches(missing):
-        for name, computed in _computed(batch, spark):
-            _keep(places[name], computed)
-            tables[name] = computed
+    with _Keeper() as keeper:
+        for batch in _batches(missing):
+            for name, computed in _computed(batch, spark):
+                keeper.keep(places[name], computed)
+                tables[name] = computed
     frames = {name: _frame([tables[run.run][name] for run in runs]) for name in TABLE_NAMES}
     return MetricTables(runs=_run_frame(runs), refused=tuple(rejected), **frames)
 
@@ -150,18 +153,22 @@ def keep_metrics(
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
-    for batch in _batches(missing):
-        for name, computed in _computed(batch, spark):
-            _keep(places[name], computed)
+    with _Keeper() as keeper:
+        for batch in _batches(missing):
+            for name, computed in _computed(batch, spark):
+                keeper.keep(places[name], computed)
     return len(missing)
 
 
 def _session_for(runs: Sequence[Run]) -> SparkSession:
     """A session for these runs and nothing else."""
     from storm_lab.pipeline.session import spark_session
-    from storm_lab.pipeline.tables import SMALL_ROWS, all_rows
+    from storm_lab.pipeline.tables import all_rows
 
-    return spark_session(brief=all_rows(runs) <= SMALL_ROWS, thorough=True)
+    rows = all_rows(runs)
+    # The latencies of a full batch are half a GB, which the heap holds beside what the queries need.
+    memory = "2g" if rows > _BATCH_ROWS // 2 else "1g"
+    return spark_session(driver_memory=memory, brief=rows <= _BRIEF_ROWS, thorough=True)
 
 
 def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
@@ -295,14 +302,43 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+_TABLES_FILE = "tables.arrow"
+"""All tables of a run, one Arrow stream after the other in the order of `TABLE_NAMES`: a file for each would
+take a hundred times as long to write and to read, for most hold a few rows.
+"""
+
+
+class _Keeper:
+    """Writes metrics while the next ones are computed; at its end, all are written."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._ordered: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        for order in self._ordered:
+            order.result()
+
+    def keep(self, place: Path, tables: dict[str, pa.Table]) -> None:
+        """Leave a run's metrics for the next one who asks, soon."""
+        self._ordered.append(self._pool.submit(_keep, place, tables))
+
+
 def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
     """Leave a run's metrics for the next one who asks; who cannot write there computes again."""
     partial = place.parent / f".partial-{place.name}-{os.getpid()}"
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
     try:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        for name, table in tables.items():
-            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+        with pa.OSFile(str(partial / _TABLES_FILE), "wb") as file:
+            for name in TABLE_NAMES:
+                with pa.ipc.new_stream(file, tables[name].schema, options=options) as stream:
+                    stream.write_table(tables[name])
         partial.rename(place)
         # What older code left of this run is of no more use.
         for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
@@ -315,14 +351,15 @@ def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
 
 
 def _is_kept(place: Path) -> bool:
-    """Whether all tables lie there; `_kept` finds out whether they can be read."""
-    return all((place / f"{name}.parquet").is_file() for name in TABLE_NAMES)
+    """Whether the tables lie there; `_kept` finds out whether they can be read."""
+    return (place / _TABLES_FILE).is_file()
 
 
 def _kept(place: Path) -> dict[str, pa.Table]:
     """A run's metrics as they were left, or nothing where there are none or they cannot be read."""
     try:
-        return {name: pq.read_table(place / f"{name}.parquet") for name in TABLE_NAMES}
+        with pa.OSFile(str(place / _TABLES_FILE)) as file:
+            return {name: pa.ipc.open_stream(file).read_all() for name in TABLE_NAMES}
     except (OSError, pa.ArrowException):
         shutil.rmtree(place, ignore_errors=True)
         return {}

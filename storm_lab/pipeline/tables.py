@@ -41,8 +41,8 @@ RUNS = T.StructType(
 """One row a run: ``run`` as in the tables, ``name`` as in the manifest, the rest from the manifest."""
 
 SMALL_ROWS = 5_000_000
-"""Rows of all tables together up to which a table is read as one partition: no shuffle is needed then, and
-the queries run beside each other anyway.
+"""Rows of all tables of one run together up to which runs are small, however many they are: a table of theirs
+is read as one partition. No shuffle is needed then, and the queries run beside each other anyway.
 """
 
 LABELS = ("experiment", "variant", "seed", "run")
@@ -69,7 +69,7 @@ class Logs:
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
         self.spark = spark
         self.sources = tuple(sources)
-        self.is_small = all_rows(self.sources) <= SMALL_ROWS
+        self.is_small = max(all_rows([run]) for run in self.sources) <= SMALL_ROWS
         facts = [
             {
                 "run": run.manifest.identity.run_key,
@@ -101,6 +101,10 @@ class Logs:
     def rows(self, name: str) -> int:
         """Rows of a table over all runs, as the manifests say."""
         return sum(run.manifest.tables[name].rows for run in self.sources)
+
+    def most_rows(self, name: str) -> int:
+        """Rows of a table in the run that has most of them, as the manifests say."""
+        return max(run.manifest.tables[name].rows for run in self.sources)
 
     def labelled(self, metric: DataFrame) -> DataFrame:
         """A metric with experiment, variant, seed and the run's name in front, instead of the numeric

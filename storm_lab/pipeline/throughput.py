@@ -47,8 +47,18 @@ def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
     return merged.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
 
+def by_component(counts: DataFrame) -> DataFrame:
+    """The counters of a component's tasks added up, by counting window: run, topology, component, start_ns,
+    end_ns, emitted, transferred, executed, acked, failed.
+    """
+    return counts.groupBy("run", "topology", "component", "start_ns", "end_ns").agg(
+        *(F.sum(name).alias(name) for name in _COUNTED)
+    )
+
+
 def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
-    """Tuples by component and bin, for every bin of the run.
+    """Tuples by component and bin, for every bin of the run; ``counts`` is the log's table, or a result of
+    `by_component`.
 
     Columns: run, topology, component, t_s, width_s, emitted, transferred, executed, acked, failed,
     executed_per_s, emitted_per_s. Counting windows that reach over the edge of a bin are dealt out by

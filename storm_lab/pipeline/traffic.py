@@ -36,8 +36,20 @@ def executor_traffic(traffic: DataFrame, placements: DataFrame, runs: DataFrame)
     return summed.join(F.broadcast(covered), "run").withColumn("tuples_per_s", rate).drop("covered_ns")
 
 
+def by_locality(traffic: DataFrame) -> DataFrame:
+    """Tuples by monitor window and locality: run, topology, start_ns, end_ns, locality, tuples.
+
+    What the shares below need of ``traffic``, in a row or four a window instead of one a pair of tasks.
+    """
+    return traffic.groupBy("run", "topology", "start_ns", "end_ns", "locality").agg(
+        F.sum("tuples").alias("tuples")
+    )
+
+
 def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
     """Tuples by locality and bin, and the shares that T-Storm calls inter-node and inter-process.
+
+    ``traffic`` is the log's table, or a result of `by_locality`.
 
     Columns: run, topology, t_s, tuples, process, node, rack, cluster, inter_node_share, inter_process_share
     (both of all tuples, 0 to 1). Windows over the edge of a bin are dealt out by overlap; bins without
@@ -80,18 +92,22 @@ def _shares(summed: DataFrame) -> DataFrame:
 
 def _by_executor(pairs: DataFrame, placements: DataFrame, end: str) -> DataFrame:
     """Replace the task of one end of a pair by the first task of its executor."""
-    executors = executor_ranges(placements).select(
+    executors = executor_of_task(placements).select(
         "run", "topology", F.col("component").alias(f"{end}_component"),
-        F.col("start_task").alias("_first"), F.col("end_task").alias("_last"),
+        F.col("task").alias(f"{end}_task"), F.col("start_task").alias("_first"),
     )  # fmt: skip
-    task = F.col(f"{end}_task")
-    inside = (task >= F.col("_first")) & (task <= F.col("_last"))
-    same = [pairs[name] == executors[name] for name in ("run", "topology", f"{end}_component")]
-    joined = pairs.join(F.broadcast(executors), [*same, inside], "left")
+    same = [pairs[name] == executors[name] for name in ("run", "topology", f"{end}_component", f"{end}_task")]
+    joined = pairs.join(F.broadcast(executors), same, "left")
     others = [pairs[name] for name in pairs.columns if name != f"{end}_task"]
-    return joined.select(*others, F.coalesce("_first", task).alias(f"{end}_task"))
+    return joined.select(*others, F.coalesce("_first", pairs[f"{end}_task"]).alias(f"{end}_task"))
 
 
-def executor_ranges(placements: DataFrame) -> DataFrame:
-    """The executors that a run had: run, topology, component, start_task, end_task, each once."""
-    return placements.select("run", "topology", "component", "start_task", "end_task").distinct()
+def executor_of_task(placements: DataFrame) -> DataFrame:
+    """The executor of every task: run, topology, component, task, start_task (that executor's first).
+
+    A task has two rows where the number of executors changed during the run. One row a task rather than one
+    a range, so that rows find theirs by a key and are not compared with all executors of the component.
+    """
+    ranges = placements.select("run", "topology", "component", "start_task", "end_task").distinct()
+    task = F.explode(F.sequence("start_task", "end_task")).alias("task")
+    return ranges.select("run", "topology", "component", task, "start_task")

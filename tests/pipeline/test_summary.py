@@ -93,13 +93,14 @@ def test_kept_metrics_that_cannot_be_read_count_as_absent(
     copy = tmp_path / place.name
     shutil.copytree(place, copy)
     assert summary._kept(copy).keys() == set(TABLE_NAMES)
-    (copy / "steady.parquet").write_bytes(b"PAR1")
+    content = (copy / summary._TABLES_FILE).read_bytes()
+    (copy / summary._TABLES_FILE).write_bytes(content[: len(content) // 2])
     assert summary._kept(copy) == {}
     assert not copy.exists()
 
 
 def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:
-    tables = {"steady": pa.table({"run": ["a"]})}
+    tables = dict.fromkeys(TABLE_NAMES, pa.table({"run": ["a"]}))
     for name in ("aaaa-1", "bbbb-1", "aaaa-2"):
         summary._keep(tmp_path / name, tables)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aaaa-2", "bbbb-1"]
