@@ -7,11 +7,13 @@ All engines give the three metrics in the same form: rows sorted by their keys, 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ def main(engine: str, folder: Path) -> None:
     began = time.perf_counter()
     queries = {"spark": _spark, "duckdb": _duckdb, "pandas": _pandas}[engine](folder)
     started = time.perf_counter()
+    start_cpu = _cpu_s()
     first_end = started
     cold: list[Rows] = []
     for query in queries:
@@ -35,8 +38,10 @@ def main(engine: str, folder: Path) -> None:
         if len(cold) == 1:
             first_end = time.perf_counter()
     cold_end = time.perf_counter()
+    cold_cpu = _cpu_s()
     warm = [query() for query in queries]
     warm_end = time.perf_counter()
+    warm_cpu = _cpu_s() - cold_cpu
     if warm != cold:
         raise SystemExit("the second results differ from the first")
     figures = {
@@ -44,6 +49,8 @@ def main(engine: str, folder: Path) -> None:
         "start_and_first_s": round(first_end - began, 3),
         "cold_s": round(cold_end - started, 3),
         "warm_s": round(warm_end - cold_end, 3),
+        "cold_cpu_s": round(cold_cpu - start_cpu, 3),
+        "warm_cpu_s": round(warm_cpu, 3),
         "peak_mb": peak.stop(),
         "results": cold,
     }
@@ -195,6 +202,18 @@ def _family() -> list[str]:
     for process in family:
         family.extend(child for child, parent in parents.items() if parent == process)
     return family
+
+
+def _cpu_s() -> float:
+    """Seconds of processor time of this process and of all that it started."""
+    ticks = 0
+    for process in _family():
+        with suppress(OSError):
+            # Behind the name, which may hold blanks: user and system time of the process, then of its dead.
+            ticks += sum(
+                map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15])
+            )
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _resident_kb(process: str) -> int:

@@ -85,6 +85,7 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
             figures["large_rows"] = sum(big.manifest.tables[name].rows for name in ("roots", "executions"))
             figures["large_driver_peak_mb"] = spark["peak_mb"]
             figures["large_spark_warm_s"] = spark["warm_s"]
+            figures["large_spark_warm_cpu_s"] = spark["warm_cpu_s"]
             figures |= too_large(figures)
     if as_json:
         click.echo(json.dumps(figures, sort_keys=True))
@@ -181,12 +182,14 @@ def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     figures: dict[str, object] = {
         "ratio_duckdb_warm": _ratio(spark["warm_s"], duckdb["warm_s"]),
         "ratio_pandas_wall": _ratio(spark["cold_s"], pandas["cold_s"]),
+        "ratio_duckdb_warm_cpu": _ratio(spark["warm_cpu_s"], duckdb["warm_cpu_s"]),
+        "ratio_pandas_cpu": _ratio(spark["cold_cpu_s"], pandas["cold_cpu_s"]),
         "driver_peak_mb": spark["peak_mb"],
         "session_and_first_query_s": spark["start_and_first_s"],
         "results_equal": all(_equal(spark["results"], other["results"]) for other in (duckdb, pandas)),
     }
     for name, engine in engines.items():
-        for key in ("start_s", "cold_s", "warm_s", "peak_mb"):
+        for key in ("start_s", "cold_s", "warm_s", "cold_cpu_s", "warm_cpu_s", "peak_mb"):
             figures[f"{name}_{key}"] = engine[key]
     return figures
 

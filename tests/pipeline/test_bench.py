@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from storm_lab.bench import _pipeline_engine as engine
-from storm_lab.bench.pipeline import ENGINES, compare, replicate
+from storm_lab.bench.pipeline import ENGINES, compare, replicate, typical_run
+from storm_lab.errors import UserError
 from storm_lab.tuplelog import open_run
 from tests.pipeline.conftest import Table
+from tests.tuplelog.tiny import write_run
 
 pytestmark = pytest.mark.spark
 
@@ -44,11 +46,29 @@ def test_copies_of_a_run_are_a_whole_run_with_values_of_their_own(settling: Path
 def test_ratios_are_named_by_what_they_divide() -> None:
     figures = {"start_s": 1.0, "start_and_first_s": 3.0, "peak_mb": 900.0}
     engines = {
-        name: figures | {"cold_s": cold, "warm_s": warm, "results": [[["wc", 1.0]]]}
+        name: figures
+        | {"cold_s": cold, "warm_s": warm, "cold_cpu_s": 3 * cold, "warm_cpu_s": 2 * warm}
+        | {"results": [[["wc", 1.0]]]}
         for name, cold, warm in zip(ENGINES, (8.0, 1.0, 16.0), (4.0, 2.0, 8.0), strict=True)
     }
     result = compare(engines)
     assert (result["ratio_duckdb_warm"], result["ratio_pandas_wall"]) == (2.0, 0.5)
+    assert (result["ratio_duckdb_warm_cpu"], result["ratio_pandas_cpu"]) == (2.0, 0.5)
     assert (result["driver_peak_mb"], result["results_equal"]) == (900.0, True)
     engines["pandas"]["results"] = [[["wc", 1.1]]]
     assert compare(engines)["results_equal"] is False
+
+
+def test_the_rows_come_from_a_named_run_unless_another_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    with pytest.raises(UserError, match="storm-lab run tstorm-word-count"):
+        typical_run()
+    home = tmp_path / "runs" / "tstorm-word-count"
+    for seed, variant in ((3, "storm-default"), (2, "storm-default"), (1, "tstorm-g1")):
+        write_run(home / f"{variant}-{seed}", experiment="tstorm-word-count", variant=variant, seed=seed)
+    assert (typical_run().manifest.identity.variant, typical_run().manifest.identity.seed) == (
+        "storm-default",
+        2,
+    )
