@@ -31,7 +31,7 @@ SLUG = "rstorm-network-bound"
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter(
-        "duration_s", 90.0, "virtual length of a run; the paper's took 15 minutes", unit="s", low=30, high=900
+        "duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", unit="s", low=30, high=900
     ),
     Parameter("from_s", 60.0, "throughput is a mean from here on", unit="s", low=10, high=800),
     CLOCK,

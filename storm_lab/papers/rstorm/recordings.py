@@ -44,9 +44,15 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(PACKAGED,),
         is_file=True,
     ),
-    Parameter("seeds", (1,), "one emulation of every run per seed", low=0, high=2**31 - 1),
-    Parameter("duration_s", 150.0, "virtual length of a run", unit="s", low=60, high=900),
-    Parameter("from_s", 100.0, "rates are means from here on", unit="s", low=20, high=800),
+    Parameter(
+        "seeds",
+        (1, 2, 3, 4, 5),
+        "one emulation of every recorded run per seed; what nobody recorded and deviations with the first",
+        low=0,
+        high=2**31 - 1,
+    ),
+    Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
+    Parameter("from_s", 80.0, "rates are means from here on", unit="s", low=20, high=800),
     CLOCK,
     CHARACTER,
     Parameter("what_if", True, "also play what nobody recorded: merged workers, and no cost of a process"),
@@ -80,11 +86,12 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     recordings = load_recordings(parameters.text("recordings"))
     shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
+    recorded = {run.variant for run in recordings.runs}
     settings = [
         (variant_of(variant, trial), values, seed)
         for trial, values, seeds in played(parameters, shared, TRIED)
         for variant in _variants(recordings, trial, what_if=parameters.flag("what_if"))
-        for seed in seeds
+        for seed in (seeds if variant in recorded else seeds[:1])
     ]
     return tuple(
         RunSpec(

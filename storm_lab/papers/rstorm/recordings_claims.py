@@ -39,11 +39,42 @@ def rates(tables: RateTables, from_s: float) -> pd.DataFrame:
     return summed[["executed", "emitted"]].reset_index()
 
 
-def sink_rate(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> float:
-    """Tuples that all sinks of a topology execute per 10 s, mean over the seeds."""
+def sink_rates(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> pd.Series:
+    """Tuples that all sinks of a topology execute per 10 s, by seed."""
     sinks = recordings.topology(topology).sinks
     rows = found[(found["variant"] == variant) & found["component"].isin(sinks)]
-    return float(rows.groupby("seed")["executed"].sum().mean())
+    return rows.groupby("seed")["executed"].sum()
+
+
+def sink_rate(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> float:
+    """Tuples that all sinks of a topology execute per 10 s, mean over the seeds."""
+    return float(sink_rates(found, recordings, topology, variant).mean())
+
+
+def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
+    """One row a recorded run and seed: topology, scheduler, variant (both, to be read), seed, sink throughput
+    recorded and predicted, error in percent."""
+    rows = [
+        (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}", seed, run.sink, rate,
+         _percent(rate, run.sink))
+        for run in recordings.runs
+        if run.sink is not None
+        for seed, rate in sink_rates(found, recordings, run.topology, run.variant).items()
+    ]  # fmt: skip
+    columns = ["topology", "scheduler", "variant", "seed", "recorded", "predicted", "error_%"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
+    """By run: the farthest that a seed's prediction lies from the mean over the seeds, in percent of it."""
+    grouped = by_seed.groupby(["topology", "scheduler"], sort=False)["predicted"]
+    far = (by_seed["predicted"] / grouped.transform("mean") - 1.0).abs() * 100.0
+    return (
+        far.groupby([by_seed["topology"], by_seed["scheduler"]], sort=False)
+        .max()
+        .rename("farthest_%")
+        .reset_index()
+    )
 
 
 def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
@@ -89,7 +120,8 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     """Predicted sink rates of the even scheduler's runs, and of what nobody recorded as multiples of them.
 
     Columns: topology, even (tuples per 10 s); multiples: merged (one worker a host), no-penalty (a further
-    process costs its threads only), rstorm.
+    process costs its threads only), rstorm. Means over the seeds that both runs of a multiple
+    were played with.
     """
     known = set(found["variant"])
     rows = []
@@ -97,14 +129,16 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
         runs: Mapping[str, RecordedRun] = recorded.runs
         if "even" not in runs or f"{topology}-even-merged" not in known:
             continue
-        even = sink_rate(found, recordings, topology, f"{topology}-even")
+        even = sink_rates(found, recordings, topology, f"{topology}-even")
         others = [f"{topology}-even-merged", f"{topology}-even-no-penalty", f"{topology}-rstorm"]
         rows.append(
             (
                 topology,
-                even,
+                float(even.mean()),
                 *(
-                    sink_rate(found, recordings, topology, other) / even if other in known else None
+                    float((sink_rates(found, recordings, topology, other) / even).mean())
+                    if other in known
+                    else None
                     for other in others
                 ),
             )
@@ -116,8 +150,10 @@ def trial_errors(found: pd.DataFrame, recordings: Recordings, trials: Sequence[T
     """Errors of the prediction by deviation: columns label, series (topology), ratio_% and sinks_%.
 
     The ratio is R-Storm's sink throughput over the even scheduler's, ``sinks_%`` the mean absolute error of
-    the two. Of the setting itself and of every trial that was played, for topologies with both runs.
+    the two. Of the setting itself and of every trial that was played, for topologies with both runs; with the
+    first seed, the only one that trials have.
     """
+    found = found[found["seed"] == found["seed"].min()]
     known = set(found["variant"])
     rows = []
     for trial in (None, *trials):

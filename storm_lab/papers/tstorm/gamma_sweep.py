@@ -19,7 +19,7 @@ SLUG = "tstorm-gamma-sweep"
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "gammas_beyond",
-        (3.0, 4.0, 6.0),
+        (4.0, 6.0),
         "consolidation factors of Word Count beyond figure 6; none is printed",
         low=2.3,
         high=10.0,
@@ -53,7 +53,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _of_figures(common: Mapping[str, object]) -> Iterator[RunSpec]:
-    yield from throughput_test.runs(throughput_test.EXPERIMENT.checked(common))
+    yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(common))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
     yield from log_stream.figure_runs(log_stream.EXPERIMENT.checked(common))
 

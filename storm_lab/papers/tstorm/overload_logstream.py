@@ -2,47 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
-from storm_lab.papers.tstorm.overload_logstream_claims import CLAIMS, measure
+from storm_lab.papers.tstorm.overload_logstream_claims import CLAIMS, measure, rate_variant, rule_variant
 from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_log_stream, relief_settings
-from storm_lab.papers.tstorm.testbed import COMMON, with_defaults
+from storm_lab.papers.tstorm.testbed import COMMON
 
 SLUG = "tstorm-overload-logstream"
+TRIED_S = 300.0
+"""Virtual length of the runs that only show when the overload is noticed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
     Parameter(
         "gammas_tried",
-        (1.2, 1.4),
+        (1.2,),
         "other consolidation factors, played with the first seed only",
         low=1.0,
         high=1.7,
     ),
+    Parameter(
+        "windows_tried",
+        (2, 4),
+        f"other numbers of windows that make an overload, played for {TRIED_S:g} s with the first seed only",
+        low=2,
+        high=4,
+    ),
+    Parameter(
+        "rates_tried",
+        (130.0, 160.0),
+        f"other lines per second and stream, played for {TRIED_S:g} s with the first seed only",
+        unit="1/s",
+        low=20,
+        high=500,
+    ),
     STREAMS,
-    *with_defaults(COMMON, duration_s=600.0),
+    *COMMON,
     *WORKLOAD,
 )
 """A stream brings figure 8's rate: two of them are more than one node can do."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first seed with others.
+    """Every seed with the main gamma; the first seed with other gammas, rules and rates.
 
     Raises:
         UserError: the log cannot be read.
     """
+    apart = ("windows_tried", "rates_tried")
+    settings = relief_settings(PARAMETERS, parameters, file="log", apart=apart)
     return tuple(
         replace(
             run(variant, seed, values, parameters.text("log")),
             experiment=SLUG,
             emulate=emulate_log_stream,
         )
-        for variant, seed, values in relief_settings(PARAMETERS, parameters, file="log")
+        for variant, seed, values in (*settings, *_tried(parameters, settings[0]))
     )
+
+
+def _tried(
+    parameters: Parameters, main: tuple[str, int, Parameters]
+) -> Iterator[tuple[str, int, Parameters]]:
+    """Short runs with another rule or another rate, for the time at which the overload is noticed."""
+    _, seed, values = main
+    short = values.changed(duration_s=TRIED_S)
+    for windows in dict.fromkeys(parameters.integers("windows_tried")):
+        if windows != parameters.integer("overload_windows"):
+            yield rule_variant(windows), seed, short.changed(overload_windows=windows)
+    for rate in dict.fromkeys(parameters.numbers("rates_tried")):
+        if rate != parameters.number("lines_per_s"):
+            both = rate * parameters.integer(STREAMS.name)
+            yield rate_variant(rate), seed, short.changed(lines_per_s=both)
 
 
 EXPERIMENT = Experiment(

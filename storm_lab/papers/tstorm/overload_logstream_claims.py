@@ -21,6 +21,16 @@ from storm_lab.papers.tstorm.relief_claims import (
 CLAIMS = ("tstorm-fig10-detect", "tstorm-fig10-nodes", "tstorm-fig10-recover")
 
 
+def rule_variant(windows: int) -> str:
+    """Variant of a run in which so many windows make an overload."""
+    return f"{RELIEVED}-w{windows}"
+
+
+def rate_variant(lines_per_s: float) -> str:
+    """Variant of a run with other lines per second and stream."""
+    return f"{RELIEVED}-r{lines_per_s:g}"
+
+
 def measure(tables: ControlTables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 10."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))

@@ -36,13 +36,13 @@ def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -
 
 
 def relief_settings(
-    declared: tuple[Parameter, ...], parameters: Parameters, *, file: str
+    declared: tuple[Parameter, ...], parameters: Parameters, *, file: str, apart: tuple[str, ...] = ()
 ) -> list[tuple[str, int, Parameters]]:
     """Variant, seed and parameters of each run: every seed, and other gammas with the first seed.
 
-    ``file`` is the parameter that names the input.
+    ``file`` is the parameter that names the input; the runs hold none of those set ``apart``.
     """
-    left_out = ("seeds", "gamma", "gammas_tried", STREAMS.name, file)
+    left_out = ("seeds", "gamma", "gammas_tried", STREAMS.name, file, *apart)
     shared = parameters.only(p.name for p in declared if p.name not in left_out)
     shared = shared.changed(lines_per_s=shared.number("lines_per_s") * parameters.integer("streams"))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))

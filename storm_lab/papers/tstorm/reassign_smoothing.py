@@ -46,7 +46,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "dispatch_us_tried",
-        (2.0, 8.0, 15.0),
+        (8.0, 15.0),
         "other costs of the dispatcher, played with the first seed only",
         unit="us",
         low=0,

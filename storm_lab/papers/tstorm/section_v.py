@@ -30,6 +30,8 @@ from storm_lab.tuplelog import RunWriter, Status
 
 STEADY_S = 500.0
 """Figures of the steady state leave out what comes before (section V compares from here on)."""
+LEAD_IN = 5 / 6
+"""Part of a shorter run that counts as coming before."""
 
 
 LEAST_GAIN = 0.02
@@ -40,15 +42,22 @@ Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so the noise o
 
 
 def play_section_v(
-    spec: RunSpec, plans: tuple[TopologyPlan, ...], writer: RunWriter, advance: Advance
+    spec: RunSpec,
+    plans: tuple[TopologyPlan, ...],
+    writer: RunWriter,
+    advance: Advance,
+    *,
+    cost: CostModel | None = None,
 ) -> None:
     """Play the run, under Storm or under T-Storm as its parameters say, and finish its log.
+
+    ``cost`` as in `play_on_blades`.
 
     Raises:
         UserError: a parameter that the emulator or the scheduler refuses.
     """
     services, migration = online_scheduling(spec.parameters)
-    play_on_blades(spec, plans, DefaultScheduler(), services, migration, writer, advance)
+    play_on_blades(spec, plans, DefaultScheduler(), services, migration, writer, advance, cost=cost)
 
 
 def play_on_blades(
@@ -91,7 +100,7 @@ def play_on_blades(
     outcome = emulation.run(writer, lambda done, total: advance(done / total))
     writer.finish(
         duration_ns=outcome.duration_ns,
-        warm_up_ns=round(min(STEADY_S, duration_s / 2) * 1e9),
+        warm_up_ns=round(min(STEADY_S, duration_s * LEAD_IN) * 1e9),
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )

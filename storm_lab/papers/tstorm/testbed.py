@@ -59,7 +59,7 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter(
         "duration_s",
-        700.0,
+        600.0,
         "virtual length of a run; the paper's runs take 1000 s, whose last minutes are like those before",
         unit="s",
         low=60,

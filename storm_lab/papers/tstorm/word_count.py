@@ -84,7 +84,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *WORKLOAD,
     Parameter(
         "store_us_tried",
-        (1000.0, 1800.0, 2300.0, 2800.0),
+        (1000.0, 1800.0, 2800.0),
         f"other times of an insert, played for {TRIED_S:g} s with the first seed only, gamma 1 and Storm",
         unit="us",
         low=300,

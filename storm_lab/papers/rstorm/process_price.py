@@ -1,0 +1,47 @@
+"""What a further worker process costs a recorded host: in the cost model, and in the recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.model.cluster import Node
+
+WINDOW_S = 10.0
+REGRESSED_S = (1.9, 2.8, 3.4)
+"""CPU that a second process takes of a host in 10 s: 10 % quantile, estimate and 90 % quantile of a least
+squares fit of all costs at once to the rates of 39 busy recorded hosts, resampled by run. No host had a third
+process."""
+
+
+def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3, 4)) -> pd.DataFrame:
+    """One row a number of worker processes on a host.
+
+    Columns: processes; crowding and memory, the two factors of the slow-down; slowdown, their product;
+    lost_s, what that takes of the host's CPU in 10 s; and recorded_low, recorded and recorded_high, the
+    slow-down if the crowding were what the regression over the recorded hosts gives, for each further process
+    alike.
+    """
+    one = cost.slowdown(host, 1)
+    rows = []
+    for count in processes:
+        slowdown = cost.slowdown(host, count) / one
+        crowding = _crowding(cost.process_penalty * host.process_sharing, count)
+        memory = slowdown / crowding
+        carried = [memory * _crowding(implied_penalty(cost, host, lost), count) for lost in REGRESSED_S]
+        rows.append((count, crowding, memory, slowdown, WINDOW_S * (1 - 1 / slowdown), *carried))
+    columns = ["processes", "crowding", "memory", "slowdown", "lost_s"]
+    return pd.DataFrame(rows, columns=[*columns, "recorded_low", "recorded", "recorded_high"])
+
+
+def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:
+    """The penalty of a further process with which two of them lose ``lost_s`` of 10 s, memory as it is."""
+    crowding = _crowding(cost.process_penalty * host.process_sharing, 2)
+    memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / crowding
+    return WINDOW_S / (WINDOW_S - lost_s) / memory - 1.0
+
+
+def _crowding(penalty: float, processes: int) -> float:
+    return 1.0 + penalty * max(0, processes - 1)
