@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,13 @@ from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
-from storm_lab.papers.tstorm.word_count_claims import CLAIMS, measure, tried_variant
+from storm_lab.papers.tstorm.word_count_claims import (
+    CLAIMS,
+    SPARED,
+    measure,
+    spared_variant,
+    tried_variant,
+)
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
 from storm_lab.workloads.word_count import WordCountCosts
 
@@ -90,6 +97,12 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=300,
         high=3000,
     ),
+    Parameter(
+        "counterfactuals",
+        True,
+        "also play Storm as if a further worker process on a node cost less, which shows what the gain at "
+        f"gamma 1 is made of; {TRIED_S:g} s, first seed",
+    ),
 )
 
 
@@ -132,18 +145,28 @@ def costs(parameters: Parameters) -> WordCountCosts:
     )
 
 
-_APART = ("text", "store_us_tried")
+_APART = ("text", "store_us_tried", "counterfactuals")
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure, and gamma 1 and Storm with other times of an insert and the first seed.
+    """The runs of the figure; with the first seed, other times of an insert and cheaper processes.
 
     Raises:
         UserError: the text cannot be read.
     """
     first = parameters.integers("seeds")[0]
+    ((_, values),) = gamma_settings(PARAMETERS, parameters, (), apart=_APART)
     return (
         *figure_runs(parameters),
+        *(
+            run(
+                spared_variant(spared),
+                first,
+                values.changed(spared=spared, duration_s=TRIED_S),
+                parameters.text("text"),
+            )
+            for spared in (SPARED if parameters.flag("counterfactuals") else ())
+        ),
         *(
             run(
                 tried_variant(variant, store_us),
@@ -227,10 +250,14 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+    """Play one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
+    from storm_lab.emulator.cost import CostModel
     from storm_lab.papers.tstorm.section_v import play_section_v
 
-    play_section_v(spec, (plan(spec),), writer, advance)
+    cost = CostModel()
+    if "spared" in spec.parameters:
+        cost = replace(cost, **dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0))
+    play_section_v(spec, (plan(spec),), writer, advance, cost=cost)
 
 
 EXPERIMENT = Experiment(

@@ -5,6 +5,8 @@ Kept apart from the runs themselves: a change here needs no new emulation.
 
 from __future__ import annotations
 
+import pandas as pd
+
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.readings import Tables, measured, measurement, reductions, value_of
@@ -15,6 +17,13 @@ STABLE_S = 150.0
 """From here on the paper compares the runs with gamma 1."""
 TRIED_FROM_S = 250.0
 """From here to their end, runs with other times of an insert are compared."""
+
+SPARED = {
+    "crowding": ("process_penalty",),
+    "memory": ("memory_slowdown",),
+    "both": ("process_penalty", "memory_slowdown"),
+}
+"""What a further process is spared in counterfactual runs: constants of the cost model, set to 0."""
 
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
@@ -104,6 +113,28 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 def tried_variant(variant: str, store_us: float) -> str:
     """Variant of a run with another time of an insert."""
     return f"{variant}-s{store_us:g}"
+
+
+def spared_variant(spared: str) -> str:
+    """Variant of Storm's run with processes that are spared a cost."""
+    return f"{STORM}-without-{spared}"
+
+
+def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
+    """What T-Storm gains with gamma 1 over Storm, and over Storm whose processes are spared a cost.
+
+    One row a run of Storm: spared (nothing first), storm_ms, tstorm_ms and gain_% (its reduction); tuples
+    that complete from `TRIED_FROM_S` on. Runs that were not played have none.
+    """
+    known = set(tables.latency_10s["variant"])
+    (ours,) = processing_ms(tables, tstorm_variant(1.0), (seed,), TRIED_FROM_S)
+    rows = []
+    for name, variant in {"nothing": STORM, **{name: spared_variant(name) for name in SPARED}}.items():
+        if variant in known and ours is not None:
+            (storms,) = processing_ms(tables, variant, (seed,), TRIED_FROM_S)
+            (gain,) = reductions([ours], [storms])
+            rows.append((name, storms, ours, gain))
+    return pd.DataFrame(rows, columns=["spared", "storm_ms", "tstorm_ms", "gain_%"])
 
 
 def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:

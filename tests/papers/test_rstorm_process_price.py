@@ -1,0 +1,35 @@
+"""The price of a further worker process on a recorded host, in the cost model and in the recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.model.cluster import Node
+from storm_lab.papers.rstorm.process_price import REGRESSED_S, implied_penalty, price_table
+
+SMALL = Node("small", cores=1, core_mhz=2000.0, memory_mb=2048.0)
+LARGE = Node("large", cores=1, core_mhz=2000.0, memory_mb=65536.0)
+
+
+def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
+    found = price_table(replace(CostModel(), process_penalty=0.25), LARGE).set_index("processes")
+    assert found["memory"].tolist() == [1.0] * 4
+    assert found["slowdown"].tolist() == [1.0, 1.25, 1.5, 1.75]
+    assert found.loc[2, "lost_s"] == pytest.approx(2.0)
+    # 2 s of 10 lost is a slow-down of 10 / 8.
+    assert implied_penalty(CostModel(), LARGE, 2.0) == pytest.approx(0.25)
+
+
+def test_at_two_processes_the_recordings_give_back_what_was_regressed() -> None:
+    two = price_table(CostModel(), SMALL).set_index("processes").loc[2]
+    slow = two[["recorded_low", "recorded", "recorded_high"]]
+    assert slow.tolist() == pytest.approx([10 / (10 - lost) for lost in REGRESSED_S])
+
+
+def test_four_processes_cost_what_the_recordings_allow_when_carried_on_linearly() -> None:
+    four = price_table(CostModel(), SMALL).set_index("processes").loc[4]
+    assert four["slowdown"] == pytest.approx(four["crowding"] * four["memory"])
+    assert four["recorded_low"] <= four["slowdown"] <= four["recorded_high"]
