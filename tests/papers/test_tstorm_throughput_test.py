@@ -10,7 +10,7 @@ from storm_lab.model.topology import Grouping
 from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.tstorm import gamma_runs
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
-from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, plan, topology
+from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, figure_runs, plan, topology
 
 DEFAULTS = EXPERIMENT.checked()
 RUN = {"variant": "v", "seed": 1}
@@ -31,11 +31,19 @@ def test_counters_are_grouped_by_identifier_or_not_at_all() -> None:
 
 
 def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
-    specs = EXPERIMENT.runs(EXPERIMENT.checked({"gammas": [1.0, 6.0], "seeds": [4, 5]}))
+    specs = figure_runs(EXPERIMENT.checked({"gammas": [1.0, 6.0], "seeds": [4, 5]}))
     assert [(spec.variant, spec.seed) for spec in specs] == [
         (variant, seed) for variant in (STORM, "tstorm-g1", "tstorm-g6") for seed in (4, 5)
     ]
     assert "gamma" not in specs[0].parameters and "capacity_fraction" not in specs[0].parameters
+
+
+def test_another_time_constant_of_the_warm_up_is_tried_with_the_first_seed_only() -> None:
+    parameters = EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_s_tried": [50.0]})
+    tried = EXPERIMENT.runs(parameters)[len(figure_runs(parameters)) :]
+    assert [(spec.variant, spec.seed) for spec in tried] == [("storm-default-u50", 4), ("tstorm-g1.7-u50", 4)]
+    assert all(spec.parameters.number("warm_up_s") == 50.0 for spec in tried)
+    assert not any("warm_up_s" in spec.parameters for spec in figure_runs(parameters))
 
 
 def test_at_most_five_counters_get_tuples() -> None:
