@@ -1,9 +1,11 @@
 """MF-Storm's grid as declared: cluster, inputs, topologies, who refuses, and which runs are shared."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyarrow.parquet import read_table
 
 from storm_lab.errors import UserError
 from storm_lab.papers.mfstorm.grid import cells, plan, variant
@@ -16,6 +18,7 @@ from storm_lab.papers.mfstorm.placement import (
     SCHEDULERS,
     answer,
     comparable,
+    played_in,
     refusal,
     slots_taken,
 )
@@ -24,6 +27,7 @@ from storm_lab.papers.mfstorm.starter import KINDS, OF_THE_PAPER, trace
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import play
 
 SLUGS = tuple(
     f"mfstorm-{name}" for name in ("wordcount", "exclamation", "tweet-wordcount", "tweet-exclamation")
@@ -101,8 +105,47 @@ def test_a_cell_has_a_run_per_seed_unless_its_scheduler_refuses(slug: str) -> No
     found = experiment(slug)
     specs = [spec for spec in found.runs(found.checked({"seeds": [4, 5, 4]})) if spec.experiment == slug]
     refused = 3 if "wordcount" in slug else 0
-    assert len(specs) == 2 * (24 - refused)
+    shared = 2 * 3
+    assert len(specs) == 2 * (24 - refused - shared)
     assert {spec.seed for spec in specs} == {4, 5}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_default_and_isolation_never_use_a_nodes_second_slot(kind: str) -> None:
+    for scheduler in (DEFAULT, ISOLATION):
+        for name in SCENARIOS:
+            for seed in range(3):
+                own, played = (
+                    answer(scheduler, kind, scenario, seed=seed).assignment
+                    for scenario in (name, played_in(name, scheduler))
+                )
+                assert own.slots == played.slots
+
+
+def test_the_other_schedulers_fill_further_slots_so_every_cell_of_theirs_is_played() -> None:
+    for scheduler in (RAS, MF_STORM):
+        assert all(played_in(name, scheduler) == name for name in SCENARIOS)
+    assert variant("S5", DEFAULT) == variant("S6", DEFAULT) == "S3-default"
+    assert variant("S4", ISOLATION) == "S2-isolation"
+    assert variant("S4", MF_STORM) == "S4-mf-storm"
+
+
+def test_further_slots_change_nothing_in_a_run_under_default(tmp_path: Path) -> None:
+    found = experiment("mfstorm-exclamation")
+    (spec,) = cells(
+        "x",
+        "exclamation",
+        found.checked({"seeds": [3], "duration_s": 60.0}),
+        scenarios=("S3",),
+        schedulers=(DEFAULT,),
+    )
+    tables = []
+    for name in ("S3", "S6"):
+        other = replace(spec, parameters=spec.parameters.changed(scenario=name))
+        folder = play((other, identity_of(other)), tmp_path)
+        tables.append(read_table(folder / "executions.parquet").drop(["run"]))
+    assert tables[0].num_rows > 0
+    assert tables[0].equals(tables[1])
 
 
 def test_only_mf_storms_runs_depend_on_the_run_before() -> None:

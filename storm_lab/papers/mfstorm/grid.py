@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.papers.experiment import Advance, RunSpec
-from storm_lab.papers.mfstorm.placement import MF_STORM, SCHEDULERS, policy, refusal
+from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, SCHEDULERS, played_in, policy, refusal
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
@@ -16,6 +18,8 @@ from storm_lab.workloads.text import BOOK, GENERATED
 if TYPE_CHECKING:
     from storm_lab.emulator.control.service import Service
     from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.model.version import StormVersion
+    from storm_lab.papers.mfstorm.previous_run import TrafficLog
     from storm_lab.tuplelog import RunWriter
 
 WINDOW_S = 20.0
@@ -96,8 +100,8 @@ _OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "spli
 
 
 def variant(scenario: str, scheduler: str) -> str:
-    """Name of a cell's runs."""
-    return f"{scenario}-{scheduler}"
+    """Name of a cell's runs; cells that one run stands for have one name (`played_in`)."""
+    return f"{played_in(scenario, scheduler)}-{scheduler}"
 
 
 def cells(
@@ -108,10 +112,12 @@ def cells(
     scenarios: Sequence[str] = tuple(SCENARIOS),
     schedulers: Sequence[str] = SCHEDULERS,
     prefix: str = "",
+    sample_every: int = 100,
 ) -> tuple[RunSpec, ...]:
     """The runs of a topology's grid, without the cells whose scheduler refuses the topology.
 
-    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played once.
+    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played once, and so
+    are cells that one run stands for.
 
     Raises:
         UserError: the text cannot be read.
@@ -120,6 +126,12 @@ def cells(
     shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)
     # Only MF-Storm depends on a run before.
     alone = shared.only(name for name in shared if name != "previous_s")
+    wanted = dict.fromkeys(
+        (played_in(scenario, scheduler), scheduler)
+        for scenario in scenarios
+        for scheduler in schedulers
+        if not refusal(scheduler, kind, scenario)
+    )
     return tuple(
         RunSpec(
             experiment=slug,
@@ -132,48 +144,82 @@ def cells(
             storm_version=VERSION,
             inputs={"messages": messages.digest},
             files={"text": parameters.text("text")},
-            sample_every=100,
+            sample_every=sample_every,
         )
-        for scenario in scenarios
-        for scheduler in schedulers
-        if not refusal(scheduler, kind, scenario)
+        for scenario, scheduler in wanted
         for seed in dict.fromkeys(parameters.integers("seeds"))
     )
 
 
-def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and sources of a run. Roots are not anchored: storm-starter's spouts give no ids."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a run plays, whatever the scheduler: topology, slots asked for, input and costs."""
 
-    given = spec.parameters
-    kind = given.text("topology")
-    topology = starter(kind, SCENARIOS[given.text("scenario")].required, debug=given.flag("debug"))
-    work_us = given.number("split_us" if "split_us" in given else "exclaim_us")
-    trace = trace_of(kind, spec.files["text"], work_us, spec.seed)
-    source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(given.number("sleep_ms") * 1e6), anchored=False)
-    return TopologyPlan(topology, trace, {spout.id: source for spout in topology.spouts})
+    kind: str
+    required: int
+    text: str
+    seed: int
+    debug: bool
+    work_us: float
+    sleep_ms: float
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Planned:
+        """What the run plays."""
+        given = spec.parameters
+        return cls(
+            given.text("topology"),
+            SCENARIOS[given.text("scenario")].required,
+            spec.files["text"],
+            spec.seed,
+            given.flag("debug"),
+            given.number("split_us" if "split_us" in given else "exclaim_us"),
+            given.number("sleep_ms"),
+        )
+
+    def plan(self) -> TopologyPlan:
+        """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no ids."""
+        from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+
+        topology = starter(self.kind, self.required, debug=self.debug)
+        trace = trace_of(self.kind, self.text, self.work_us, self.seed)
+        source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(self.sleep_ms * 1e6), anchored=False)
+        return TopologyPlan(topology, trace, {spout.id: source for spout in topology.spouts})
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and sources of a run."""
+    return Planned.of(spec).plan()
+
+
+@lru_cache(maxsize=64)
+def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s: float) -> TrafficLog:
+    """The log of the run before; scenarios whose run before is the same share it within a process."""
+    from storm_lab.papers.mfstorm.previous_run import traffic_log
+
+    return traffic_log(
+        desktops(slots),
+        planned.plan(),
+        version,
+        duration_s=duration_s,
+        window_s=WINDOW_S,
+        seed=planned.seed,
+    )
 
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run; under MF-Storm after the run whose traffic it is given."""
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.papers.mfstorm.previous_run import traffic_log
     from storm_lab.tuplelog import Status
 
     given = spec.parameters
-    scenario, scheduler = SCENARIOS[given.text("scenario")], given.text("scheduler")
-    cluster, planned = desktops(scenario.slots), plan(spec)
+    name, scheduler = given.text("scenario"), given.text("scheduler")
+    scenario, cluster, planned = SCENARIOS[name], desktops(SCENARIOS[name].slots), plan(spec)
     services: tuple[Service, ...] = ()
     if scheduler == MF_STORM:
-        log = traffic_log(
-            cluster,
-            planned,
-            spec.storm_version,
-            duration_s=given.number("previous_s"),
-            window_s=WINDOW_S,
-            seed=spec.seed,
-        )
-        services = (log,)
+        before = SCENARIOS[played_in(name, DEFAULT)].slots
+        seconds = given.number("previous_s")
+        services = (_log_before(Planned.of(spec), before, spec.storm_version, seconds),)
     duration_s = given.number("duration_s")
     emulation = Emulation(
         EmulationSpec(

@@ -43,6 +43,19 @@ def answer(
     return policy(scheduler, kind, required).schedule(view)
 
 
+def played_in(scenario: str, scheduler: str) -> str:
+    """The scenario whose run stands for this cell.
+
+    Default and isolation start a worker on every node before they start a second one anywhere, and no
+    scenario asks for more workers than there are nodes. So further slots stay empty and change nothing: of
+    scenarios that ask for as many slots the one with the fewest a node is played, for all of them.
+    """
+    if scheduler not in (DEFAULT, ISOLATION) or SCENARIOS[scenario].required > len(DESKTOPS):
+        return scenario
+    same = [name for name, cell in SCENARIOS.items() if cell.required == SCENARIOS[scenario].required]
+    return min(same, key=lambda name: SCENARIOS[name].slots)
+
+
 @cache
 def refusal(scheduler: str, kind: str, scenario: str) -> str:
     """Why the scheduler does not place the topology; empty where it does.
