@@ -24,7 +24,8 @@ from storm_lab.papers.nstorm import (
 from storm_lab.papers.nstorm import durations_claims as durations
 from storm_lab.papers.nstorm.multi_migration_claims import STILL, gain, moving
 from storm_lab.papers.nstorm.play import control_times, emulation_of, migration, timers
-from storm_lab.papers.nstorm.setting import NSTORM, STAR, THREADS, Setting, trial_tag
+from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting, trial_tag
+from storm_lab.papers.nstorm.single_migration_claims import wait_for
 
 EXPERIMENTS = (single_migration, multi_migration, delayed_kill, sync_cycles, worst_case)
 SEEDS = {"seeds": [4, 5]}
@@ -193,6 +194,44 @@ def test_degraded_seconds_of_each_re_assignment() -> None:
     assert durations.of_each_move_s(HAND, "v", 1, 40) == [12.0, 20.0]
     assert durations.per_move_s(HAND, "v", [1], 40) == [16.0]
     assert durations.shortest_s(HAND, "v", [1], 60) == [0.0]
+
+
+def test_seconds_below_another_runs_smooth_mean() -> None:
+    assert durations.degraded_against_s(HAND, "v", [1], 60, [100.0]) == [12.0]
+    assert durations.degraded_against_s(HAND, "v", [1], 60, [125.0]) == [32.0]
+    assert durations.degraded_against_s(HAND, "v", [1], 20, [125.0]) == [130.0], "all from 50 s on"
+    assert durations.degraded_against_s(HAND, "v", [1, 2], 20, [None, 100.0]) == [None, None]
+
+
+def test_the_wait_is_interpolated_between_waits_that_were_played() -> None:
+    class Tables:
+        degradation = pd.DataFrame(
+            [
+                {
+                    "variant": Setting(REBALANCE, wait_s=wait).variant,
+                    "seed": 1,
+                    "level": 60,
+                    "degraded_s": low,
+                }
+                for wait, low in ((0.0, 150.0), (10.0, 200.0), (20.0, 300.0))
+            ]
+        )
+
+    tables: Any = Tables()
+    assert wait_for(tables, (0.0, 20.0, 10.0), (1,), 250.0) == pytest.approx(15.0)
+    assert wait_for(tables, (0.0, 20.0), (1,), 250.0) == pytest.approx(20 * 100 / 150)
+    assert wait_for(tables, (0.0, 10.0), (1,), 250.0) is None
+    assert wait_for(tables, (0.0, 20.0), (1, 2), 250.0) is None, "not played with every seed"
+
+
+def test_a_run_without_moves_ends_where_the_gain_is_read() -> None:
+    experiment = multi_migration.EXPERIMENT
+    lengths = {
+        spec.variant: spec.parameters.number("duration_s")
+        for spec in experiment.runs(experiment.checked({"seeds": [1]}))
+    }
+    assert lengths[STILL.variant] == 230.0
+    assert lengths[moving(1).variant] == 600.0
 
 
 def test_a_run_that_is_not_there_has_no_reading() -> None:

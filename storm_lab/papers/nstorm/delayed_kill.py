@@ -19,7 +19,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     DELAY,
     Parameter(
         "delays_tried_s",
-        (1.0, 4.0, 8.0, 13.0),
+        (1.0, 4.0, 13.0),
         "delays that are tried beside it, first seeds only; 13 s are T_s and T_w together",
         unit="s",
         low=0.1,

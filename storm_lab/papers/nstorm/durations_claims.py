@@ -56,6 +56,24 @@ def _of_level(tables: Tables, variant: str, seed: int, level: int, column: str) 
     return float(found.iloc[0]) if len(found) else None
 
 
+def degraded_against_s(
+    tables: Tables, variant: str, seeds: Sequence[int], level: int, smooth: Samples
+) -> Samples:
+    """Seconds from the first re-assignment on with throughput at least ``level`` per cent below ``smooth``.
+
+    ``smooth`` has a mean for each seed, of other runs: so a cost that is there all the time shows.
+    """
+    found: Samples = []
+    for seed, mean in zip(seeds, smooth, strict=True):
+        seconds = of_run(tables.throughput_1s, variant, seed)
+        if mean is None or not len(seconds):
+            found.append(None)
+            continue
+        low = seconds["acked_per_s"] <= mean * (1 - level / 100) * (1 + 1e-9)
+        found.append(float(seconds.loc[low & (seconds["t_s"] >= FIRST_S), "width_s"].sum()))
+    return found
+
+
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
     """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end."""
     duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].iloc[0])

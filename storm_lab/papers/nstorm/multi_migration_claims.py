@@ -36,6 +36,8 @@ PAPERS_M = (1, 2, 4, 8, 16)
 SMALL_M = (1, 2, 4)
 AFTER = 3
 """Re-assignments after which the gain of figure 10 is taken; the paper says two or three."""
+COMPARED_S = FIRST_S + AFTER * PERIOD_S
+"""The gain is taken over the seconds before this one, the time of the next re-assignment."""
 
 
 def moving(executors: int) -> Setting:
@@ -49,9 +51,8 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
     Against the same seconds of a run in which nothing moves, not against the start of the same run, for code
     gets faster while it runs.
     """
-    to_s = FIRST_S + AFTER * PERIOD_S
     after, before = (
-        rate_between(tables, setting.variant, seeds, to_s - QUIET_S, to_s)
+        rate_between(tables, setting.variant, seeds, COMPARED_S - QUIET_S, COMPARED_S)
         for setting in (moving(executors), STILL)
     )
     return change(after, before)

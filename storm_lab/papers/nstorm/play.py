@@ -21,6 +21,7 @@ from storm_lab.papers.nstorm.testbed import (
     TOPOLOGY,
     VERSION,
     WARM_UP_S,
+    WINDOW_S,
     plan,
     servers,
 )
@@ -88,6 +89,7 @@ def emulation_of(spec: RunSpec) -> Emulation:
             migration=migration(setting),
             times=control_times(parameters),
             timers=timers(setting),
+            window_s=WINDOW_S,
             sample_every=spec.sample_every,
         )
     )

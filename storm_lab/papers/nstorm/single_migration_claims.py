@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.nstorm.durations_claims import (
     Samples,
@@ -123,6 +126,26 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         measurement("nstorm-fig8-nstorm-stormstar", change(done[ours], done[star]), unit="%", how=answers),
         measurement("nstorm-fig8-nstorm-storm", change(done[ours], done[storm]), unit="%", how=answers),
     )
+
+
+def wait_for(
+    tables: Tables, waits_s: Sequence[float], seeds: Sequence[int], printed_s: float
+) -> float | None:
+    """The wait of the rebalance command that gives ``printed_s`` seconds of degradation at 60 %.
+
+    Interpolated between the waits that were played, means over the seeds that all of them have; None where
+    no two of them lie on both sides of it.
+    """
+    points = []
+    for wait_s in sorted(set(waits_s)):
+        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, _LEVEL)
+        known = [value for value in found if value is not None]
+        if len(known) == len(seeds):
+            points.append((wait_s, sum(known) / len(known)))
+    for (wait_s, low), (longer_s, high) in pairwise(points):
+        if low <= printed_s <= high and high > low:
+            return wait_s + (longer_s - wait_s) * (printed_s - low) / (high - low)
+    return None
 
 
 def _spread(methods: list[Samples]) -> Samples:

@@ -30,6 +30,8 @@ SHORTEST = 5
 
 WARM_UP_S = 30.0
 """Throughput is compared from here on: by then every worker has been up for ten seconds or more."""
+WINDOW_S = 60.0
+"""Window of traffic and CPU in the log; no scheduler looks at them here."""
 FIRST_S = 50.0
 PERIOD_S = 60.0
 """The first re-assignment is at 50 s, the next ones every 60 s (figure 6)."""
