@@ -120,12 +120,12 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": log})
 
 
-def filling() -> list[dict[str, object]]:
-    """Rows of a fault plan that fill a log which is empty at first (``ramped``)."""
+def filling(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
+    """Rows of a fault plan that fill a log which is empty at first (``ramped``), in the end at this rate."""
     load = {"fault": "set-load", "topology": COUNT_TOPOLOGY, "spout": "spout"}
     return [
         {**load, "at_s": QUIET_UNTIL_S, "rate_per_s": TRICKLE_PER_S},
-        {**load, "at_s": FULL_FROM_S, "rate_per_s": FLOOD_PER_S},
+        {**load, "at_s": FULL_FROM_S, "rate_per_s": full_per_s},
     ]
 
 

@@ -14,7 +14,15 @@ from storm_lab.papers.twitter.event_counting import (
     filling,
     play,
 )
-from storm_lab.papers.twitter.machine_removal_claims import CLAIMS, VARIANT, fresh_variant, measure
+from storm_lab.papers.twitter.machine_removal_claims import (
+    CLAIMS,
+    SUPPLIED,
+    SUPPLIED_AT_S,
+    SUPPLIED_S,
+    VARIANT,
+    fresh_variant,
+    measure,
+)
 from storm_lab.papers.twitter.testbed import CORES, VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
@@ -27,8 +35,8 @@ SLUG = "twitter-machine-removal"
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3),
-        "one emulation per seed; three by default, for each plays a million bundles. The paper has one run",
+        (1, 2, 3, 4, 5),
+        "one emulation per seed; the paper has one run",
         low=0,
         high=2**31 - 1,
     ),
@@ -42,7 +50,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "bundle",
-        300,
+        450,
         "tuples played as one; at most as many as keep a latency times the bundle below the message timeout. "
         "1 is the full scale, 4 x 10^8 roots, and takes hours for each seed",
         low=1,
@@ -55,17 +63,28 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=5,
         high=20,
     ),
-    Parameter("ackers_tried", (50,), "other numbers of ackers, as above", low=20, high=50),
+    Parameter("ackers_tried", (30, 50), "other numbers of ackers, as above", low=20, high=50),
+    Parameter(
+        "supply_million_a_min",
+        4.5,
+        "events that arrive in a run with the first seed in which the log is not always full: fewer than 13 "
+        "machines can do. Three of 16 fail there",
+        low=1,
+        high=20,
+    ),
     *TOPOLOGY_PARAMETERS,
 )
 TRIED_MACHINES = (16, 4)
 TRIED_S = 90.0
 """Length of the full load in those runs; the last two thirds count."""
+SUPPLIED_BUNDLE = 300
+SUPPLIED_TIMEOUT_S = 30.0
+"""With few tuples in flight latencies are short enough for Storm's own message timeout."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, and short ones with other windows, numbers of ackers, and processes
-    that cost less.
+    """One run of all stages per seed, and short ones with other windows, numbers of ackers, processes that
+    cost less, and a log that is not always full.
     """
     values = parameters.only(("stage_s", "bundle", *TOPOLOGY_NAMES))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
@@ -97,6 +116,10 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
         for count in TRIED_MACHINES
     ]
+    supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
+        bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
+    )
+    settled.append((SUPPLIED, supplied, seeds[0], emulate_supplied))
     return tuple(
         RunSpec(
             experiment=SLUG,
@@ -156,6 +179,28 @@ def emulate_fresh(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         duration_s=FULL_FROM_S + TRIED_S,
         warm_up_s=FULL_FROM_S + TRIED_S / 3,
         window_s=FULL_FROM_S + TRIED_S,
+        ramped=True,
+    )
+
+
+def emulate_supplied(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play a run on 16 machines, three of which fail, whose log fills slower than 13 machines read."""
+    from storm_lab.emulator.control.faults import FaultPlan
+
+    failures = [
+        {"fault": "kill-node", "at_s": SUPPLIED_AT_S, "node": f"machine{number:02d}"}
+        for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
+    ]
+    arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
+    play(
+        spec,
+        writer,
+        advance,
+        cluster=machines(MACHINES[0]),
+        faults=FaultPlan.of_rows([*filling(arriving), *failures]),
+        duration_s=SUPPLIED_S,
+        warm_up_s=SUPPLIED_AT_S,
+        window_s=SUPPLIED_S,
         ramped=True,
     )
 

@@ -33,6 +33,11 @@ CLAIMS = (
     "twitter-spike-recover",
     "twitter-spike-size",
 )
+SUPPLIED = "supplied"
+"""Variant of the run whose log fills slower than it is read."""
+SUPPLIED_AT_S = 360.0
+"""Three machines fail in it at this time; the load is there from 180 s on."""
+SUPPLIED_S = 960.0
 FITTED = {"twitter-thr-16m", "twitter-lat-7m"}
 """Claims that ackers and max spout pending were chosen on."""
 
@@ -52,6 +57,8 @@ class RemovalTables(Tables, Protocol):
     def throughput_60s(self) -> pd.DataFrame: ...
     @property
     def throughput_10s(self) -> pd.DataFrame: ...
+    @property
+    def latency_10s(self) -> pd.DataFrame: ...
     @property
     def steady_latency(self) -> pd.DataFrame: ...
 
@@ -131,6 +138,46 @@ def fresh_levels(
     rates = of_run(tables.throughput_10s, variant, seed).sort_values("t_s")["acked_per_s"]
     latency = of_run(tables.steady_latency, variant, seed)["complete_mean_ms"]
     return float(rates.iloc[-6:].mean()) * k * 60 / 1e6, float(latency.iloc[0]) / k
+
+
+def supplied_series(tables: RemovalTables, bundle: int) -> pd.DataFrame:
+    """The run whose log fills slower than it is read, in bins of 10 s from 120 s before the failure on.
+
+    ``throughput`` in million a minute and ``latency`` in ms, by seconds since the failure.
+    """
+    rates = tables.throughput_10s[tables.throughput_10s["variant"] == SUPPLIED].set_index("t_s")
+    means = tables.latency_10s[tables.latency_10s["variant"] == SUPPLIED].set_index("t_s")
+    rates = rates.sort_index()
+    found = pd.DataFrame(
+        {
+            "throughput": rates["acked_per_s"] * bundle * 60 / 1e6,
+            "latency": means["complete_mean_ms"].reindex(rates.index) / bundle,
+        }
+    )
+    found.index = found.index - SUPPLIED_AT_S
+    return found[found.index >= -120.0]
+
+
+def ackers_by_throughput(
+    tables: RemovalTables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
+) -> pd.DataFrame:
+    """How the number of ackers is chosen: throughput of 16 machines with each number, and how far it is from
+    the ``printed`` million a minute; the nearest first.
+    """
+    pending = parameters.integer("max_spout_pending")
+    rows = []
+    for number in sorted(set(tried)):
+        rate, _ = fresh_levels(tables, parameters, fresh_variant(MACHINES[0], pending, number), seed)
+        rows.append((number, rate, rate - printed))
+    found = pd.DataFrame(rows, columns=["ackers", "million/min", "off by"])
+    return found.sort_values("off by", key=lambda off: off.abs(), ignore_index=True)
+
+
+def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> float:
+    """The window of pending tuples a spout task that gives a latency at a throughput (Little's law), for
+    windows that are always full.
+    """
+    return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 
 
 def measure(tables: RemovalTables, parameters: Parameters) -> tuple[Measurement, ...]:

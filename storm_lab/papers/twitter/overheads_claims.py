@@ -31,6 +31,8 @@ Verdicts are those of the first, which all experiments use."""
 
 SETTLED_S = 180.0
 """Readings begin here: code is warm, and what queued up while workers started is worked off."""
+MINUTE_S = 60.0
+"""The last minute of a run is read."""
 KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""

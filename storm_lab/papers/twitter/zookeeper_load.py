@@ -19,6 +19,7 @@ from storm_lab.papers.twitter.zookeeper_load_claims import (
     DEDICATED,
     ELSEWHERE,
     measure,
+    seeds_of,
     workers_variant,
 )
 
@@ -41,10 +42,18 @@ CAPTURE_S = 300.0
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1,),
-        "of the phases of the supervisors' cycles; one by default, for a limit is a rate and not a chance",
+        (1, 2, 3, 4, 5),
+        "of the phases of the supervisors' cycles",
         low=0,
         high=2**31 - 1,
+    ),
+    Parameter(
+        "large_seeds",
+        1,
+        "for how many of the seeds clusters of a thousand workers are played: a limit is a rate and not a "
+        "chance, as the smaller clusters show with every seed",
+        low=1,
+        high=100,
     ),
     Parameter(
         "duration_s",
@@ -56,7 +65,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "dedicated_workers",
-        (280, 300, 320, 340),
+        (300, 320, 340),
         "numbers of workers to try with machines of their own for ZooKeeper",
         unit="workers",
         low=20,
@@ -104,7 +113,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run for each configuration and number of workers, and the captured one, for every seed."""
+    """One run for each configuration and number of workers, and the captured one, for their seeds."""
     tried = [
         (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
         for configuration, name in (
@@ -126,7 +135,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             storm_version=VERSION,
         )
         for variant, configuration, workers, duration_s in tried
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in seeds_of(parameters, CAPTURE if variant == CAPTURE else configuration)
     )
 
 

@@ -36,6 +36,12 @@ class ControlTables(Tables, Protocol):
     def control(self) -> pd.DataFrame: ...
 
 
+def seeds_of(parameters: Parameters, configuration: str) -> tuple[int, ...]:
+    """Seeds with which a configuration is played: all where clusters are small, the first ones elsewhere."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    return seeds if configuration in (DEDICATED, CAPTURE) else seeds[: parameters.integer("large_seeds")]
+
+
 def workers_variant(configuration: str, workers: int) -> str:
     """Variant of the runs of a configuration with so many workers."""
     return f"{configuration}-{workers}"
@@ -74,13 +80,13 @@ def writes(tables: ControlTables, variant: str, seed: int) -> dict[str, int]:
 
 def measure(tables: ControlTables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.1."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = {name: seeds_of(parameters, name) for name in (DEDICATED, DATABASE, ELSEWHERE)}
     tried = {
         DEDICATED: parameters.integers("dedicated_workers"),
         DATABASE: parameters.integers("database_workers"),
         ELSEWHERE: parameters.integers("elsewhere_workers"),
     }
-    limits = {name: limit(tables, name, counts, seeds) for name, counts in tried.items()}
+    limits = {name: limit(tables, name, counts, seeds[name]) for name, counts in tried.items()}
     how = (
         "most workers of those tried of which none was taken for dead in "
         f"{parameters.number('duration_s'):g} s, nor with fewer workers"
@@ -91,20 +97,23 @@ def measure(tables: ControlTables, parameters: Parameters) -> tuple[Measurement,
         ),
         measurement("twitter-zk-limit-db-hw", limits[DATABASE], unit="workers", how=how, basis=Basis.FITTED),
         _churn(tables, tried, seeds),
-        _fix(tables, tried, limits[ELSEWHERE], seeds),
+        _fix(tables, tried, limits[ELSEWHERE], seeds[ELSEWHERE]),
     )
 
 
-def _churn(tables: ControlTables, tried: dict[str, tuple[int, ...]], seeds: Sequence[int]) -> Measurement:
-    """Restarts with the fewest and the most workers tried; the worse of both kinds of hardware."""
+def _churn(
+    tables: ControlTables, tried: dict[str, tuple[int, ...]], seeds: dict[str, tuple[int, ...]]
+) -> Measurement:
+    """Restarts with the fewest and the most workers tried; the worse of the kinds of hardware played."""
     below, above = [], []
-    for seed in seeds:
+    for seed in seeds[DEDICATED]:
         restarts = [
             (
                 given_up(tables, name, min(tried[name]), seed),
                 given_up(tables, name, max(tried[name]), seed),
             )
             for name in (DEDICATED, DATABASE)
+            if seed in seeds[name]
         ]
         below.append(float(max(few for few, _ in restarts)))
         above.append(float(min(many for _, many in restarts)))

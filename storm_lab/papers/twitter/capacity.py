@@ -1,0 +1,29 @@
+"""How much CPU a minute of a machine's log may hold at most, in the experiment on overheads."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.twitter.overheads import topology
+from storm_lab.papers.twitter.overheads_claims import MINUTE_S, PROCESS_SHARING
+from storm_lab.papers.twitter.testbed import machines
+
+
+def most_percent(parameters: Parameters, program: str, count: int, processes: str) -> float:
+    """CPU of a machine of ``count`` in a minute, 100 % is a core: no log may show more.
+
+    A burst of work is counted when it is done. So to what a machine can work in a minute comes what was in
+    hand when the minute began: at most one burst of every thread, and none is longer than that of a spout
+    that reads a bundle and emits it. ``processes`` is a name of `PROCESS_SHARING`.
+    """
+    cost = CostModel()
+    (node, *_) = machines(count, process_sharing=PROCESS_SHARING[processes]).nodes
+    declared = topology(program, count)
+    workers = declared.workers / count
+    # A sending and a receiving thread a worker; the executors' own sending threads cost no CPU here.
+    threads = (sum(part.executors for part in declared.components) + (declared.ackers or 0)) / count
+    threads += 2 * workers
+    burst_us = parameters.number("read_us") + cost.poll_us + 2 * cost.emit_us
+    burst_s = burst_us * parameters.integer("bundle") / 1e6 * cost.slowdown(node, round(workers))
+    worked = node.cores * cost.hyper_thread_gain
+    return 100.0 * (worked + threads * burst_s / MINUTE_S)
