@@ -9,11 +9,16 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute
 from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
 from storm_lab.papers.twitter.machine_removal_claims import (
+    SUPPLIED,
     VARIANT,
+    ackers_by_throughput,
     disturbances,
+    fresh_variant,
     latency_by_stage,
     measure,
+    supplied_series,
     throughput_by_stage,
+    window_by_latency,
 )
 from storm_lab.papers.twitter.testbed import SLOTS, client_event_count, machines
 from storm_lab.papers.twitter.timeline import MACHINES, disturbance
@@ -102,6 +107,38 @@ def test_spikes_are_measured_against_the_stage_they_begin() -> None:
     assert by_claim["twitter-spike-recover"].value("settled-after").value == 60.0
     assert by_claim["twitter-spike-size"].value("removal-4").value == 50.0
     assert set(by_claim) == set(REMOVAL.claims)
+
+
+def test_the_nearest_number_of_ackers_comes_first() -> None:
+    parameters = REMOVAL.checked({"bundle": 100})
+    parts = [
+        series(fresh_variant(16, 7, number), 1, 10.0, acked_per_s=[0.0, *[rate] * 6])
+        for number, rate in ((30, 900.0), (40, 1100.0), (50, 1250.0))
+    ]
+    latency = pd.concat(
+        [
+            pd.DataFrame({"variant": [fresh_variant(16, 7, n)], "seed": 1, "complete_mean_ms": 100.0})
+            for n in (30, 40, 50)
+        ]
+    )
+    found = tables(throughput_10s=pd.concat(parts), steady_latency=latency)
+    chosen = ackers_by_throughput(found, parameters, (50, 30, 40), 1, 6.8)
+    assert chosen["ackers"].tolist() == [40, 50, 30]
+    assert chosen["million/min"].tolist() == pytest.approx([6.6, 7.5, 5.4])
+
+
+def test_a_full_window_gives_a_latency_by_littles_law() -> None:
+    # 6 million a minute are 100 thousand a second; 14 ms of them are 1400 in flight, 7 a spout task of 200.
+    assert window_by_latency(14.0, 6.0, 200) == pytest.approx(7.0)
+
+
+def test_a_supply_below_capacity_is_read_around_its_failure() -> None:
+    rates = series(SUPPLIED, 1, 10.0, acked_per_s=[1.0] * 96)
+    means = series(SUPPLIED, 1, 10.0, complete_mean_ms=[600.0] * 96)
+    found = supplied_series(tables(throughput_10s=rates, latency_10s=means), 300)  # type: ignore[arg-type]
+    assert found.index.min() == -120.0
+    assert found.loc[0.0, "throughput"] == pytest.approx(300 * 60 / 1e6)
+    assert found.loc[0.0, "latency"] == pytest.approx(2.0)
 
 
 def test_settings_that_are_only_tried_take_one_seed() -> None:

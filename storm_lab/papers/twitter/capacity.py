@@ -6,7 +6,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.twitter.overheads import topology
 from storm_lab.papers.twitter.overheads_claims import MINUTE_S, PROCESS_SHARING
-from storm_lab.papers.twitter.testbed import machines
+from storm_lab.papers.twitter.testbed import CORE_MHZ, machines
 
 
 def most_percent(parameters: Parameters, program: str, count: int, processes: str) -> float:
@@ -23,7 +23,9 @@ def most_percent(parameters: Parameters, program: str, count: int, processes: st
     # A sending and a receiving thread a worker; the executors' own sending threads cost no CPU here.
     threads = (sum(part.executors for part in declared.components) + (declared.ackers or 0)) / count
     threads += 2 * workers
-    burst_us = parameters.number("read_us") + cost.poll_us + 2 * cost.emit_us
+    # The read's cost is that of these machines, the engine's costs are those of its reference clock.
+    read_us = parameters.number("read_us") * CORE_MHZ / cost.reference_mhz
+    burst_us = read_us + cost.poll_us + 2 * cost.emit_us
     burst_s = burst_us * parameters.integer("bundle") / 1e6 * cost.slowdown(node, round(workers))
-    worked = node.cores * cost.hyper_thread_gain
+    worked = node.cores * (1 + cost.hyper_thread_gain)
     return 100.0 * (worked + threads * burst_s / MINUTE_S)
