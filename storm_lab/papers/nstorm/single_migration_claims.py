@@ -133,8 +133,8 @@ def wait_for(
 ) -> float | None:
     """The wait of the rebalance command that gives ``printed_s`` seconds of degradation at 60 %.
 
-    Interpolated between the waits that were played, means over the seeds that all of them have; None where
-    no two of them lie on both sides of it.
+    On the line through two neighbours of the waits that were played with all these seeds: those on both sides
+    of it, else the nearest two; None where there are no two, or longer waits do not degrade more.
     """
     points = []
     for wait_s in sorted(set(waits_s)):
@@ -142,10 +142,13 @@ def wait_for(
         known = [value for value in found if value is not None]
         if len(known) == len(seeds):
             points.append((wait_s, sum(known) / len(known)))
-    for (wait_s, low), (longer_s, high) in pairwise(points):
-        if low <= printed_s <= high and high > low:
-            return wait_s + (longer_s - wait_s) * (printed_s - low) / (high - low)
-    return None
+    pairs = sorted(
+        pairwise(points), key=lambda pair: max(pair[0][1] - printed_s, printed_s - pair[1][1], 0.0)
+    )
+    if not pairs:
+        return None
+    (wait_s, low), (longer_s, high) = pairs[0]
+    return wait_s + (longer_s - wait_s) * (printed_s - low) / (high - low) if high > low else None
 
 
 def _spread(methods: list[Samples]) -> Samples:
