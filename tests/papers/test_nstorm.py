@@ -220,7 +220,8 @@ def test_the_wait_is_interpolated_between_waits_that_were_played() -> None:
     tables: Any = Tables()
     assert wait_for(tables, (0.0, 20.0, 10.0), (1,), 250.0) == pytest.approx(15.0)
     assert wait_for(tables, (0.0, 20.0), (1,), 250.0) == pytest.approx(20 * 100 / 150)
-    assert wait_for(tables, (0.0, 10.0), (1,), 250.0) is None
+    assert wait_for(tables, (0.0, 10.0), (1,), 250.0) == pytest.approx(20.0), "on the same line, beyond them"
+    assert wait_for(tables, (10.0,), (1,), 250.0) is None
     assert wait_for(tables, (0.0, 20.0), (1, 2), 250.0) is None, "not played with every seed"
 
 
