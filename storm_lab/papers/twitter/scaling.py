@@ -37,7 +37,7 @@ SLUG = "twitter-scaling"
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3, 4, 5),
+        (1, 2, 3),
         "one emulation of every window per seed; the full scale and removals take the first seed only",
         low=0,
         high=2**31 - 1,
@@ -48,7 +48,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         True,
         "whether the window is played tuple by tuple too; a real second takes about five",
     ),
-    Parameter("window_s", 1.0, "real length of a window", unit="s", low=0.5, high=60),
+    Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
     Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
     Parameter(
         "timeouts_s",
