@@ -36,7 +36,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
         (1, 2, 3),
-        "one emulation per seed; three by default, for each plays a million bundles and the stable levels differ "
+        "one emulation per seed; three by default, for each plays a million bundles and stable levels differ "
         "by about a per cent. The paper has one run",
         low=0,
         high=2**31 - 1,
