@@ -16,8 +16,10 @@ from storm_lab.emulator.emulation import Emulation
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter.zookeeper_load import SLUG, emulation, offset_writes_per_s, runs, topologies
 from storm_lab.papers.twitter.zookeeper_load_claims import (
+    CAPTURE,
     DATABASE,
     DEDICATED,
+    ELSEWHERE,
     given_up,
     limit,
     workers_variant,
@@ -47,8 +49,8 @@ class Tape:
 
 def _small(plan: ZooKeeperPlan) -> Tape:
     """Forty workers for eight minutes on a disk of so many writes."""
-    spec = runs(LOAD.checked({"dedicated_workers": [40], "duration_s": 480.0}))[-2]
-    assert spec.variant == workers_variant(DEDICATED, 40)
+    specs = runs(LOAD.checked({"seeds": [1], "dedicated_workers": [40], "duration_s": 480.0}))
+    (spec,) = [spec for spec in specs if spec.variant == workers_variant(DEDICATED, 40)]
     built = Emulation(replace(emulation(spec).spec, zookeeper=plan))
     tape = Tape()
     play_control(built, tape)
@@ -88,6 +90,15 @@ def test_heartbeat_daemons_and_offsets_elsewhere_relieve_the_disk() -> None:
     assert tape.actions["start-worker"] == 40
     assert "0" in tape.writes["task-beat"]
     assert "800" not in tape.writes["task-beat"]
+
+
+def test_large_clusters_are_played_with_the_first_seeds_only() -> None:
+    specs = runs(LOAD.checked({"seeds": [3, 4, 5], "large_seeds": 2}))
+    seeds = {
+        name: {spec.seed for spec in specs if spec.variant.startswith(name)}
+        for name in (DEDICATED, DATABASE, ELSEWHERE, CAPTURE)
+    }
+    assert seeds == {DEDICATED: {3, 4, 5}, DATABASE: {3, 4}, ELSEWHERE: {3, 4}, CAPTURE: {3, 4, 5}}
 
 
 def _events(variant: str, starts: int) -> Any:
