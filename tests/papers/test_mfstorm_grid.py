@@ -198,6 +198,14 @@ def test_beyond_has_awake_spouts_and_claims_nothing() -> None:
     assert len({spec.variant for spec in specs}) == len(specs)
 
 
+def test_beyond_plays_all_seeds_where_hosts_are_drawn_and_fewer_elsewhere() -> None:
+    found = experiment("mfstorm-beyond")
+    specs = found.runs(found.checked({"seeds": [1, 2, 3], "fixed_seeds": 2}))
+    drawn = {spec.seed for spec in specs if spec.parameters.text("scheduler") == ISOLATION}
+    fixed = {spec.seed for spec in specs if spec.parameters.text("scheduler") != ISOLATION}
+    assert (drawn, fixed) == ({1, 2, 3}, {1, 2})
+
+
 def test_two_spouts_of_a_star_have_a_source_each() -> None:
     found = experiment("mfstorm-beyond")
     star = next(

@@ -30,7 +30,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0,
         high=60,
     ),
-    Parameter("calls_tried", (1, 4, 8), "concurrent calls that are tried, first seed only", low=1, high=256),
+    Parameter("calls_tried", (1, 4), "concurrent calls that are tried, first seed only", low=1, high=256),
     Parameter(
         "warm_up_factors_tried",
         (1.0, 2.0),
