@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scipy import stats
+from scipy import special
 
 from storm_lab.errors import UserError
 
@@ -125,7 +125,7 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     if len(samples) == 1:
         return Measured(mean, label=label)
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(samples) - 1)) * math.sqrt(variance / len(samples))
+    half = float(special.stdtrit(len(samples) - 1, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance / len(samples))
     return Measured(mean, mean - half, mean + half, label)
 
 

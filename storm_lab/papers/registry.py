@@ -7,47 +7,47 @@ from importlib import import_module
 from storm_lab.papers.experiment import Experiment
 from storm_lab.papers.parameter import unknown_name
 
-_MODULES: tuple[str, ...] = (
-    "storm_lab.papers.algorithms.algorithms",
-    "storm_lab.papers.tstorm.traffic",
-    "storm_lab.papers.tstorm.overload",
-    "storm_lab.papers.tstorm.throughput_test",
-    "storm_lab.papers.tstorm.word_count",
-    "storm_lab.papers.tstorm.log_stream",
-    "storm_lab.papers.tstorm.overload_wordcount",
-    "storm_lab.papers.tstorm.overload_logstream",
-    "storm_lab.papers.tstorm.gamma_sweep",
-    "storm_lab.papers.tstorm.reassign_smoothing",
-    "storm_lab.papers.rstorm.recordings",
-    "storm_lab.papers.rstorm.network_bound",
-    "storm_lab.papers.rstorm.cpu_bound",
-    "storm_lab.papers.rstorm.yahoo",
-    "storm_lab.papers.rstorm.multi_topology",
-    "storm_lab.papers.rstorm.network_hierarchy",
-    "storm_lab.papers.mfstorm.wordcount",
-    "storm_lab.papers.mfstorm.exclamation",
-    "storm_lab.papers.mfstorm.tweet_wordcount",
-    "storm_lab.papers.mfstorm.tweet_exclamation",
-    "storm_lab.papers.mfstorm.summary",
-    "storm_lab.papers.mfstorm.beyond",
-    "storm_lab.papers.nstorm.single_migration",
-    "storm_lab.papers.nstorm.multi_migration",
-    "storm_lab.papers.nstorm.delayed_kill",
-    "storm_lab.papers.nstorm.sync_cycles",
-    "storm_lab.papers.nstorm.worst_case",
-    "storm_lab.papers.twitter.machine_removal",
-    "storm_lab.papers.twitter.zookeeper_load",
-    "storm_lab.papers.twitter.max_spout_pending",
-    "storm_lab.papers.twitter.overheads",
-    "storm_lab.papers.twitter.semantics",
-    "storm_lab.papers.twitter.scaling",
-)
-"""Modules that hold one ``EXPERIMENT`` each. Imported on demand: most commands need none or one."""
+_MODULES: dict[str, str] = {
+    "algorithms": "algorithms.algorithms",
+    "tstorm-obs1-traffic": "tstorm.traffic",
+    "tstorm-obs2-overload": "tstorm.overload",
+    "tstorm-throughput-test": "tstorm.throughput_test",
+    "tstorm-word-count": "tstorm.word_count",
+    "tstorm-log-stream": "tstorm.log_stream",
+    "tstorm-overload-wordcount": "tstorm.overload_wordcount",
+    "tstorm-overload-logstream": "tstorm.overload_logstream",
+    "tstorm-gamma-sweep": "tstorm.gamma_sweep",
+    "tstorm-reassign-smoothing": "tstorm.reassign_smoothing",
+    "rstorm-recordings": "rstorm.recordings",
+    "rstorm-network-bound": "rstorm.network_bound",
+    "rstorm-cpu-bound": "rstorm.cpu_bound",
+    "rstorm-yahoo": "rstorm.yahoo",
+    "rstorm-multi-topology": "rstorm.multi_topology",
+    "rstorm-network-hierarchy": "rstorm.network_hierarchy",
+    "mfstorm-wordcount": "mfstorm.wordcount",
+    "mfstorm-exclamation": "mfstorm.exclamation",
+    "mfstorm-tweet-wordcount": "mfstorm.tweet_wordcount",
+    "mfstorm-tweet-exclamation": "mfstorm.tweet_exclamation",
+    "mfstorm-summary": "mfstorm.summary",
+    "mfstorm-beyond": "mfstorm.beyond",
+    "nstorm-single-migration": "nstorm.single_migration",
+    "nstorm-multi-migration": "nstorm.multi_migration",
+    "nstorm-delayed-kill": "nstorm.delayed_kill",
+    "nstorm-sync-cycles": "nstorm.sync_cycles",
+    "nstorm-worst-case": "nstorm.worst_case",
+    "twitter-machine-removal": "twitter.machine_removal",
+    "twitter-zookeeper-load": "twitter.zookeeper_load",
+    "twitter-max-spout-pending": "twitter.max_spout_pending",
+    "twitter-overheads": "twitter.overheads",
+    "twitter-semantics": "twitter.semantics",
+    "twitter-scaling": "twitter.scaling",
+}
+"""Slug -> module of `storm_lab.papers` that holds its ``EXPERIMENT``. Imported on demand."""
 
 
 def experiments() -> tuple[Experiment, ...]:
     """All experiments."""
-    return tuple(_load(module) for module in _MODULES)
+    return tuple(_load(slug) for slug in _MODULES)
 
 
 def experiment(slug: str) -> Experiment:
@@ -56,14 +56,14 @@ def experiment(slug: str) -> Experiment:
     Raises:
         UserError: there is none; lists those that exist.
     """
-    known = {item.slug: item for item in experiments()}
-    if slug not in known:
-        raise unknown_name("experiment", slug, known, "storm-lab")
-    return known[slug]
+    if slug not in _MODULES:
+        raise unknown_name("experiment", slug, _MODULES, "storm-lab")
+    return _load(slug)
 
 
-def _load(module: str) -> Experiment:
+def _load(slug: str) -> Experiment:
+    module = f"storm_lab.papers.{_MODULES[slug]}"
     found = import_module(module).EXPERIMENT
-    if not isinstance(found, Experiment):
-        raise TypeError(f"{module}.EXPERIMENT is not an Experiment")
+    if not isinstance(found, Experiment) or found.slug != slug:
+        raise TypeError(f"{module}.EXPERIMENT is not the experiment {slug}")
     return found

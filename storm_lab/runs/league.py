@@ -1,4 +1,4 @@
-"""A league of schedulers: one workload and cluster under each, and one table with intervals over seeds."""
+"""A league of schedulers: one topology and cluster under each, and one table with intervals over seeds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.papers.measurement import over_seeds
 from storm_lab.papers.parameter import Parameters
+from storm_lab.papers.site import Site, site_parameters
 from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 
@@ -36,10 +37,18 @@ class League:
 
     entrants: tuple[Entrant, ...]
     parameters: Parameters
+    site: Site | None = None
 
     @classmethod
-    def of(cls, entrants: Sequence[Entrant], given: Mapping[str, object] | None = None) -> League:
-        """A league with some parameters of Word Count set.
+    def of(
+        cls,
+        entrants: Sequence[Entrant],
+        given: Mapping[str, object] | None = None,
+        *,
+        site: Site | None = None,
+    ) -> League:
+        """A league on T-Storm's Word Count and its ten blades, or on a ``site`` of the reader's, with some
+        parameters set: Word Count's, or those of `storm_lab.papers.site`.
 
         Raises:
             UserError: two entrants of one name, or a parameter that does not fit.
@@ -48,7 +57,8 @@ class League:
         for name in names:
             if names.count(name) > 1:
                 raise UserError("two entrants have this name", field="name", value=name, remedy="rename one")
-        return cls(tuple(entrants), league_parameters(given or {}))
+        checked = site_parameters(given or {}) if site else league_parameters(given or {})
+        return cls(tuple(entrants), checked, site)
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
         """Have all runs on disk. Schedulers written in a notebook play in this process.
@@ -61,7 +71,8 @@ class League:
             ([e for e in self.entrants if not e.in_notebook], JOBS),
             ([e for e in self.entrants if e.in_notebook], 0),
         ):
-            played += play_all(league_runs(entrants, self.parameters), jobs=jobs, show_progress=show_progress)
+            runs = (self.site.runs if self.site else league_runs)(entrants, self.parameters)
+            played += play_all(runs, jobs=jobs, show_progress=show_progress)
         return tuple(played)
 
     def metrics(self) -> MetricTables:

@@ -7,13 +7,15 @@ warm-up; per node, it is divided by the nodes that held an executor. Every readi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Protocol
 
 import pandas as pd
 
 from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.grid import READING_S, variant
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, comparable, refusal
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, refusal
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.readings import measurement, value_of
 
@@ -38,6 +40,12 @@ class GridTables(Protocol):
     def steady(self) -> pd.DataFrame: ...
     @property
     def component_throughput_60s(self) -> pd.DataFrame: ...
+
+
+@cache
+def comparable(scheduler: str, kind: str, scenario: str) -> bool:
+    """As `placement.comparable`, asked once: a search that finds no place takes seconds."""
+    return placement.comparable(scheduler, kind, scenario)
 
 
 def grid_values(

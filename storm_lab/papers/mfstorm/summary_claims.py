@@ -20,11 +20,12 @@ from storm_lab.papers.mfstorm.grid_claims import (
     GridTables,
     Samples,
     averaged,
+    comparable,
     grid_values,
     mean_share,
     quotients,
 )
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS, comparable
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.parameter import Parameters

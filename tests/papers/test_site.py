@@ -1,0 +1,138 @@
+"""A site of the reader's own: their topology and machines, under any scheduler."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Cluster, Component, Node, Subscription, Topology
+from storm_lab.papers.site import Site, site_parameters
+from storm_lab.papers.tstorm.entrant import Entrant
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import play_all
+from storm_lab.runs.league import League
+from storm_lab.schedulers import make_scheduler
+from storm_lab.tuplelog import open_run
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+
+class Numbers(Spout):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield from ((number,) for number in range(10))
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(10.0)
+
+
+class Sink(Bolt):
+    def __init__(self, cpu_us: float = 50.0) -> None:
+        self.cpu_us = cpu_us
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        return
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(self.cpu_us)
+
+
+TOPOLOGY = Topology(
+    "mine",
+    (
+        Component("numbers", 1, outputs={"default": ("n",)}),
+        Component("sink", 3, inputs=(Subscription("numbers"),)),
+    ),
+    workers=2,
+)
+MACHINES = Cluster((Node("big", cores=16, ports=(6700, 6701)), Node("small", cores=2, ports=(6700,))))
+
+
+def site(
+    topology: Topology = TOPOLOGY,
+    cluster: Cluster = MACHINES,
+    rate: float | SourcePlan = 20.0,
+    cpu_us: float = 50.0,
+) -> Site:
+    code: dict[str, Spout | Bolt] = {"numbers": Numbers(), "sink": Sink(cpu_us)}
+    return Site.of(topology, code, cluster, sources={"numbers": rate})
+
+
+def run_of(where: Site) -> str:
+    (spec,) = where.runs([Entrant("even", make_scheduler("even"))], site_parameters({"seeds": [1]}))
+    return identity_of(spec).run
+
+
+def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
+    entrants = [
+        Entrant("default", make_scheduler("default")),
+        Entrant("t-storm", make_scheduler("tstorm", ["gamma=2"]), online=True),
+    ]
+    league = League.of(entrants, {"seeds": [1], "duration_s": 90.0, "generation_s": 40.0}, site=site())
+    assert league.site is not None
+    specs = league.site.runs(league.entrants, league.parameters)
+    for played in play_all(specs, home=tmp_path, jobs=0):
+        run = open_run(played.folder)
+        roots = run.table("roots")
+        assert {node["node"] for node in run.table("nodes").to_pylist()} == {"big", "small"}
+        # 20 lines a second for 90 s; those that wait while the workers start are taken then.
+        assert 20 * 89 <= roots.num_rows <= 20 * 90
+        placed = run.table("placements")
+        assert set(placed["component"].to_pylist()) >= {"numbers", "sink"}
+        assert set(placed["node"].to_pylist()) <= {"big", "small"}
+
+
+def test_whatever_is_changed_about_it_makes_another_run() -> None:
+    base = run_of(site())
+    assert run_of(site()) == base
+    others = [
+        site(topology=dataclasses.replace(TOPOLOGY, workers=3)),
+        site(cluster=Cluster(MACHINES.nodes[:1])),
+        site(cluster=Cluster((dataclasses.replace(MACHINES.nodes[0], cores=8), MACHINES.nodes[1]))),
+        site(rate=21.0),
+        site(cpu_us=51.0),
+        *(
+            site(
+                rate=SourcePlan(
+                    SourceKind.TRACE,
+                    arrivals_ns=np.array([0, at], dtype=np.int64),
+                    arrival_period_ns=10**9,
+                )
+            )
+            for at in (5, 6)
+        ),
+    ]
+    assert len({base, *map(run_of, others)}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [
+        ((), "no node"),
+        ((Node("a"), Node("a")), "'a': two nodes"),
+        ((Node("a", cores=0),), "cores must be positive"),
+        ((Node("a", core_mhz=float("nan")),), "core_mhz must be positive"),
+        ((Node("a", ports=()),), "needs ports"),
+        ((Node("a", ports=(1, 1)),), "each once"),
+    ],
+)
+def test_machines_that_cannot_be_are_refused_by_name(nodes: tuple[Node, ...], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        site(cluster=Cluster(nodes))
+
+
+def test_a_spout_needs_a_source_and_a_source_its_spout() -> None:
+    code: dict[str, Spout | Bolt] = {"numbers": Numbers(), "sink": Sink()}
+    with pytest.raises(UserError, match="'numbers': the spout has no source"):
+        Site.of(TOPOLOGY, code, MACHINES, sources={})
+    with pytest.raises(UserError, match=r"'sink': the topology has no such spout.*numbers"):
+        Site.of(TOPOLOGY, code, MACHINES, sources={"numbers": 1.0, "sink": 1.0})
+    with pytest.raises(UserError, match="rate_per_s"):
+        site(rate=-1.0)
+
+
+def test_the_parameters_of_word_count_do_not_fit_a_site() -> None:
+    with pytest.raises(UserError, match="lines_per_s"):
+        League.of([], {"lines_per_s": 3.0}, site=site())
