@@ -18,7 +18,9 @@ from storm_lab.papers.rstorm.recordings_claims import (
     component_errors,
     rates,
     ratio_errors,
+    seed_spread,
     sink_errors,
+    sinks_by_seed,
     what_if,
 )
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
@@ -252,3 +254,31 @@ def test_errors_are_those_of_the_mean_rates_after_the_start() -> None:
     assert ratios["error_%"].to_numpy() == pytest.approx(0.0)
     assert ratios["recorded"].tolist() == pytest.approx([1.978, 1.433, 2.013, 1.004], abs=0.001)
     assert what_if(found, recordings).empty
+
+
+def test_the_spread_over_seeds_is_the_farthest_one_from_their_mean() -> None:
+    rows = [("linear", "even", rate) for rate in (90.0, 100.0, 110.0)] + [("linear", "rstorm", 50.0)]
+    spread = seed_spread(pd.DataFrame(rows, columns=["topology", "scheduler", "predicted"]))
+    assert spread.to_numpy().tolist() == [["linear", "even", pytest.approx(10.0)], ["linear", "rstorm", 0.0]]
+
+
+def test_every_seed_of_a_recorded_run_has_its_own_error() -> None:
+    recordings = load_recordings()
+    two = pd.concat([rates(tables(f), 100.0).assign(seed=s) for s, f in ((1, 1.1), (2, 0.9))])
+    by_seed = sinks_by_seed(two, recordings)
+    assert len(by_seed) == 2 * len(recordings.runs)
+    assert by_seed.groupby("seed")["error_%"].mean().tolist() == pytest.approx([10.0, -10.0])
+    assert sink_errors(two, recordings)["error_%"].to_numpy() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_nobody_recorded_is_compared_with_the_same_seed() -> None:
+    recordings = load_recordings()
+    sinks = recordings.topology("linear").sinks
+    played = [("linear-even", 1, 10.0), ("linear-even", 2, 30.0), ("linear-even-merged", 1, 20.0)]
+    found = pd.DataFrame(
+        [(variant, seed, sink, rate, 0.0) for variant, seed, rate in played for sink in sinks],
+        columns=["variant", "seed", "component", "executed", "emitted"],
+    )
+    (row,) = what_if(found, recordings).to_dict("records")
+    assert row["merged"] == pytest.approx(2.0)
+    assert row["even"] == pytest.approx(20.0 * len(sinks))
