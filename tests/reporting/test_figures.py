@@ -281,3 +281,16 @@ def test_a_single_seed_has_no_band():
     assert seed_interval(pd.Series([3.0])) == (3.0, 3.0)
     low, high = seed_interval(pd.Series([1.0, 2.0, 3.0, np.nan]))
     assert (low, high) == pytest.approx((2 - 2.4841377, 2 + 2.4841377))
+
+
+def test_the_scale_of_the_traffic_is_in_plain_numbers() -> None:
+    figure = HOUSE_SET["traffic-matrix"]()
+    figure.canvas.draw()
+    labels = [label.get_text() for label in figure.axes[-1].get_yticklabels(which="both")]
+    assert len([label for label in labels if label]) >= 2
+    assert not any("10^" in label or "$" in label for label in labels)
+
+
+def test_the_largest_value_of_a_comparison_is_not_cut_at_the_frame() -> None:
+    axes = HOUSE_SET["comparison"]().axes[0]
+    assert axes.get_xlim()[1] > 1.02 * example.results()["latency_ms"].max()

@@ -73,6 +73,9 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
         axes.axvline(mean, color=INK, linestyle=":", linewidth=1.1)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.6)
-    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+    low, high = axes.get_xlim()
+    low = min(0.0, low)
+    # Room for the dots of the largest value, which would be cut in two at the frame.
+    axes.set_xlim(low, high + 0.04 * (high - low))
     axes.grid(axis="y", visible=False)
     axes.spines["bottom"].set_color(MUTED)

@@ -19,10 +19,10 @@ from storm_lab.reporting.figures.style import (
     About,
     foot,
     house_style,
+    log_ticks,
     natural,
     need,
     new_figure,
-    plain_numbers,
 )
 
 
@@ -57,7 +57,7 @@ def traffic_matrix(
             )
             bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
             bar.set_label("tuples/s (logarithmic; blank: none)")
-            bar.ax.yaxis.set_major_formatter(plain_numbers())
+            log_ticks(bar.ax.yaxis)
         _draw_machines(axes, [str(node) for node in executors["node"]])
         axes.set(xlabel="to executor, by machine", ylabel="from executor, by machine")
         axes.grid(visible=False)
