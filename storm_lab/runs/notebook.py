@@ -11,6 +11,7 @@ import getpass
 import json
 import logging
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -176,9 +177,11 @@ def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookN
 
 def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
     """Lines of text output that hold a path, name or user of this machine."""
-    signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/", socket.gethostname()}
+    signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/"}
     signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
-    signs -= {"", "/", "localhost"}
+    signs -= {"", "/"}
+    host = socket.gethostname()
+    found = re.compile(rf"(?<![\w-]){re.escape(host)}(?![\w-])") if _tells(host) else None
     lines: list[str] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -186,8 +189,54 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
             texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
             texts += output.get("traceback", [])
             for text in texts:
-                lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
+                lines += [
+                    line
+                    for line in text.splitlines()
+                    if any(sign in line for sign in signs) or (found and found.search(line))
+                ]
     return lines
+
+
+_OUR_WORDS = frozenset(
+    [
+        "localhost",
+        "big",
+        "blade",
+        "click",
+        "count",
+        "desktop",
+        "host",
+        "local",
+        "m",
+        "machine",
+        "mf",
+        "ms",
+        "n",
+        "nimbus",
+        "node",
+        "ns",
+        "r",
+        "rack",
+        "server",
+        "small",
+        "spout",
+        "bolt",
+        "storm",
+        "supervisor",
+        "t",
+        "topology",
+        "pc",
+        "vlan",
+        "worker",
+    ]
+)
+"""Words that outputs hold on every machine, as names of emulated nodes do."""
+
+
+def _tells(host: str) -> bool:
+    """Whether a host's name in an output is a sign of that host; ``storm`` or ``node01`` is found anyway."""
+    words = [word for word in re.split(r"[\W\d_]+", host.lower()) if word]
+    return any(word not in _OUR_WORDS for word in words)
 
 
 def _read(path: Path) -> nbformat.NotebookNode:

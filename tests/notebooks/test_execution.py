@@ -118,6 +118,25 @@ def test_traces_are_looked_for_in_results_and_tables_too(tmp_path: Path) -> None
     assert len(machine_traces(nbformat.v4.new_notebook(cells=[cell]))) == 1
 
 
+@pytest.mark.parametrize(
+    ("host", "line", "named"),
+    [
+        ("vm", "the kvm-clock of 12 vms", False),
+        ("vm", "Your hostname, vm resolves to a loopback address", True),
+        ("lab-7.example.org", "served by lab-7.example.org:4040", True),
+        ("node01", "node01: executors 5, workers 1", False),
+        ("storm", "T-Storm against storm", False),
+        ("storm-anna", "at storm-anna", True),
+    ],
+)
+def test_a_host_named_like_what_notebooks_print_anyway_does_not_stop_them(
+    host: str, line: str, named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    cell = nbformat.v4.new_code_cell("x", outputs=[nbformat.v4.new_output("stream", text=line)])
+    assert bool(machine_traces(nbformat.v4.new_notebook(cells=[cell]))) is named
+
+
 def test_a_dead_kernel_is_tried_again_and_a_broken_notebook_is_not(
     tmp_path: Path, executed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
