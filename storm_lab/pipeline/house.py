@@ -26,9 +26,9 @@ from storm_lab.pipeline.traffic import by_locality, executor_traffic, steady_tra
 MINUTE = 60.0
 SHORT = 10.0
 
-TWO_PASSES_ABOVE = 4_000_000
+TWO_PASSES_ABOVE = 2_000_000
 """Root tuples of one run above which percentiles are taken in two passes: up to there, all latencies of a run
-are some ten MB, beyond there is no limit to them.
+are 32 MB, beyond there is no limit to them.
 """
 
 
