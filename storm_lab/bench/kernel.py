@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ import click
 
 from storm_lab.bench import _kernel_c
 from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, play_kernel, start
+from storm_lab.bench.event_kinds import count_events
+from storm_lab.bench.pace import measure_largest, measure_pace
 from storm_lab.errors import StormLabError, UserError
 
 SIMPY_TARGET, C_TARGET, SCALE_TARGET, START_TARGET_S = 80.0, 0.7, 2.0, 1.0
@@ -46,6 +48,7 @@ _WARM_NS = NS_PER_S // 2
 _SCALE_EVENTS = 1_500_000
 _SCALE_WARM_NS = 3 * NS_PER_S // 10
 _SCALE_LEAST_NS = NS_PER_S // 5
+_KINDS_NS = NS_PER_S // 5
 _MEMORY_MARKS_S = (200.0, 400.0)
 _DEVIATIONS = 4.0
 
@@ -228,33 +231,11 @@ def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) ->
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure_pace(seconds: float) -> dict[str, float]:
-    """Virtual seconds per wall-clock second of every experiment's first and largest run, log included.
-
-    Experiments that let their ``duration_s`` be set play ``seconds`` of it, or their least; those without
-    runs are left out.
-    """
-    from storm_lab.papers.registry import experiments
-    from storm_lab.runs.digest import identity_of
-    from storm_lab.runs.execute import play
-    from storm_lab.tuplelog import open_run
-
-    pace: dict[str, float] = {}
-    for experiment in experiments():
-        declared = {parameter.name: parameter for parameter in experiment.parameters}
-        given: dict[str, object] = {}
-        if "duration_s" in declared:
-            given["duration_s"] = max(seconds, declared["duration_s"].low or 0.0)
-        specs = experiment.runs(experiment.checked(given))
-        if not specs:
-            continue
-        spec = specs[0]
-        with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
-            began = time.perf_counter()
-            folder = play((spec, identity_of(spec)), Path(home))
-            wall = time.perf_counter() - began
-            pace[experiment.slug] = open_run(folder).manifest.duration_ns / NS_PER_S / wall
-    return pace
+def measure_event_kinds() -> dict[str, dict[str, float]]:
+    """Events of each kind for each root tuple and each hop of the model that the engines play."""
+    plane, _topology = start(Model())
+    plane.run_until(_WARM_NS)
+    return count_events(plane, _WARM_NS + _KINDS_NS).table()
 
 
 def bench_kernel(
@@ -270,6 +251,7 @@ def bench_kernel(
     _in_own_process(["start"], dict(os.environ))
     say("kernel, C and SimPy in turn")
     figures = compare_engines(Model(), rounds, seconds)
+    figures["events_by_kind"] = measure_event_kinds()
     say("events per second against the number of executors")
     many = measure_scale([many_topologies(size) for size in SIZES], max(1, rounds // 2))
     one = measure_scale([one_topology(size) for size in ONE_SIZES], max(1, rounds // 2))
@@ -285,6 +267,7 @@ def bench_kernel(
     figures |= measure_memory()
     say("virtual time against wall-clock time")
     figures["virtual_seconds_per_second"] = measure_pace(200.0)
+    figures["largest_runs"] = {paper: asdict(run) for paper, run in measure_largest().items()}
     figures["targets_missed"] = missed(figures)
     return figures
 
@@ -315,6 +298,17 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
                 yield (
                     f"  {row['executors']:>6} executors  {row['nodes']:>5} nodes"
                     f"  {row['events_per_second'] / 1e6:6.2f} M events/s"
+                )
+        elif name == "events_by_kind":
+            yield f"{name}:"
+            for kind, row in value.items():
+                yield f"  {kind:24} {row['per_root']:6.2f} a root  {row['per_hop']:6.3f} a hop"
+        elif name == "largest_runs":
+            yield f"{name}:"
+            for paper, run in value.items():
+                yield (
+                    f"  {paper:14} {run['virtual_seconds_per_second']:8.1f} virtual s/s  {run['run']}"
+                    f"  (the largest {run['known_from']})"
                 )
         elif isinstance(value, float):
             yield f"{name:34} {value:.6g}"

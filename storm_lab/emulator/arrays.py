@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from storm_lab.emulator.jit import ENABLED
-from storm_lab.emulator.layout import DTYPES, FLAT, NARROW, Kernel
+from storm_lab.emulator.layout import DTYPES, FLAT, NARROW, Kernel, with_attributes
 
 POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
 _CELL = np.dtype([("value", np.int64)])
@@ -27,7 +27,7 @@ def handle(kernel: Kernel) -> Any:
     """
     if not ENABLED:
         cells = {
-            name: getattr(kernel, name).reshape(-1).view(_CELLS.get(name, _CELL)).view(np.recarray)
+            name: with_attributes(getattr(kernel, name).reshape(-1).view(_CELLS.get(name, _CELL)))
             for name in FLAT
         }
         return kernel._replace(**cells)

@@ -228,8 +228,8 @@ class DataPlane(Playing):
         """Let a worker's transfer thread send nothing for so long from now on: its table of connections is
         locked. Executors go on, and what they produce queues up.
         """
-        w = self._kernel.worker[worker]
-        w.held_until = max(int(w.held_until), self.now_ns + duration_ns)
+        held_until = self._kernel.worker["held_until"]
+        held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
 
     def activate(self, worker: int, active: bool) -> None:
         """Let the worker's spouts call nextTuple, or not."""

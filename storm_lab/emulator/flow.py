@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator import kinds
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.layout import Arrays, Kernel, records
+from storm_lab.emulator.layout import Arrays, Kernel, records, with_attributes
 from storm_lab.emulator.names import NS_PER_US, Names
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
@@ -128,6 +128,11 @@ def _shuffled(n: int, seed: int, stream: int) -> NDArray[np.int64]:
     return np.argsort(z ^ (z >> np.uint64(31)), kind="stable").astype(np.int64)
 
 
+def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after another; a single piece, which is the rule, as it is."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
 def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
@@ -157,8 +162,8 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
         emission_base += len(emitted)
         server_base += len(trace.servers)
         servers.extend(trace.servers)
-    arrays["record"] = np.concatenate(all_records).view(np.recarray)
-    arrays["emission"] = np.concatenate(all_emissions).view(np.recarray)
+    arrays["record"] = with_attributes(_joined(all_records))
+    arrays["emission"] = with_attributes(_joined(all_emissions))
     places = round(cost.server_places)
     arrays["server"] = records("server", len(servers))
     for i, server in enumerate(arrays["server"]):

@@ -141,10 +141,18 @@ DTYPES: dict[str, np.dtype[np.void]] = {
 }
 
 
+def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
+    """The same rows, whose fields read as attributes.
+
+    An array of records, not numpy's `recarray`: that looks for a field at every indexing, in Python.
+    """
+    return array.view(np.dtype((np.record, array.dtype)))
+
+
 def records(name: str, length: int) -> NDArray[Any]:
-    """A zeroed record array of one kind whose fields read as attributes."""
+    """A zeroed array of one kind of row whose fields read as attributes."""
     dtype = DTYPES[name]
     # Rows begin at a cache line.
     raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
     first = -raw.ctypes.data % CACHE_LINE
-    return raw[first : first + length * dtype.itemsize].view(dtype).view(np.recarray)
+    return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))

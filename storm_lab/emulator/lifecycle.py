@@ -45,17 +45,21 @@ from storm_lab.emulator.schedule import schedule, unschedule
 THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1
+_NONE_YET = (
+    "head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter", "next_wake",
+    "next_log",
+)  # fmt: skip
 
 
 def _open_thread(
     k: Kernel, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
 ) -> None:
     t = k.thread[index]
-    t.kind, t.state, t.node, t.worker, t.executor, t.capacity = kind, IDLE, node, worker, executor, capacity
-    for field in ("head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter"):
-        setattr(t, field, -1)
-    t.next_wake = t.next_log = -1
-    t.waits = 0
+    # By name: numpy sets attributes in Python, which shows where thousands of threads start.
+    t["kind"], t["state"], t["capacity"], t["waits"] = kind, IDLE, capacity, 0
+    t["node"], t["worker"], t["executor"] = node, worker, executor
+    for field in _NONE_YET:
+        t[field] = -1
 
 
 @entry
@@ -111,7 +115,7 @@ def open_executor(
         "expired_tail",
         "turn_head",
     ):
-        setattr(e, field, -1)
+        e[field] = -1
     _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
     _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
     c = k.component[component]

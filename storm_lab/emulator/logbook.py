@@ -200,20 +200,20 @@ class Logbook:
         worker_cpu: dict[int, int] = {}
         node_cpu = dict.fromkeys(self._names.nodes, 0)
         threads = np.flatnonzero(k.thread["cpu"])
-        for index in threads:
-            t = k.thread[index]
-            cpu, worker = int(t.cpu), int(t.worker)
+        used = (k.thread[name][threads].tolist() for name in ("cpu", "worker", "executor"))
+        for cpu, worker, executor in zip(*used, strict=True):
             node_cpu[self._slots[worker].node] += cpu
-            if t.executor >= 0:
-                key = (worker, self._lives[t.executor].executor)
+            if executor >= 0:
+                key = (worker, self._lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
             else:
                 worker_cpu[worker] = worker_cpu.get(worker, 0) + cpu
         self._write_cpu(k, threads, start, end)
         traffic = self._read_traffic(k, start, end)
+        lengths = k.thread["length"][k.executor["main_thread"][: len(self._lives)]].tolist()
         queued = {
-            (life.worker, life.executor): int(k.thread[k.executor[i].main_thread].length)
-            for i, life in enumerate(self._lives)
+            (life.worker, life.executor): length
+            for life, length in zip(self._lives, lengths, strict=True)
             if life.end_ns < 0
         }
         failed = self._take_failed(k)

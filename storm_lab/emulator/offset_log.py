@@ -96,9 +96,16 @@ class OffsetLogs:
         component: NDArray[np.int64] = k.task["component"][rows["task"]]
         for index, (first, n) in self._first.items():
             own = rows[component == index]
-            for i in range(n if len(own) else 0):
-                part = own[own["line"] % n == i]
-                self._partitions[first + i].ack(part["line"].tolist(), part["attempt"].tolist())
+            if not len(own):
+                continue
+            # Partition by partition, each in the order of its acks.
+            partition = own["line"] % n
+            own = own[np.argsort(partition, kind="stable")]
+            ends = np.cumsum(np.bincount(partition, minlength=n)).tolist()
+            lines, attempts = own["line"].tolist(), own["attempt"].tolist()
+            for i, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+                if end > start:
+                    self._partitions[first + i].ack(lines[start:end], attempts[start:end])
 
     def forget(self, source: int) -> Mapping[int, int] | None:
         """The last reader of a source has died: lines to be emitted again; None when the source is no log."""

@@ -14,7 +14,8 @@ def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
     if len(old) >= needed:
         return k
     new = records(name, max(needed, 2 * len(old)))
-    new[: len(old)] = old
+    # As bytes: numpy would copy field by field.
+    new.view(np.uint8)[: old.nbytes] = old.view(np.uint8)
     return Kernel(**{**k._asdict(), name: new})
 
 

@@ -21,6 +21,10 @@ class Executor:
     end: int
     component: str
 
+    def __hash__(self) -> int:
+        """Of what tells executors apart: emulations look them up millions of times."""
+        return hash((self.topology, self.start))
+
     @property
     def tasks(self) -> range:
         """Task ids, ascending."""

@@ -1,0 +1,73 @@
+"""Which events the kernel plays: counted by kind, outside of it, by looking at each before its turn.
+
+So counting costs the kernel nothing when nobody counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
+from storm_lab.emulator.layout import Kernel
+
+_MAIN_NAMES = {SPOUT: "spout", BOLT: "bolt", ACKER_BOLT: "acker"}
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    """Events of each kind in a window; ``roots`` emitted and ``hops`` begun in it.
+
+    A hop is a message on its way from one executor to another, an acker's too.
+    """
+
+    kinds: dict[str, int]
+    roots: int
+    hops: int
+
+    def table(self) -> dict[str, dict[str, float]]:
+        """Events of each kind, and of all, for each root tuple and for each hop; most frequent first."""
+        rows = sorted(self.kinds.items(), key=lambda row: (-row[1], row[0]))
+        rows.append(("all", sum(self.kinds.values())))
+        return {kind: {"per_root": count / self.roots, "per_hop": count / self.hops} for kind, count in rows}
+
+
+def next_kind(k: Kernel) -> str:
+    """What happens at the event that stands first in a kernel's heap."""
+    s = k.s[0]
+    source, nodes = int(k.event["source"][0]), int(s.nodes)
+    if source < nodes:
+        thread = int(k.run_queue["thread"][source * int(s.queue_width)])
+        return f"{_name(k.thread[thread])} burst ends"
+    if source < 2 * nodes:
+        return f"{_name(k.thread[int(k.node['wake_head'][source - nodes])])} wakes"
+    channels = int(s.channels)
+    if source < 2 * nodes + channels:
+        # The last channels are nodes' receiving cards.
+        return "off a busy card" if source - 2 * nodes >= channels - nodes else "off the wire"
+    if source < int(s.timers):
+        return "spout finds a line"
+    thread, periodic = divmod(source - int(s.timers), 2)
+    name = _name(k.thread[thread])
+    return f"{name} period" if periodic else f"{name} sleep or wait ends"
+
+
+def _name(thread: Any) -> str:
+    kind = int(thread["kind"])
+    return _MAIN_NAMES[int(thread["role"])] if kind == MAIN else THREAD_NAMES[kind]
+
+
+def count_events(plane: DataPlane, until_ns: int) -> EventCount:
+    """Play on until a time and count the events on the way."""
+    kinds: Counter[str] = Counter()
+    plane.sample()
+    roots = int(plane.kernel.s[0].roots_emitted)
+    plane.observe(lambda k: kinds.update((next_kind(k),)))
+    try:
+        plane.run_until(until_ns)
+    finally:
+        plane.observe(None)
+    emitted = int(plane.kernel.s[0].roots_emitted) - roots
+    return EventCount(dict(kinds), emitted, sum(plane.sample().traffic.values()))
