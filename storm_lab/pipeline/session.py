@@ -22,6 +22,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.pipeline.java_process import ended_with_its_start
 from storm_lab.platform.java import JavaRuntime, activate_java
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
@@ -132,7 +133,7 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
         builder = builder.config(name, value)
     log = _cache_folder() / "spark.log"
     try:
-        with _output_to(log):
+        with _output_to(log), ended_with_its_start():
             session: SparkSession = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     except StormLabError:
