@@ -79,7 +79,7 @@ def _connected(remote: str) -> SparkSession:
             f"Spark Connect needs packages that are not installed ({', '.join(absent)})",
             field=REMOTE_VARIABLE,
             value=remote,
-            remedy="pip install 'pyspark[connect]'",
+            remedy="pip install 'storm-lab[connect]'",
         )
     try:
         session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
