@@ -1,4 +1,4 @@
-"""The Java machine that PySpark starts: gone when its start is interrupted.
+"""The Java machine that PySpark starts: gone when its start is interrupted, missed when it ends too early.
 
 PySpark waits for a file in which Java tells its port. When Python leaves meanwhile, and with it the folder of
 that file, Java fails to write it, and the thread that listens on the port keeps it alive for good.
@@ -9,7 +9,15 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from storm_lab.errors import StormLabError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTLES_S = 5.0
+"""Time that a dying Java machine may take between its last word and its end."""
 
 
 @contextmanager
@@ -35,3 +43,43 @@ def ended_with_its_start() -> Iterator[None]:
         raise
     finally:
         vars(java_gateway)["Popen"] = before
+
+
+@contextmanager
+def told_of_its_end(session: SparkSession) -> Iterator[None]:
+    """Say so when something fails in this block because the session's own Java machine has ended.
+
+    A session whose Java runs elsewhere is left to its own errors.
+
+    Raises:
+        StormLabError: Java has ended; whatever PySpark made of it is the cause.
+    """
+    try:
+        yield
+    except Exception as error:
+        process = _process_of(session)
+        if process is None or not _ends(process):
+            raise
+        raise StormLabError(
+            f"Spark's Java machine ended with status {process.returncode} while it computed"
+            + (": out of memory" if process.returncode == _OUT_OF_MEMORY else "")
+            + "; give it more memory, or fewer runs at a time"
+        ) from error
+
+
+_OUT_OF_MEMORY = 3
+"""Status with which Java ends under ``-XX:+ExitOnOutOfMemoryError``."""
+
+
+def _process_of(session: SparkSession) -> subprocess.Popen[Any] | None:
+    gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
+    process: subprocess.Popen[Any] | None = getattr(gateway, "proc", None)
+    return process
+
+
+def _ends(process: subprocess.Popen[Any]) -> bool:
+    try:
+        process.wait(_SETTLES_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

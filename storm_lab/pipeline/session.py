@@ -100,7 +100,9 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
     # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
-    options = ["-XX:+UseParallelGC", *(_archive_options(java, write=thorough) if archive else [])]
+    # Out of memory, Spark may wait for ever for a task whose result was lost: better to end.
+    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
+    options += _archive_options(java, write=thorough) if archive else []
     if brief:
         # Half of the processor time of a cold session is Java's second compiler.
         options.append("-XX:TieredStopAtLevel=1")

@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BATCH_RUNS = 800
-_BATCH_ROWS = 40_000_000
+_BATCH_ROWS = 16_000_000
 """Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
-the same for one run as for many; an interrupted sweep has lost no more than this.
+the same for one run as for many; an interrupted sweep has lost no more than this. The heap bounds the rows:
+were all of them root tuples, their latencies, gathered and merged twice, would fill half of it.
 """
+
+_HEAP = "2g"
+"""Heap of a session that computes metrics; Java takes of it what it needs."""
 
 _BRIEF_ROWS = 5_000_000
 """Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
@@ -165,10 +169,8 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import all_rows
 
-    rows = all_rows(runs)
-    # The latencies of a full batch are half a GB, which the heap holds beside what the queries need.
-    memory = "2g" if rows > _BATCH_ROWS // 2 else "1g"
-    return spark_session(driver_memory=memory, brief=rows <= _BRIEF_ROWS, thorough=True)
+    brief = all_rows(runs) <= _BRIEF_ROWS
+    return spark_session(driver_memory=_HEAP, brief=brief, thorough=True)
 
 
 def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
@@ -214,11 +216,13 @@ def _nothing_left() -> UserError:
 def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.house import house_set
+    from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import read_logs
 
-    logs = read_logs(spark or spark_session(thorough=True), runs)
-    with house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
+    session = spark or spark_session(driver_memory=_HEAP, thorough=True)
+    logs = read_logs(session, runs)
+    with told_of_its_end(session), house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
         results = pool.map(lambda name: _sorted(logs.labelled(metrics[name]).toArrow()), TABLE_NAMES)
         tables = dict(zip(TABLE_NAMES, results, strict=True))
     parts = {name: _by_run(table) for name, table in tables.items()}

@@ -1,11 +1,16 @@
-"""A Java machine whose start is interrupted does not stay behind."""
+"""A Java machine whose start is interrupted does not stay behind; one that ends under a job is named."""
 
+import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark import java_gateway
 
-from storm_lab.pipeline.java_process import ended_with_its_start
+from storm_lab.errors import StormLabError
+from storm_lab.pipeline import java_process
+from storm_lab.pipeline.java_process import ended_with_its_start, told_of_its_end
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -29,3 +34,39 @@ def test_what_was_started_stays_after_a_start_that_went_well() -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def session_of(process: Any) -> Any:
+    """As much of a session as leads to its Java machine."""
+    return SimpleNamespace(_sc=SimpleNamespace(_gateway=SimpleNamespace(proc=process)))
+
+
+def test_a_job_whose_java_ran_out_of_memory_says_so() -> None:
+    java = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(StormLabError, match="out of memory") as raised, told_of_its_end(session_of(java)):
+        raise ConnectionError("connection refused")
+    assert isinstance(raised.value.__cause__, ConnectionError)
+
+
+def test_a_job_whose_java_was_killed_says_that_it_ended() -> None:
+    java = subprocess.Popen(SLEEPER)
+    java.kill()
+    with pytest.raises(StormLabError, match="status -9"), told_of_its_end(session_of(java)):
+        raise EOFError
+
+
+@pytest.mark.parametrize("session", [SimpleNamespace(), None])
+def test_an_error_of_a_session_elsewhere_stays_what_it_is(session: Any) -> None:
+    with pytest.raises(EOFError), told_of_its_end(session):
+        raise EOFError
+
+
+def test_an_error_beside_a_living_java_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java_process, "_SETTLES_S", 0.01)
+    java = subprocess.Popen(SLEEPER)
+    try:
+        with pytest.raises(ValueError, match="mine"), told_of_its_end(session_of(java)):
+            raise ValueError("mine")
+    finally:
+        java.kill()
+        java.wait()
