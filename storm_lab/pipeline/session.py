@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -30,6 +32,12 @@ MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
 
 REMOTE_VARIABLE = "STORM_LAB_SPARK_REMOTE"
 """Environment variable with a Spark Connect address, such as ``sc://host:15002``."""
+
+_CONNECT_PORT = 15002
+"""Where a Spark Connect server listens unless told otherwise."""
+
+_REACH_S = 10.0
+"""Time that a server may take to accept a connection."""
 
 _ARCHIVE_FORMAT = 2
 """Raised when archives that older code left should not be used any more."""
@@ -82,6 +90,7 @@ def _connected(remote: str) -> SparkSession:
             remedy="pip install 'storm-lab[connect]'",
         )
     try:
+        _reach(remote)
         session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
         session.range(1).count()
     except Exception as error:
@@ -92,6 +101,19 @@ def _connected(remote: str) -> SparkSession:
             remedy="check the address, or leave it out to run on this machine",
         ) from error
     return session
+
+
+def _reach(remote: str) -> None:
+    """Open and close a connection: where nobody listens, PySpark would go on trying for many minutes.
+
+    Raises:
+        OSError: no connection within `_REACH_S`.
+        ValueError: the address has a port that is none.
+    """
+    address = urlsplit(remote)
+    if address.scheme == "sc" and address.hostname:
+        place = (address.hostname, address.port or _CONNECT_PORT)
+        socket.create_connection(place, timeout=_REACH_S).close()
 
 
 def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorough: bool) -> SparkSession:
@@ -117,6 +139,9 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "storm_lab-warehouse"),
+        # All metrics are more queries than the hundred classes that Spark keeps by default, so every batch
+        # of runs would have the same code compiled again.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         # A sweep has hundreds of small files: list them without a job, and read many in one task.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.files.openCostInBytes": "262144",
