@@ -37,7 +37,8 @@ def test_a_run_with_parameters_of_ones_own_gives_verdicts_figures_and_a_notebook
     assert "reports" not in notebook.parts, "the report compares with the papers' own settings"
     bytes_before = notebook.read_bytes(), notebook.with_suffix(".html").read_bytes()
     figures = notebook.parents[1] / "figures" / "tstorm-word-count"
-    assert {"figure-6.svg", "placement.svg"} <= {path.name for path in figures.iterdir()}
+    drawn = {"figure-6.svg", "gain-parts.svg", "inserts.svg", "placement.svg"}
+    assert {path.name for path in figures.iterdir()} == drawn
 
     second = storm_lab("run", "tstorm-word-count", *given, "--json", cwd=tmp_path)
     assert json.loads(second.stdout) == answer | {"reused": True}
