@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from storm_lab.model.topology import Resources
 
@@ -18,8 +19,7 @@ DEFAULT_OFFER = Resources(cpu_points=400.0, memory_mb=4096.0)
 """What a supervisor offers unless its configuration says otherwise (Storm 2.x)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Slot:
+class Slot(NamedTuple):
     """A place for one worker process: a port of a node."""
 
     node: str

@@ -6,24 +6,22 @@ ids, system components included; each component's tasks are cut into contiguous 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from storm_lab.model.topology import ACKER, Topology
 from storm_lab.model.version import V0_9_0, StormVersion
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Executor:
-    """A thread of a topology: the tasks ``start`` to ``end`` of one component."""
+class Executor(NamedTuple):
+    """A thread of a topology: the tasks ``start`` to ``end`` of one component.
+
+    A named tuple, as slots are: emulations hash and compare them millions of times.
+    """
 
     topology: str
     start: int
     end: int
     component: str
-
-    def __hash__(self) -> int:
-        """Of what tells executors apart: emulations look them up millions of times."""
-        return hash((self.topology, self.start))
 
     @property
     def tasks(self) -> range:

@@ -14,6 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Assignment, InvalidAssignmentError, Slot
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.default import DefaultScheduler
 from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
 
 
@@ -211,3 +212,27 @@ def test_zookeeper_down_freezes_assignments_and_running_workers_go_on() -> None:
     control.zookeeper.start()
     run_to(control, 200)
     assert len(control.log.of("assign")) == 1
+
+
+class _Counting(DefaultScheduler):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        self.asked += 1
+        return super().schedule(view)
+
+
+def test_a_scheduler_is_asked_again_only_when_something_has_changed() -> None:
+    control, _ = build(4)
+    counting = _Counting()
+    control.nimbus.scheduler = counting
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 205)
+    before = counting.asked
+    run_to(control, 300)
+    assert counting.asked == before
+    control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
+    run_to(control, 400)
+    assert counting.asked > before

@@ -80,7 +80,8 @@ class Cycle:
 
     def _turn(self) -> None:
         # The next turn is set before the action, which may stop the cycle.
-        self._next = self._clock.at(self._next.time_ns + self._period_ns, self._rank, self._actor, self._turn)
+        self._next.time_ns += self._period_ns
+        self._clock.again(self._next, self._rank, self._actor)
         self._action()
 
     def stop(self) -> None:
@@ -108,9 +109,13 @@ class VirtualClock:
                 f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
             )
         event = Event(time_ns, action)
-        heapq.heappush(self._heap, (time_ns, int(rank), actor, self._sequence, event))
-        self._sequence += 1
+        self.again(event, rank, actor)
         return event
+
+    def again(self, event: Event, rank: Rank, actor: str) -> None:
+        """Put an event that has just run, or is new, in its place by its time, which has not passed."""
+        heapq.heappush(self._heap, (event.time_ns, rank, actor, self._sequence, event))
+        self._sequence += 1
 
     def after(self, delay_ns: int, rank: Rank, actor: str, action: Action) -> Event:
         """Schedule ``action`` after a delay of zero or more nanoseconds."""

@@ -120,10 +120,10 @@ class Fleet:
         control = self._control
         sent = control.clock.now_ns
         executors = process.executors
+        beats = control.zookeeper.task_beats.setdefault(process.slot, {})
 
         def record() -> None:
-            for executor in executors:
-                control.zookeeper.task_beats[executor, process.slot] = sent
+            beats.update(dict.fromkeys(executors, sent))
 
         control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
 

@@ -8,18 +8,10 @@ Nimbus looks for the first time counts as fresh.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.times import Timers
 from storm_lab.emulator.control.zookeeper import StoredAssignment, ZooKeeper
 from storm_lab.model import Executor
-
-
-@dataclass(slots=True)
-class _Seen:
-    reported_ns: int | None
-    changed_ns: int
 
 
 class Liveness:
@@ -28,7 +20,8 @@ class Liveness:
     def __init__(self, zookeeper: ZooKeeper, timers: Timers) -> None:
         self._zookeeper = zookeeper
         self._timers = timers
-        self._seen: dict[Executor, _Seen] = {}
+        # The time that was reported, and since when it has been that.
+        self._seen: dict[Executor, tuple[int | None, int]] = {}
 
     def forget(self) -> None:
         """Nimbus has been restarted."""
@@ -42,26 +35,29 @@ class Liveness:
 
     def alive(self, assignment: StoredAssignment, now_ns: int) -> frozenset[Executor]:
         """The assigned executors that count as alive in this round; notes which heartbeats have changed."""
-        return frozenset(e for e in assignment.slots if self._is_alive(e, assignment, now_ns))
-
-    def _is_alive(self, executor: Executor, assignment: StoredAssignment, now_ns: int) -> bool:
-        reported = self._zookeeper.task_beats.get((executor, assignment.slots[executor]))
-        seen = self._seen.get(executor)
-        if seen is None or seen.reported_ns != reported:
-            seen = self._seen[executor] = _Seen(reported, now_ns)
-        timers = self._timers
-        if now_ns - assignment.start_ns[executor] < ns(timers.task_launch_s):
-            return True
-        newest = seen.changed_ns
-        if timers.heartbeat_by_sender:
-            newest = max(reported or 0, assignment.start_ns[executor])
-        return now_ns - newest < ns(timers.task_timeout_s)
+        timers, seen, start_ns = self._timers, self._seen, assignment.start_ns
+        launched_before = now_ns - ns(timers.task_launch_s)
+        oldest = now_ns - ns(timers.task_timeout_s)
+        alive: list[Executor] = []
+        for slot, executors in assignment.workers.items():
+            beats = self._zookeeper.task_beats.get(slot, {})
+            for executor in executors:
+                reported = beats.get(executor)
+                last = seen.get(executor)
+                if last is None or last[0] != reported:
+                    last = seen[executor] = (reported, now_ns)
+                start = start_ns[executor]
+                newest = max(reported or 0, start) if timers.heartbeat_by_sender else last[1]
+                if start > launched_before or newest > oldest:
+                    alive.append(executor)
+        return frozenset(alive)
 
 
 def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
     """Whether every executor has given a heartbeat from its slot since it was assigned to it."""
     beats = zookeeper.task_beats
-    return all(
-        beats.get((executor, slot), -1) >= assignment.start_ns[executor]
-        for executor, slot in assignment.slots.items()
-    )
+    for slot, executors in assignment.workers.items():
+        from_slot = beats.get(slot, {})
+        if any(from_slot.get(executor, -1) < assignment.start_ns[executor] for executor in executors):
+            return False
+    return True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.delays import Delays
+from storm_lab.emulator.control.last_answer import LastAnswer
 from storm_lab.emulator.control.liveness import Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.errors import UserError
@@ -63,6 +64,7 @@ class Nimbus:
         """Where a scheduler that wants measured load gets it; monitoring sets this."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
+        self._last_answer = LastAnswer()
         self._delays = Delays(control.clock, ACTOR)
         self._before: dict[str, Status] = {}
         """Of a topology whose rebalance waits: the status to return to."""
@@ -297,7 +299,7 @@ class Nimbus:
             dead_slots=frozenset(dead_slots),
             seed=self._seed,
         )
-        result = self.scheduler.schedule(view)
+        result = self._last_answer.of(self.scheduler, view)
         if not dead and scratch is None and dict(result.assignment.slots) == present:
             return
         self._refuse_invalid(result.assignment, view)

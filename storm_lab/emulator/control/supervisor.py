@@ -58,12 +58,14 @@ class Supervisor:
         self.up = True
         self.local: dict[Slot, LocalAssignment] = {}
         self.processes: list[WorkerProcess] = []
-        self._slots = tuple(sorted(node.slots))
         self._code: set[str] = set()
         self._life = 0
         self._busy = False
         self._sync_waits = False
         timers, clock = control.timers, control.clock
+        self._heartbeat_ns = ns(timers.worker_heartbeat_s)
+        self._timeout_ns = ns(timers.worker_timeout_s)
+        self._start_timeout_ns = ns(timers.worker_start_timeout_s)
         clock.every(
             ns(timers.assignment_sync_s),
             Rank.SUPERVISOR,
@@ -127,10 +129,10 @@ class Supervisor:
     def _read(self) -> dict[Slot, LocalAssignment]:
         wanted: dict[Slot, LocalAssignment] = {}
         for stored in self._control.zookeeper.assignments.values():
-            for slot in self._slots:
-                executors = stored.workers.get(slot)
-                if executors is not None:
-                    wanted[slot] = LocalAssignment(stored.topology, executors, stored.id, stored.origin)
+            for slot in stored.nodes.get(self.node.id, ()):
+                wanted[slot] = LocalAssignment(
+                    stored.topology, stored.workers[slot], stored.id, stored.origin
+                )
         return wanted
 
     def _fetch(self, wanted: dict[Slot, LocalAssignment]) -> None:
@@ -180,33 +182,34 @@ class Supervisor:
     def state_of(self, process: WorkerProcess) -> WorkerState:
         """The process's state in the supervisor's eyes."""
         control = self._control
-        timers, now = control.timers, control.clock.now_ns
-        beat = process.last_heartbeat_ns(now, timers.worker_heartbeat_s)
-        if timers.crash_seen_at_once and process.ended_ns is not None:
+        now = control.clock.now_ns
+        beat = process.last_heartbeat_ns(now, self._heartbeat_ns)
+        if control.timers.crash_seen_at_once and process.ended_ns is not None:
             return WorkerState.TIMED_OUT
         if beat is None:
-            late = now - process.launched_ns >= ns(timers.worker_start_timeout_s)
+            late = now - process.launched_ns >= self._start_timeout_ns
             return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
         wanted = self.local.get(process.slot)
         if wanted is None or not control.hand_over.keeps(process, wanted):
             return WorkerState.DISALLOWED
-        return WorkerState.TIMED_OUT if now - beat > ns(timers.worker_timeout_s) else WorkerState.VALID
+        return WorkerState.TIMED_OUT if now - beat > self._timeout_ns else WorkerState.VALID
 
     def sync_processes(self) -> None:
         """Kill the workers that should not be, launch those that should."""
         if not self.up:
             return
-        states = {process.number: self.state_of(process) for process in self.processes}
-        if self._control.timers.start_blocks_sync and WorkerState.NOT_STARTED in states.values():
+        states = [(process, self.state_of(process)) for process in self.processes]
+        if self._control.timers.start_blocks_sync and any(
+            state is WorkerState.NOT_STARTED for _, state in states
+        ):
             self._sync_waits = True
             return
         self._sync_waits = False
         served: set[Slot] = set()
         ended = 0
-        for process in list(self.processes):
+        for process, state in states:
             if process.leaving:
                 continue
-            state = states[process.number]
             starting = state is WorkerState.NOT_STARTED and self._still_wanted(process)
             if state is WorkerState.VALID or starting:
                 served.add(process.slot)

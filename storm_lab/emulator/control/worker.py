@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor, Slot
 
@@ -54,21 +53,20 @@ class WorkerProcess:
     opened: bool = False
     idle_until_ns: int = 0
     spouting: bool = False
+    actor: str = field(init=False)
+    """The process's name in the decision log."""
 
-    @property
-    def actor(self) -> str:
-        """The process's name in the decision log."""
-        return f"worker:{self.number}"
+    def __post_init__(self) -> None:
+        self.actor = f"worker:{self.number}"
 
     @property
     def running(self) -> bool:
         """The JVM is ready and has not ended."""
         return self.ready_ns is not None and self.ended_ns is None
 
-    def last_heartbeat_ns(self, now_ns: int, period_s: float) -> int | None:
-        """Time of the newest heartbeat file, written every ``period_s`` from readiness to the end."""
+    def last_heartbeat_ns(self, now_ns: int, period_ns: int) -> int | None:
+        """Time of the newest heartbeat file, written every ``period_ns`` from readiness to the end."""
         if self.ready_ns is None:
             return None
         until = now_ns if self.ended_ns is None else min(now_ns, self.ended_ns)
-        period = ns(period_s)
-        return self.ready_ns + (until - self.ready_ns) // period * period
+        return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
+from functools import partial
 
 from storm_lab.emulator.constant import constant
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
@@ -37,7 +38,7 @@ class StoredAssignment:
     ``id`` numbers all assignments of the run, from 1; ``start_ns`` says since when each executor has been
     assigned to its slot. ``slots`` is in order of executors. ``workers`` is slot to its executors, both
     ascending, and ``place`` gives for each executor, in the order of ``slots``, the index of its slot in
-    ``workers``.
+    ``workers``; ``nodes`` is node id to the slots used there.
     """
 
     id: int
@@ -47,6 +48,7 @@ class StoredAssignment:
     origin: Origin
     workers: Mapping[Slot, tuple[Executor, ...]]
     place: tuple[int, ...]
+    nodes: Mapping[str, list[Slot]]
 
     @classmethod
     def of(
@@ -63,13 +65,22 @@ class StoredAssignment:
         grouped: list[list[Executor]] = [[] for _ in index]
         for executor, slot in ordered.items():
             grouped[index[slot]].append(executor)
-        workers = {slot: tuple(grouped[place]) for slot, place in index.items()}
+        nodes: dict[str, list[Slot]] = {}
+        for slot in index:
+            nodes.setdefault(slot.node, []).append(slot)
         return cls(
-            number, topology_id, ordered, start_ns, origin, workers, tuple(index[s] for s in ordered.values())
+            id=number,
+            topology=topology_id,
+            slots=ordered,
+            start_ns=start_ns,
+            origin=origin,
+            workers={slot: tuple(grouped[place]) for slot, place in index.items()},
+            place=tuple(index[slot] for slot in ordered.values()),
+            nodes=nodes,
         )
 
 
-class Record(Enum):
+class Record(StrEnum):
     """What a write is about."""
 
     ASSIGNMENT = "assignment"
@@ -150,7 +161,8 @@ class ZooKeeper:
         self.assignments: dict[str, StoredAssignment] = {}
         self.active: dict[str, bool] = {}
         self.supervisor_beats: dict[str, int] = {}
-        self.task_beats: dict[tuple[Executor, Slot], int] = {}
+        self.task_beats: dict[Slot, dict[Executor, int]] = {}
+        """When each executor's last heartbeat from a slot was sent."""
         self.written: Counter[Record] = Counter()
         """Writes that went to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
@@ -179,7 +191,7 @@ class ZooKeeper:
             committed,
             Rank.COORDINATION,
             f"zookeeper:{actor}",
-            lambda: self._commit(actor, record, key, apply),
+            partial(self._commit, actor, record, key, apply),
         )
 
     def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
