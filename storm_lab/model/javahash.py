@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 _MASK = 0xFFFFFFFF
 
@@ -33,6 +34,7 @@ def floor_mod(number: int, divisor: int) -> int:
     return number % divisor
 
 
+@lru_cache(maxsize=1 << 16)
 def string_hash(text: str) -> int:
     """``String.hashCode``: the 31-polynomial over UTF-16 code units."""
     if text.isascii():

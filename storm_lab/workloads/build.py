@@ -9,27 +9,29 @@ stream's tuple is executed once for each subscription, also where the grouping s
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from storm_lab.errors import UserError
-from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription, Topology
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
+from storm_lab.workloads.emitted import Emitted, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
-from storm_lab.workloads.size import payload_bytes
-from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+from storm_lab.workloads.trace import EMISSION, LARGEST, RECORD, WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
 """Calls of user code that one source record may lead to. A loop that never ends is stopped here."""
 
-_LARGEST_RECORDS = 2**31 - 1
 _LONGEST_US = 3.6e9  # an hour
+_KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
+"""Groupings that look at what is emitted; other copies have no key."""
+_NO_KEY = (0, 0)
 
 
 def build_trace(
@@ -82,23 +84,20 @@ class _Route:
     target: Component
     subscription: Subscription
     positions: tuple[int, ...]
+    keyed: bool
 
 
-@dataclass(slots=True)
-class _Emitted:
-    stream: str
-    values: tuple[object, ...]
-    size: int
-    task: int | None
-
-
-@dataclass(slots=True)
-class _Work:
-    """A call of user code that is still to be made, and the record it fills."""
+class _Work(NamedTuple):
+    """A call of user code that is still to be made, the record it fills, and that record's grouping key."""
 
     record: int
     component: str
     values: Values
+    key: tuple[int, int]
+
+
+_EMPTY = (0, 0, -1, 0, 0, 0, 0, 0)
+"""A record that is still to be filled."""
 
 
 @dataclass(slots=True)
@@ -115,11 +114,15 @@ class _Recording:
     ticks: dict[str, int] = field(default_factory=dict)
     streams: dict[tuple[str, str], int] = field(init=False)
     routes: dict[tuple[str, str], tuple[_Route, ...]] = field(init=False)
+    made: list[Emitted] = field(default_factory=list)
+    """What the present call of user code has emitted."""
+    emits: dict[str, Emit] = field(init=False)
 
     def __post_init__(self) -> None:
         declared = [(c.id, stream) for c in self.topology.components for stream in c.outputs]
         self.streams = {key: number for number, key in enumerate(declared)}
         self.routes = {key: _routes(self.topology, *key) for key in declared}
+        self.emits = {c.id: emit_call(c, self.made) for c in self.topology.components}
 
     def play_source(self, name: str, record: tuple[object, ...]) -> None:
         """One ``nextTuple`` call and everything that follows from it."""
@@ -128,7 +131,8 @@ class _Recording:
         row = self._new_rows(1)
         self.sources[name].append(row)
         cost = spout.cost(record)
-        self._play_tree(row, name, cost, lambda emit: spout.next_tuple(record, emit))
+        spout.next_tuple(record, self.emits[name])
+        self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
         """One tick tuple at a bolt and everything that follows from it."""
@@ -136,83 +140,50 @@ class _Recording:
         assert isinstance(bolt, Bolt)
         row = self._new_rows(1)
         self.ticks[name] = row
-        self._play_tree(row, name, bolt.tick_cost(), bolt.tick)
+        cost = bolt.tick_cost()
+        bolt.tick(self.emits[name])
+        self._play_tree(row, name, cost)
 
-    def _play_tree(self, row: int, name: str, cost: Cost, call: Callable[[Emit], None]) -> None:
+    def _play_tree(self, row: int, name: str, cost: Cost) -> None:
         waiting: deque[_Work] = deque()
-        self._play_call(row, name, cost, call, waiting)
+        self._note_call(row, name, cost, _NO_KEY, waiting)
         calls = 1
         while waiting:
-            work = waiting.popleft()
+            record, component, values, key = waiting.popleft()
             calls += 1
             if calls > LARGEST_TREE:
                 raise UserError(
                     f"one record of the input leads to more than {LARGEST_TREE} executions",
-                    field=work.component,
-                    remedy=f"end the loop through stream {work.values.source}.{work.values.stream}",
+                    field=component,
+                    remedy=f"end the loop through stream {values.source}.{values.stream}",
                 )
-            bolt = self.code[work.component]
+            bolt = self.code[component]
             assert isinstance(bolt, Bolt)
-            self._play_bolt(work, bolt, waiting)
+            cost = bolt.cost(values)
+            bolt.execute(values, self.emits[component])
+            self._note_call(record, component, cost, key, waiting)
 
-    def _play_bolt(self, work: _Work, bolt: Bolt, waiting: deque[_Work]) -> None:
-        cost = bolt.cost(work.values)
-        self._play_call(
-            work.record, work.component, cost, lambda emit: bolt.execute(work.values, emit), waiting
-        )
-
-    def _play_call(
-        self, row: int, name: str, cost: Cost, call: Callable[[Emit], None], waiting: deque[_Work]
+    def _note_call(
+        self, row: int, name: str, cost: Cost, key: tuple[int, int], waiting: deque[_Work]
     ) -> None:
-        made: list[_Emitted] = []
-        call(self._emit(name, made))
-        first = len(self.emissions)
-        for emitted in made:
-            routes = self.routes[name, emitted.stream]
+        """Write down a call that has just been made; what it emitted waits for its receivers."""
+        first, emissions = len(self.emissions), len(self.made)
+        for emitted in self.made:
+            origin = (name, emitted.stream)
+            routes = self.routes[origin]
             rows = self._new_rows(len(routes)) if routes else -1
-            self.emissions.append((rows, self.streams[name, emitted.stream], emitted.size))
-            values = Values.of(emitted.values, name, emitted.stream)
-            for offset, route in enumerate(routes):
-                self._set_key(rows + offset, self._key(route, emitted))
-                waiting.append(_Work(rows + offset, route.target.id, values))
+            self.emissions.append((rows, self.streams[origin], emitted.size))
+            if routes:
+                values = Values.of(emitted.values, name, emitted.stream)
+                for record, route in enumerate(routes, rows):
+                    own = self._key(route, emitted) if route.keyed else _NO_KEY
+                    waiting.append(_Work(record, route.target.id, values, own))
+        self.made.clear()
         cpu, server, server_ns = self._checked_cost(name, cost)
-        key, key2 = self.records[row][3:5]
         resets = int(cost.resets_timeout)
-        self.records[row] = (cpu, server_ns, server, key, key2, first, len(made), resets)
+        self.records[row] = (cpu, server_ns, server, *key, first, emissions, resets)
 
-    def _emit(self, name: str, made: list[_Emitted]) -> Emit:
-        outputs = self.topology.component(name).outputs
-
-        def emit(
-            *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
-        ) -> None:
-            where = f"{name}.{stream}"
-            if stream not in outputs:
-                known = ", ".join(outputs) or "none"
-                raise UserError(
-                    "emits on a stream that it does not declare", field=where, remedy=f"declared are: {known}"
-                )
-            if len(values) != len(outputs[stream]):
-                raise UserError(
-                    f"emits {len(values)} values where {len(outputs[stream])} fields are declared",
-                    field=where,
-                    value=values,
-                    remedy="give one value for each of: " + ", ".join(outputs[stream]),
-                )
-            if size is None:
-                try:
-                    size = payload_bytes(values)
-                except TypeError as error:
-                    raise UserError(str(error), field=where, remedy="emit it with size=...") from None
-            if size < 0 or size > _LARGEST_RECORDS:
-                raise UserError(
-                    "the size is out of range", field=where, value=size, remedy="give bytes from 0"
-                )
-            made.append(_Emitted(stream, values, size, task))
-
-        return emit
-
-    def _key(self, route: _Route, emitted: _Emitted) -> tuple[int, int]:
+    def _key(self, route: _Route, emitted: Emitted) -> tuple[int, int]:
         grouping = route.subscription.grouping
         selected = [emitted.values[position] for position in route.positions]
         where = f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
@@ -229,23 +200,22 @@ class _Recording:
         try:
             if grouping is Grouping.FIELDS:
                 return fields_key(selected, self.version), 0
-            if grouping is Grouping.PARTIAL_KEY:
-                return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
+            return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
         except (TypeError, ValueError) as error:
             raise UserError(
                 str(error), field=where, remedy="group on texts, numbers or lists of them"
             ) from None
-        return 0, 0
 
     def _checked_cost(self, name: str, cost: Cost) -> tuple[int, int, int]:
-        for what, value in (("cpu_us", cost.cpu_us), ("server_us", cost.server_us)):
-            if not math.isfinite(value) or not 0 <= value <= _LONGEST_US:
-                raise UserError(
-                    f"the cost {what} is not a time",
-                    field=name,
-                    value=value,
-                    remedy="give microseconds, from 0 to an hour",
-                )
+        # What is not a number fails the comparison.
+        if not (0 <= cost.cpu_us <= _LONGEST_US and 0 <= cost.server_us <= _LONGEST_US):
+            cpu_fits = 0 <= cost.cpu_us <= _LONGEST_US
+            raise UserError(
+                f"the cost {'server_us' if cpu_fits else 'cpu_us'} is not a time",
+                field=name,
+                value=cost.server_us if cpu_fits else cost.cpu_us,
+                remedy="give microseconds, from 0 to an hour",
+            )
         if not cost.server:
             return round(cost.cpu_us * 1000), -1, 0
         server = self.servers.setdefault(cost.server, len(self.servers))
@@ -253,15 +223,12 @@ class _Recording:
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)
-        if first + count > _LARGEST_RECORDS:
+        if first + count > LARGEST:
             raise UserError(
                 "the input leads to more executions than a trace can hold", remedy="give less input"
             )
-        self.records.extend([(0, 0, -1, 0, 0, 0, 0, 0)] * count)
+        self.records.extend([_EMPTY] * count)
         return first
-
-    def _set_key(self, row: int, key: tuple[int, int]) -> None:
-        self.records[row] = (*self.records[row][:3], *key, 0, 0, 0)
 
     def trace(self, reference_mhz: float) -> WorkloadTrace:
         """The finished tables."""
@@ -294,7 +261,12 @@ def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
     """The subscriptions on a stream, in the topology's order of declaration."""
     names = topology.component(source).outputs[stream]
     return tuple(
-        _Route(target, subscription, tuple(names.index(f) for f in subscription.fields if f in names))
+        _Route(
+            target,
+            subscription,
+            tuple(names.index(f) for f in subscription.fields if f in names),
+            subscription.grouping in _KEYED,
+        )
         for target in topology.components
         for subscription in target.inputs
         if (subscription.source, subscription.stream) == (source, stream)

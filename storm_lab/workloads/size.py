@@ -18,7 +18,10 @@ def payload_bytes(values: Iterable[object]) -> int:
         TypeError: a value of a class whose size is not known; emit it with a size of its own.
     """
     listed = tuple(values)
-    return _whole(len(listed)) + sum(1 + _content(value) for value in listed)
+    total = _whole(len(listed)) + len(listed)
+    for value in listed:
+        total += _content(value)
+    return total
 
 
 def _content(value: object) -> int:
@@ -26,8 +29,11 @@ def _content(value: object) -> int:
         return 0
     if isinstance(value, str):
         # Kryo marks the end of a short ASCII text in its last byte and writes the length of any other.
+        if value.isascii():
+            length = len(value)
+            return length if 1 < length < 64 else length + _whole(length)
         length = len(value.encode("utf-8", "surrogatepass"))
-        return length if value.isascii() and 1 < length < 64 else length + _whole(length)
+        return length + _whole(length)
     if isinstance(value, bool):
         return 1
     if isinstance(value, int):

@@ -20,6 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = 2**31 - 1
+"""Most records, and most bytes of a tuple: the tables hold them in 32 bits."""
+
 RECORD = np.dtype(
     [
         ("cpu_ns", np.int64),  # user-logic CPU at the reference clock, ns

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
@@ -86,6 +87,12 @@ def tweets(choice: str) -> Messages:
     text = load_text(choice)
     if _own(choice):
         return Messages(text.name, _with_words(text)[:TWEETS])
+    return _tweets_from(text)
+
+
+@lru_cache(maxsize=2)
+def _tweets_from(text: Text) -> Messages:
+    """Messages made of a text's words; every seed and grid reads the same."""
     draw = SplitMix(_SEED)
     words = _endless(text)
     return Messages(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))

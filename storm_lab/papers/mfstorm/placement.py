@@ -57,19 +57,24 @@ def played_in(scenario: str, scheduler: str) -> str:
 
 
 @cache
+def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
+    """The answer without load. A search that ends in a refusal takes half a second, and several ask."""
+    return answer(scheduler, kind, scenario)
+
+
 def refusal(scheduler: str, kind: str, scenario: str) -> str:
     """Why the scheduler does not place the topology; empty where it does.
 
     Nimbus asks again every ten seconds, but about the same cluster, so the topology never runs. Such a cell
     has no run, for a run without a tuple is none.
     """
-    status = answer(scheduler, kind, scenario).status[kind]
+    status = _cold_start(scheduler, kind, scenario).status[kind]
     return "" if status.scheduled else status.message
 
 
 def slots_taken(scheduler: str, kind: str, scenario: str) -> int:
     """Slots that the scheduler uses, whatever was asked for; 0 where it refuses."""
-    return len(set(answer(scheduler, kind, scenario).assignment.slots.values()))
+    return len(set(_cold_start(scheduler, kind, scenario).assignment.slots.values()))
 
 
 def comparable(scheduler: str, kind: str, scenario: str) -> bool:

@@ -7,6 +7,7 @@ The full rate is 113 thousand root tuples a second. Bundles of k play k tuples a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.papers.parameter import Parameter, Parameters
@@ -22,9 +23,10 @@ from storm_lab.workloads.client_events import (
 if TYPE_CHECKING:
     from storm_lab.emulator.control.faults import FaultPlan
     from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model import Cluster
+    from storm_lab.model import Cluster, StormVersion
     from storm_lab.papers.experiment import Advance, RunSpec
     from storm_lab.tuplelog import RunWriter
+    from storm_lab.workloads.trace import WorkloadTrace
 
 EVENTS = 20_000
 """Events in the trace, which the spouts read over and over: hundreds for every counter."""
@@ -80,13 +82,32 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
 TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 
 
+@lru_cache(maxsize=8)
+def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
+    """The same for every number of machines, window and ackers: a process that plays several runs needs it
+    once.
+    """
+    from storm_lab.workloads.build import build_trace
+
+    return build_trace(
+        client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0),
+        {
+            "spout": ReadEvents(EVENTS, USERS, seed, costs),
+            "distributor": Distribute(costs),
+            "user-count": CountUsers(costs),
+            "aggregator": AddReports(costs),
+        },
+        version,
+        reference_mhz=CORE_MHZ,
+    )
+
+
 def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
     """Topology, trace and source of a run: a log of as many partitions as spouts that is never at its end.
 
     With ``ramped`` the log is empty until the fault plan sets its rate.
     """
     from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
 
     values = spec.parameters
     declared = client_event_count(
@@ -101,23 +122,12 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
         aggregate_us=values.number("count_us"),
         event_bytes=values.integer("event_bytes"),
     )
-    trace = build_trace(
-        declared,
-        {
-            "spout": ReadEvents(EVENTS, USERS, spec.seed, costs),
-            "distributor": Distribute(costs),
-            "user-count": CountUsers(costs),
-            "aggregator": AddReports(costs),
-        },
-        spec.storm_version,
-        reference_mhz=CORE_MHZ,
-    )
     log = SourcePlan(
         SourceKind.RATE if ramped else SourceKind.SATURATED,
         on_fail=FailurePolicy.REPLAY,
         checkpoint_ns=round(CHECKPOINT_S * 1e9),
     )
-    return TopologyPlan(declared, trace, {"spout": log})
+    return TopologyPlan(declared, _trace(spec.seed, costs, spec.storm_version), {"spout": log})
 
 
 def filling(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:

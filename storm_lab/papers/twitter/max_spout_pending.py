@@ -7,6 +7,7 @@ topology time out.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
@@ -24,7 +25,9 @@ from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
 if TYPE_CHECKING:
     from storm_lab.emulator.source import TopologyPlan
     from storm_lab.model.topology import Topology
+    from storm_lab.model.version import StormVersion
     from storm_lab.tuplelog import RunWriter
+    from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "twitter-max-spout-pending"
 TOPOLOGY = "heavy-work"
@@ -128,31 +131,34 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+@lru_cache(maxsize=8)
+def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
+    """The same for every limit: a process that plays several runs needs it once."""
     from storm_lab.workloads.build import build_trace
     from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
 
-    values = spec.parameters
-    declared = topology(values.integer("limit") if "limit" in values else 0)
     costs = ClientEventCosts(
-        read_us=23.0,
-        distribute_us=values.number("work_ms") * 1000,
-        count_us=12.0,
-        aggregate_us=0.0,
-        event_bytes=150,
+        read_us=23.0, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
-    trace = build_trace(
-        declared,
+    return build_trace(
+        topology(0),
         {
-            "spout": ReadEvents(5000, 1_000_000, spec.seed, costs),
+            "spout": ReadEvents(5000, 1_000_000, seed, costs),
             "work": Distribute(costs),
             "count": CountUsers(costs),
         },
-        spec.storm_version,
+        version,
         reference_mhz=CORE_MHZ,
     )
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+
+    values = spec.parameters
+    declared = topology(values.integer("limit") if "limit" in values else 0)
+    trace = _trace(spec.seed, values.number("work_ms") * 1000, spec.storm_version)
     rate = values.number("lines_per_s")
     if values.flag("anchored"):
         source = SourcePlan(

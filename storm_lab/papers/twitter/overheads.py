@@ -7,6 +7,7 @@ two repartitions. Each topology is tried on more and more machines until it keep
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
@@ -30,7 +31,9 @@ from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
 if TYPE_CHECKING:
     from storm_lab.emulator.source import TopologyPlan
     from storm_lab.model.topology import Topology
+    from storm_lab.model.version import StormVersion
     from storm_lab.tuplelog import RunWriter
+    from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "twitter-overheads"
 TOPOLOGY = "deserialise"
@@ -160,27 +163,36 @@ def topology(program: str, count: int) -> Topology:
     )
 
 
-def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+@lru_cache(maxsize=16)
+def _trace(program: str, seed: int, read_us: float, logic_us: float, version: StormVersion) -> WorkloadTrace:
+    """The same for every number of machines: a process that plays several runs needs it once."""
     from storm_lab.workloads.build import build_trace
     from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
     from storm_lab.workloads.usercode import Bolt, Spout
 
-    values = spec.parameters
-    declared = topology(values.text("program"), values.integer("machines"))
-    logic_us = values.number("logic_us")
+    declared = topology(program, 1)
     costs = ClientEventCosts(
-        read_us=values.number("read_us"),
-        distribute_us=logic_us,
-        count_us=logic_us,
-        aggregate_us=0.0,
-        event_bytes=150,
+        read_us=read_us, distribute_us=logic_us, count_us=logic_us, aggregate_us=0.0, event_bytes=150
     )
-    code: dict[str, Spout | Bolt] = {"spout": ReadEvents(10_000, 10_000_000, spec.seed, costs)}
+    code: dict[str, Spout | Bolt] = {"spout": ReadEvents(10_000, 10_000_000, seed, costs)}
     if len(declared.components) > 1:
         code |= {"first": Distribute(costs), "second": CountUsers(costs)}
-    trace = build_trace(declared, code, spec.storm_version, reference_mhz=CORE_MHZ)
+    return build_trace(declared, code, version, reference_mhz=CORE_MHZ)
+
+
+def plan(spec: RunSpec) -> TopologyPlan:
+    """Topology, trace and source of a run."""
+    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+
+    values = spec.parameters
+    declared = topology(values.text("program"), values.integer("machines"))
+    trace = _trace(
+        values.text("program"),
+        spec.seed,
+        values.number("read_us"),
+        values.number("logic_us"),
+        spec.storm_version,
+    )
     source = SourcePlan(
         SourceKind.RATE,
         rate_per_s=values.number("messages_per_s"),
