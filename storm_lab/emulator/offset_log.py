@@ -12,7 +12,7 @@ Checkpoints of all partitions of a log fall on the multiples of its period.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,9 @@ class Partition:
         """How many lines from the partition's start on are done for good."""
         return (self.stored - self._first) // self._stride
 
-    def ack(self, lines: Iterable[int], attempts: Iterable[int]) -> None:
-        """These lines have been acked, at these attempts."""
-        self._acked.update(zip(lines, attempts, strict=True))
+    def ack(self, line: int, attempt: int) -> None:
+        """The line has been acked, at this attempt."""
+        self._acked[line] = attempt
 
     def checkpoint(self) -> None:
         """Store the offset of the first line that is not acked."""
@@ -65,6 +65,8 @@ class OffsetLogs:
         self._of_topology: dict[str, list[Partition]] = {}
         self._periods: dict[int, int] = {}
         self._due: dict[int, int] = {}
+        # How many rows of the kernel's buffer have been taken in.
+        self._taken = 0
         sources: dict[str, Mapping[str, SourcePlan]] = {plan.topology.id: plan.sources for plan in plans}
         for (topology, spout), readers in names.readers.items():
             first, n = names.source_index[topology, spout], len(readers)
@@ -87,25 +89,24 @@ class OffsetLogs:
                 for index in range(first, first + n):
                     self._partitions[index].checkpoint()
 
+    def emptied(self) -> None:
+        """The kernel's buffer of finished roots begins anew."""
+        self._taken = 0
+
     def take(self, k: Kernel) -> None:
-        """Take in the acks among the finished roots that stand in the kernel's buffer."""
+        """Take in the acks among the finished roots that have come into the kernel's buffer since the last
+        call.
+        """
         if not self._partitions:
             return
-        rows = k.root_row[: int(k.s[0].root_rows)]
+        rows = k.root_row[self._taken : int(k.s[0].root_rows)]
+        self._taken += len(rows)
         rows = rows[rows["outcome"] == ACKED]
         component: NDArray[np.int64] = k.task["component"][rows["task"]]
         for index, (first, n) in self._first.items():
             own = rows[component == index]
-            if not len(own):
-                continue
-            # Partition by partition, each in the order of its acks.
-            partition = own["line"] % n
-            own = own[np.argsort(partition, kind="stable")]
-            ends = np.cumsum(np.bincount(partition, minlength=n)).tolist()
-            lines, attempts = own["line"].tolist(), own["attempt"].tolist()
-            for i, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-                if end > start:
-                    self._partitions[first + i].ack(lines[start:end], attempts[start:end])
+            for line, attempt in zip(own["line"].tolist(), own["attempt"].tolist(), strict=True):
+                self._partitions[first + line % n].ack(line, attempt)
 
     def forget(self, source: int) -> Mapping[int, int] | None:
         """The last reader of a source has died: lines to be emitted again; None when the source is no log."""

@@ -114,7 +114,7 @@ class Playing:
     def _play(self, time_ns: int) -> None:
         while (due := self._offsets.next_checkpoint_ns) <= time_ns:
             self._play_on(due)
-            self._write_rows()
+            self._offsets.take(self._kernel)
             self._offsets.checkpoint(due)
         self._play_on(time_ns)
 
@@ -153,6 +153,7 @@ class Playing:
     def _write_rows(self) -> None:
         self._offsets.take(self._kernel)
         self._log.write_rows(self._kernel)
+        self._offsets.emptied()
 
     @property
     def lost(self) -> int:

@@ -298,11 +298,12 @@ def test_when_the_plane_is_asked_to_run_changes_nothing() -> None:
 
 def test_a_partition_stores_the_first_line_that_is_not_acked() -> None:
     partition = Partition(first=1, stride=3)
-    partition.ack([1, 7, 10], [0, 0, 2])
+    for line, attempt in ((1, 0), (7, 0), (10, 2)):
+        partition.ack(line, attempt)
     partition.checkpoint()
     assert (partition.stored, partition.committed) == (4, 1)
     assert partition.forget() == {7: 0, 10: 2}
-    partition.ack([4], [1])
+    partition.ack(4, 1)
     partition.checkpoint()
     assert (partition.stored, partition.committed) == (7, 2)
 
