@@ -3,6 +3,8 @@
 Compiled functions pass the whole state on as one pointer to a record of addresses. (Passing some thirty array
 descriptors by value from function to function costs ten times more than the work itself.) Without the JIT the
 same names index the numpy arrays, bounds checked.
+
+``fetch_thread(k, i)`` asks for the row without waiting for it (``look_ahead.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from storm_lab.emulator.jit import ENABLED
 from storm_lab.emulator.layout import DTYPES, FLAT, NARROW, Kernel, with_attributes
+from storm_lab.emulator.record_types import CACHE_LINE
 
 POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
 _CELL = np.dtype([("value", np.int64)])
@@ -48,18 +51,31 @@ def _plain_accessor(name: str) -> Callable[[Any, int], Any]:
 
 
 if ENABLED:
+    from llvmlite import ir  # type: ignore[import-untyped]
     from numba import types
+    from numba.core import cgutils
     from numba.extending import intrinsic
 
     from storm_lab.emulator.row import Row
 
     _BYTES: Any = types.voidptr
 
+    def _address(context: Any, builder: Any, name: str, size: int, arguments: Any) -> Any:
+        """Address of a row of ``size`` bytes, from a state and an index."""
+        state, index = arguments
+        offset: int = POINTERS.fields[name][1]  # type: ignore[index]
+        word = context.get_value_type(types.int64)
+        first = builder.bitcast(state, context.get_value_type(_BYTES))
+        place = builder.gep(first, [word(offset)])
+        address = builder.load(builder.bitcast(place, word.as_pointer()))
+        # The addresses do not change while compiled code runs: they need not be read again.
+        address.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return builder.add(address, builder.mul(index, word(size)))
+
     def _accessor(name: str) -> Callable[[Any, int], Any]:
         dtype = DTYPES.get(name, _CELLS.get(name, _CELL))
         record = Row(name, dtype)
         size = dtype.itemsize
-        offset: int = POINTERS.fields[name][1]  # type: ignore[index]
 
         @intrinsic
         def at(typing_context: Any, k: Any, i: Any) -> Any:
@@ -67,22 +83,48 @@ if ENABLED:
             del typing_context
 
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                state, index = arguments
-                word = context.get_value_type(types.int64)
-                first = builder.bitcast(state, context.get_value_type(_BYTES))
-                place = builder.gep(first, [word(offset)])
-                address = builder.load(builder.bitcast(place, word.as_pointer()))
-                # The addresses do not change while compiled code runs: they need not be read again.
-                address.set_metadata("invariant.load", builder.module.add_metadata([]))
-                row = builder.add(address, builder.mul(index, word(size)))
+                row = _address(context, builder, name, size, arguments)
                 return builder.inttoptr(row, context.get_value_type(signature.return_type))
 
             return record(k, types.int64), generate
 
         accessor: Any = at
         return accessor
+
+    def _fetcher(name: str, lines: int = 1) -> Callable[[Any, int], None]:
+        size = DTYPES.get(name, _CELLS.get(name, _CELL)).itemsize
+
+        @intrinsic
+        def fetch(typing_context: Any, k: Any, i: Any) -> Any:
+            """Begin to read the first cache lines of row i; a hint, for which the row need not exist."""
+            del typing_context
+
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                del signature
+                row = _address(context, builder, name, size, arguments)
+                pointer = context.get_value_type(_BYTES)
+                number = context.get_value_type(types.int32)
+                kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+                prefetch = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+                    builder.module, kind, "llvm.prefetch.p0"
+                )
+                for line in range(lines):
+                    place = builder.add(row, row.type(line * CACHE_LINE))
+                    # To read, into every level, data.
+                    hint = (number(0), number(3), number(1))
+                    builder.call(prefetch, [builder.inttoptr(place, pointer), *hint])
+                return context.get_dummy_value()
+
+            return types.none(k, types.int64), generate
+
+        fetcher: Any = fetch
+        return fetcher
 else:
     _accessor = _plain_accessor
+
+    def _fetcher(name: str, lines: int = 1) -> Callable[[Any, int], None]:
+        return lambda k, i: None
+
 
 assert set(Kernel._fields) == set(DTYPES) | set(FLAT)
 
@@ -122,3 +164,15 @@ server_place_at = _accessor("server_place")
 pair_at = _accessor("pair")
 moved_at = _accessor("moved")
 traffic_at = _accessor("traffic")
+
+fetch_node = _fetcher("node")
+fetch_channel = _fetcher("channel")
+fetch_worker = _fetcher("worker")
+fetch_executor = _fetcher("executor")
+fetch_thread = _fetcher("thread", lines=2)
+fetch_message = _fetcher("message")
+fetch_root = _fetcher("root", lines=2)
+fetch_task = _fetcher("task")
+fetch_source = _fetcher("source")
+fetch_run_queue = _fetcher("run_queue")
+fetch_route = _fetcher("route")

@@ -15,11 +15,14 @@ from storm_lab.emulator.heap import insert
 from storm_lab.emulator.jit import jit
 from storm_lab.emulator.kinds import FAR, FAR_BUCKETS, NEVER, UNSCHEDULED
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.look_ahead import look_ahead
 
 # A bucket is as wide as about this many events take.
 _BUCKET_EVENTS = 16
 # With fewer scheduled events than these the heap alone is faster.
 _WORTHWHILE = 256
+# From so many on they and what they touch no longer fit into a core's cache.
+_LARGE = 2048
 # The width is fitted after so many events at the earliest.
 _FIT_EVENTS = 4096
 
@@ -61,6 +64,8 @@ def take_far(k: State, source: int) -> None:
 def _empty_bucket(k: State) -> None:
     """Move the horizon on by one bucket and its events before that into the heap."""
     s = s_at(k, 0)
+    if s.far_n >= _LARGE:
+        look_ahead(k)
     source = bucket_at(k, (s.horizon >> s.bucket_bits) & (FAR_BUCKETS - 1)).value
     s.horizon += 1 << s.bucket_bits
     while source >= 0:
