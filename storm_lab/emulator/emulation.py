@@ -37,6 +37,9 @@ from storm_lab.schedulers.contract import Scheduler
 Progress = Callable[[int, int], None]
 """Called with the virtual time reached and the planned end, both in nanoseconds."""
 
+_PROGRESS_STEPS = 200
+"""Most calls of it in a run: each brings the data plane up to date."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmulationSpec:
@@ -231,7 +234,7 @@ def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> 
         control.plane.now()
         progress(control.clock.now_ns, end_ns)
 
-    control.clock.every(SECOND, Rank.MONITOR, "progress", turn)
+    control.clock.every(max(SECOND, end_ns // _PROGRESS_STEPS), Rank.MONITOR, "progress", turn)
 
 
 def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:

@@ -129,6 +129,7 @@ class LoadDatabase:
         self._kept = windows_kept
         self._windows = 0
         self._ids: dict[Executor, int] = {}
+        self._read: tuple[tuple[int, int], MeasuredLoad | None] | None = None
         if str(path) != ":memory:":
             _remove_older(Path(path))
         try:
@@ -153,6 +154,7 @@ class LoadDatabase:
             raise UserError("there is no such file", field="database", value=str(path))
         opened = cls.__new__(cls)
         opened._kept = None
+        opened._read = None
         opened._db = sqlite3.connect(path)
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
@@ -213,6 +215,14 @@ class LoadDatabase:
 
     def load(self) -> MeasuredLoad | None:
         """The moving averages of the newest window, or None before the first."""
+        # The second number changes when another process has written.
+        (others,) = self._db.execute("PRAGMA data_version").fetchone()
+        newest = (self._windows, int(others))
+        if self._read is None or self._read[0] != newest:
+            self._read = (newest, self._read_load())
+        return self._read[1]
+
+    def _read_load(self) -> MeasuredLoad | None:
         db = self._db
         if db.execute("SELECT 1 FROM window LIMIT 1").fetchone() is None:
             return None

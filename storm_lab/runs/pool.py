@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _GRACE_S = 20.0
+_PAUSE_S = 0.1
+"""Least time between two messages about a task's progress: nobody sees more, and each wakes the parent."""
 
 
 class TaskFailed(StormLabError):
@@ -183,6 +186,20 @@ def _interruptions_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _reporter(pipe: _Pipe) -> Advance:
+    """Tells the parent how far a task is, at once and then now and then."""
+    due_s = 0.0
+
+    def advance(share: float) -> None:
+        nonlocal due_s
+        now_s = time.monotonic()
+        if now_s >= due_s:
+            due_s = now_s + _PAUSE_S
+            pipe.send((min(share, 1.0), False, None))
+
+    return advance
+
+
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -194,7 +211,7 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
         except EOFError:
             return
         try:
-            result = work(task, lambda share: pipe.send((min(share, 1.0), False, None)))
+            result = work(task, _reporter(pipe))
         except StormLabError as error:
             pipe.send(error)
         except BrokenPipeError:
