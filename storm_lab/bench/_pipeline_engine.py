@@ -81,9 +81,15 @@ def _spark(folder: Path) -> list[Query]:
     ]
     times = ["executions", "wait_mean_ms", "execute_mean_ms", "wait_max_ms"]
     return [
-        lambda: rows(latency(roots, 60, two_passes=large), "topology", "t_s", "tuples", *shares),
         lambda: rows(
-            throughput(outcomes(roots, logs.runs), logs.scopes, 1).where("acked > 0"),
+            latency(roots, logs.runs, logs.scopes, 60, two_passes=large),
+            "topology",
+            "t_s",
+            "tuples",
+            *shares,
+        ),
+        lambda: rows(
+            throughput(outcomes(roots, logs.runs, logs.scopes), logs.scopes, 1).where("acked > 0"),
             "topology",
             "t_s",
             "acked",

@@ -28,16 +28,21 @@ def bin_ns(time: str | Column, bin_s: float) -> Column:
     return column - column % F.lit(width_ns(bin_s))
 
 
+def bin_number(time: str, bin_s: float) -> Column:
+    """Number, from 0, of the bin that a time in nanoseconds falls into."""
+    return F.expr(f"{time} div {width_ns(bin_s)}L")
+
+
 def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
     """Every bin from 0 to the end of the run: the rows of ``scopes`` times ``bin_ns`` and ``width_ns``.
 
-    ``scopes`` has ``duration_ns``, which is left out of the result together with ``warm_up_ns``.
+    ``scopes`` as in `storm_lab.pipeline.tables.Logs`; of them, run and topology are in the result.
     """
     width = width_ns(bin_s)
     starts = F.sequence(F.lit(0).cast("long"), F.col("duration_ns") - 1, F.lit(width).cast("long"))
     exploded = scopes.where(F.col("duration_ns") > 0).withColumn("bin_ns", F.explode(starts))
     length = F.least(F.lit(width).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
-    return exploded.withColumn("width_ns", length).drop("duration_ns", "warm_up_ns")
+    return exploded.withColumn("width_ns", length).drop("scope", "duration_ns", "warm_up_ns")
 
 
 def filled(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:

@@ -42,11 +42,12 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
     placements, traffic, nodes = logs.table("placements"), logs.table("traffic"), logs.table("nodes")
     runs, scopes = logs.runs, logs.scopes
     disturbances = events(logs.table("control")).cache()
-    counted = outcomes(roots, runs).cache()
+    counted = outcomes(roots, runs, scopes).cache()
     seconds = throughput(counted, scopes, 1.0).cache()
     components = by_component(counts).cache()
     localities = by_locality(traffic).cache()
-    took = latencies(roots, runs, SHORT, MINUTE, two_passes=logs.most_rows("roots") > TWO_PASSES_ABOVE)
+    large = logs.most_rows("roots") > TWO_PASSES_ABOVE
+    took = latencies(roots, runs, scopes, SHORT, MINUTE, two_passes=large)
     latency_10s = took.narrow
     steps = occupancy(placements, runs).cache()
     executor_capacity = capacity(counts, placements, runs, MINUTE)

@@ -20,15 +20,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, bin_ns
-from storm_lab.pipeline.statistics import (
-    cells,
-    gathered,
-    merged,
-    summarised,
-    summarised_by_level,
-    summarised_values,
-)
+from storm_lab.pipeline.bins import NS, bin_ns, bin_number, width_ns
+from storm_lab.pipeline.cells import summarised_by_level
+from storm_lab.pipeline.scope import named, numbered
+from storm_lab.pipeline.statistics import gathered, merged, summarised, summarised_values
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
@@ -39,25 +34,30 @@ def acked(roots: DataFrame) -> DataFrame:
     return measured.withColumn("processing_ns", F.col("latency_ns") - F.col("sleep_ns"))
 
 
-def latency(roots: DataFrame, bin_s: float, *, two_passes: bool = False) -> DataFrame:
+def latency(
+    roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float, *, two_passes: bool = False
+) -> DataFrame:
     """Latency by bin of completion; bins without an acked tuple are absent.
 
-    Columns: run, topology, t_s (start of the bin), tuples, and for complete and processing each
-    ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``, ``_p99_ms``. ``two_passes`` bounds the memory (see
-    `statistics`).
+    ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, t_s (start of the
+    bin), tuples, and for complete and processing each ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``,
+    ``_p99_ms``. ``two_passes`` bounds the memory (see `cells`).
     """
-    rows = acked(roots).withColumn("bin_ns", bin_ns("complete_ns", bin_s))
-    result = summarised(rows, ["run", "topology", "bin_ns"], _MEASURES, two_passes=two_passes)
-    return _with_time(result)
+    rows = acked(roots)
+    if two_passes:
+        levels = {"bin": bin_number("complete_ns", bin_s)}
+        return _of_level(summarised_by_level(rows, runs, scopes, levels, _MEASURES), 0, bin_s)
+    rows = rows.withColumn("bin_ns", bin_ns("complete_ns", bin_s))
+    return _with_time(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
 
 
-def steady_latency(roots: DataFrame, runs: DataFrame, *, two_passes: bool = False) -> DataFrame:
+def steady_latency(roots: DataFrame, runs: DataFrame) -> DataFrame:
     """Latency over all tuples that complete after the run's warm-up: one row a run and topology.
 
     Columns as `latency`, without t_s.
     """
     rows = after_warm_up(acked(roots), runs, "complete_ns")
-    return summarised(rows, ["run", "topology"], _MEASURES, two_passes=two_passes)
+    return summarised(rows, ["run", "topology"], _MEASURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +73,49 @@ class Latencies:
 
 
 def latencies(
-    roots: DataFrame, runs: DataFrame, narrow_s: float, wide_s: float, *, two_passes: bool = False
+    roots: DataFrame,
+    runs: DataFrame,
+    scopes: DataFrame,
+    narrow_s: float,
+    wide_s: float,
+    *,
+    two_passes: bool = False,
 ) -> Latencies:
     """`latency` for two widths of bin and `steady_latency`; the tuples are read once for all three, or twice
     with ``two_passes``.
     """
-    limits = F.broadcast(runs.select("run", "warm_up_ns"))
-    warm = F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long"))
-    levels = {"narrow": bin_ns("complete_ns", narrow_s), "wide": bin_ns("complete_ns", wide_s), "warm": warm}
-    if not two_passes:
-        return _gathered(acked(roots).join(limits, "run"), levels)
-    rows = acked(roots).join(limits, "run").withColumns(levels)
-    scope = ["run", "topology"]
-    joint = cells(rows, [*scope, *levels], _MEASURES).cache()
-    found = summarised_by_level(rows, joint, scope, list(levels), _MEASURES).cache()
-    of_level = [found.where(F.col("level") == level).drop("level") for level in range(len(levels))]
-    first, second = (_with_time(frame.withColumnRenamed("member", "bin_ns")) for frame in of_level[:2])
-    return Latencies(first, second, of_level[2].drop("member"), (joint, found))
+    rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
+    levels = {
+        "narrow": bin_number("complete_ns", narrow_s),
+        "wide": bin_number("complete_ns", wide_s),
+        "warm": F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long")),
+    }
+    if two_passes:
+        found = summarised_by_level(rows, runs, scopes, levels, _MEASURES).cache()
+        steady = found.where("level = 2").drop("level", "member")
+        return Latencies(_of_level(found, 0, narrow_s), _of_level(found, 1, wide_s), steady, (found,))
+    placed = numbered(rows.withColumns(levels), runs)
+    values = gathered(placed, ["scope", *levels], _MEASURES).cache()
+
+    def of(level: str) -> DataFrame:
+        keys = ["scope", level]
+        own = merged(values.where(F.col(level).isNotNull()), keys, _MEASURES)
+        return named(summarised_values(own, keys, _MEASURES), scopes)
+
+    narrow = _at_times(of("narrow"), "narrow", narrow_s).cache()
+    wide = _at_times(of("wide"), "wide", wide_s)
+    return Latencies(narrow, wide, of("warm").drop("warm"), (values, narrow))
 
 
-def _gathered(rows: DataFrame, levels: Mapping[str, Column]) -> Latencies:
-    scope = ["run", "topology"]
-    values = gathered(rows.withColumns(dict(levels)), [*scope, *levels], _MEASURES).cache()
-    narrow, wide = (
-        _with_time(
-            summarised_values(
-                merged(values.withColumn("bin_ns", F.col(level)), [*scope, "bin_ns"], _MEASURES),
-                [*scope, "bin_ns"],
-                _MEASURES,
-            )
-        )
-        for level in ("narrow", "wide")
+def _of_level(found: DataFrame, level: int, bin_s: float) -> DataFrame:
+    return _at_times(found.where(F.col("level") == level).drop("level"), "member", bin_s)
+
+
+def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:
+    """Start of the bin in seconds, ``t_s``, instead of its number."""
+    return _with_time(
+        binned.withColumn(number, F.col(number) * F.lit(width_ns(bin_s))).withColumnRenamed(number, "bin_ns")
     )
-    narrow = narrow.cache()
-    warm = merged(values.where("warm is not null"), scope, _MEASURES)
-    return Latencies(narrow, wide, summarised_values(warm, scope, _MEASURES), (values, narrow))
 
 
 def _with_time(binned: DataFrame) -> DataFrame:

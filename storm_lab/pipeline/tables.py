@@ -8,7 +8,8 @@ number there. Metrics group by it and get the run's name, experiment, variant an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -36,9 +37,30 @@ RUNS = T.StructType(
         T.StructField("duration_ns", T.LongType(), False),
         T.StructField("warm_up_ns", T.LongType(), False),
         T.StructField("sample_every", T.LongType(), False),
+        T.StructField("first_scope", T.IntegerType(), False),
+        T.StructField("topologies", T.ArrayType(T.StringType(), False), False),
     ]
 )
-"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the rest from the manifest."""
+"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the topologies that had an executor in
+it in the order of their scopes, which follow one another; the rest from the manifest.
+"""
+
+SCOPES = T.StructType(
+    [
+        T.StructField("run", T.LongType(), False),
+        T.StructField("topology", T.StringType(), False),
+        T.StructField("scope", T.IntegerType(), False),
+        T.StructField("duration_ns", T.LongType(), False),
+        T.StructField("warm_up_ns", T.LongType(), False),
+    ]
+)
+"""One row for each run and topology that had an executor in it: its number among all, and the run's length and
+warm-up.
+"""
+
+_ARROW_SCOPES = pa.schema(
+    [(field.name, pa.string() if field.dataType == T.StringType() else pa.int64()) for field in SCOPES]
+)
 
 SMALL_ROWS = 5_000_000
 """Rows of all tables of one run together up to which runs are small, however many they are: a table of theirs
@@ -59,36 +81,58 @@ def schema_of(table: str) -> T.StructType:
 
 
 class Logs:
-    """The logs of some runs, lazily read.
+    """The logs of some runs, lazily read but for the names of their topologies.
 
-    ``runs`` has one row a run with the columns of `RUNS`; ``scopes`` one row for each run and topology that
-    had an executor in it, with the run's ``duration_ns`` and ``warm_up_ns``: what time series are filled up
-    over.
+    ``runs`` has the columns of `RUNS`; ``scopes``, what time series are filled up over, those of `SCOPES`.
     """
 
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
         self.spark = spark
         self.sources = tuple(sources)
         self.is_small = max(all_rows([run]) for run in self.sources) <= SMALL_ROWS
-        facts = [
+        # From Arrow they are part of the plan; from Python rows every use of them would be a job.
+        scopes = self._scopes()
+        self.runs = spark.createDataFrame(pa.Table.from_pylist(self._facts(scopes)), RUNS)
+        self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
+
+    def _scopes(self) -> list[dict[str, Any]]:
+        used = self.table("placements").select("run", "topology").distinct().toArrow()
+        lengths = {run.manifest.identity.run_key: run.manifest for run in self.sources}
+        pairs = sorted((row["run"], row["topology"]) for row in used.to_pylist())
+        return [
             {
-                "run": run.manifest.identity.run_key,
-                "name": run.run,
-                "experiment": run.manifest.identity.experiment,
-                "variant": run.manifest.identity.variant,
-                "seed": run.manifest.identity.seed,
-                "duration_ns": run.manifest.duration_ns,
-                "warm_up_ns": run.manifest.warm_up_ns,
-                "sample_every": run.manifest.identity.sample_every,
+                "run": run,
+                "topology": topology,
+                "scope": number,
+                "duration_ns": lengths[run].duration_ns,
+                "warm_up_ns": lengths[run].warm_up_ns,
             }
-            for run in self.sources
+            for number, (run, topology) in enumerate(pairs)
         ]
-        # From Arrow it is part of the plan; from Python rows every use of it would be a job.
-        self.runs = spark.createDataFrame(pa.Table.from_pylist(facts), RUNS)
-        topologies = self.table("placements").select("run", "topology").distinct()
-        self.scopes = topologies.join(
-            F.broadcast(self.runs.select("run", "duration_ns", "warm_up_ns")), "run"
-        )
+
+    def _facts(self, scopes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        own: dict[int, list[Mapping[str, Any]]] = {}
+        for scope in scopes:
+            own.setdefault(scope["run"], []).append(scope)
+        facts = []
+        for run in self.sources:
+            manifest, identity = run.manifest, run.manifest.identity
+            topologies = own.get(identity.run_key, [])
+            facts.append(
+                {
+                    "run": identity.run_key,
+                    "name": run.run,
+                    "experiment": identity.experiment,
+                    "variant": identity.variant,
+                    "seed": identity.seed,
+                    "duration_ns": manifest.duration_ns,
+                    "warm_up_ns": manifest.warm_up_ns,
+                    "sample_every": identity.sample_every,
+                    "first_scope": topologies[0]["scope"] if topologies else 0,
+                    "topologies": [scope["topology"] for scope in topologies],
+                }
+            )
+        return facts
 
     def table(self, name: str) -> DataFrame:
         """A table of all runs, one below the other; columns as in the log. Raises `KeyError` for an unknown

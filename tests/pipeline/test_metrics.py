@@ -53,7 +53,9 @@ def test_latency_distribution_has_cells_of_equal_width_on_a_logarithmic_axis(of:
 @pytest.mark.parametrize("bin_s", [0.05, 60.0])
 def test_percentiles_in_two_passes_are_those_of_one(logs: Logs, bin_s: float) -> None:
     one, two = (
-        latency(logs.table("roots"), bin_s, two_passes=ways).orderBy("run", "topology", "t_s").toPandas()
+        latency(logs.table("roots"), logs.runs, logs.scopes, bin_s, two_passes=ways)
+        .orderBy("run", "topology", "t_s")
+        .toPandas()
         for ways in (False, True)
     )
     assert len(one) > 10
@@ -62,7 +64,8 @@ def test_percentiles_in_two_passes_are_those_of_one(logs: Logs, bin_s: float) ->
 
 def test_two_bins_and_the_whole_run_in_two_passes_are_those_of_one(logs: Logs) -> None:
     one, two = (
-        latencies(logs.table("roots"), logs.runs, 0.05, 60.0, two_passes=ways) for ways in (False, True)
+        latencies(logs.table("roots"), logs.runs, logs.scopes, 0.05, 60.0, two_passes=ways)
+        for ways in (False, True)
     )
     for first, second, at_least in (
         (one.narrow, two.narrow, 10), (one.wide, two.wide, 5), (one.steady, two.steady, 3)
@@ -74,7 +77,8 @@ def test_two_bins_and_the_whole_run_in_two_passes_are_those_of_one(logs: Logs) -
 
 
 def test_any_width_of_bin_is_possible(logs: Logs) -> None:
-    narrow = logs.labelled(latency(logs.table("roots"), 0.05)).where("variant = 'latency'").orderBy("t_s")
+    every = latency(logs.table("roots"), logs.runs, logs.scopes, 0.05)
+    narrow = logs.labelled(every).where("variant = 'latency'").orderBy("t_s")
     assert [(row.t_s, row.tuples) for row in narrow.collect()] == [
         (1.0, 1), (1.1, 1), (1.2, 1), (1.3, 1), (60.0, 2)
     ]  # fmt: skip
