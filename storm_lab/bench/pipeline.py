@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.platform.memory import memory_bytes
 from storm_lab.platform.places import runs_folder
 from storm_lab.tuplelog import Coded, Run, RunWriter, find_runs, open_run
 from storm_lab.tuplelog.buffer import Column
@@ -101,7 +101,7 @@ def too_large(figures: Mapping[str, object]) -> dict[str, object]:
     """
     growth = float(str(figures["large_rows"])) / float(str(figures["rows"]))
     needed = float(str(figures["pandas_peak_mb"])) * growth
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**2
+    memory = memory_bytes() / 1024**2
     return {
         "large_pandas_estimate_mb": round(needed, 1),
         "memory_mb": round(memory, 1),

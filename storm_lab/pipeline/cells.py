@@ -37,8 +37,8 @@ def summarised_by_level(
     """Statistics of nanosecond columns for several groupings of the same rows at once: bins of two widths,
     say.
 
-    ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the group
-    that a row belongs to, null for none, at most four of them; ``measures`` are as in
+    ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the
+    group that a row belongs to, null for none, at most four of them; ``measures`` are as in
     `statistics.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
     ``levels``), ``member`` (the group's number), and what `statistics.summarised` gives.
     """

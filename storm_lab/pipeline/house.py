@@ -31,6 +31,11 @@ TWO_PASSES_ABOVE = 2_000_000
 are 32 MB, beyond there is no limit to them.
 """
 
+_READ_ONCE = ("placements", "nodes", "control", "cpu", "counts")
+"""Tables of few rows that several metrics need. Opening the files of hundreds of runs costs more than reading
+them, so Spark keeps these while they are in use.
+"""
+
 
 @contextmanager
 def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
@@ -38,10 +43,11 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
 
     Intermediate results that several metrics share are kept by Spark while the block lasts.
     """
-    roots, counts, cpu = logs.table("roots"), logs.table("counts"), logs.table("cpu")
-    placements, traffic, nodes = logs.table("placements"), logs.table("traffic"), logs.table("nodes")
+    roots, executions, traffic = logs.table("roots"), logs.table("executions"), logs.table("traffic")
+    read_once = [logs.table(name).cache() for name in _READ_ONCE]
+    placements, nodes, control, cpu, counts = read_once
     runs, scopes = logs.runs, logs.scopes
-    disturbances = events(logs.table("control")).cache()
+    disturbances = events(control).cache()
     counted = outcomes(roots, runs, scopes).cache()
     seconds = throughput(counted, scopes, 1.0).cache()
     components = by_component(counts).cache()
@@ -51,7 +57,7 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
     latency_10s = took.narrow
     steps = occupancy(placements, runs).cache()
     executor_capacity = capacity(counts, placements, runs, MINUTE)
-    kept = (disturbances, counted, seconds, components, localities, *took.kept, steps)
+    kept = (*read_once, disturbances, counted, seconds, components, localities, *took.kept, steps)
     try:
         yield {
             "latency_10s": latency_10s,
@@ -66,7 +72,7 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "failures_10s": failures(counted, scopes, SHORT),
             "failures_60s": failures(counted, scopes, MINUTE),
             "degradation": degradation(seconds, smooth_mean(seconds, runs, disturbances)),
-            "executor_traffic": executor_traffic(traffic, placements, runs),
+            "executor_traffic": executor_traffic(traffic, localities, placements, runs),
             "traffic_share_60s": traffic_share(localities, MINUTE),
             "steady_traffic_share": steady_traffic_share(localities, runs),
             "occupancy": steps,
@@ -77,13 +83,13 @@ def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
             "steady_cpu": steady_cpu(cpu, nodes, runs, placements.select("run", "node")),
             "capacity_60s": executor_capacity,
             "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
-            "execution_times_60s": execution_times(logs.table("executions"), MINUTE),
-            "steady_elapsed": steady_elapsed(roots, logs.table("executions"), runs),
+            "execution_times_60s": execution_times(executions, MINUTE),
+            "steady_elapsed": steady_elapsed(roots, executions, runs),
             "steady": steady(counted, components, scopes, runs, steady_occupancy(steps, runs)),
             "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
             "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),
             "events": disturbances,
-            "control": control_log(logs.table("control")),
+            "control": control_log(control),
             "nodes": nodes,
         }
     finally:

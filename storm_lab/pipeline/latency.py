@@ -14,7 +14,6 @@ partitioned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -51,19 +50,10 @@ def latency(
     return _with_time(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
 
 
-def steady_latency(roots: DataFrame, runs: DataFrame) -> DataFrame:
-    """Latency over all tuples that complete after the run's warm-up: one row a run and topology.
-
-    Columns as `latency`, without t_s.
-    """
-    rows = after_warm_up(acked(roots), runs, "complete_ns")
-    return summarised(rows, ["run", "topology"], _MEASURES)
-
-
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency` and
-    `steady_latency`; ``kept`` is what Spark should keep while they are in use.
+    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency`; the last
+    without t_s, one row a run and topology. ``kept`` is what Spark should keep while they are in use.
     """
 
     narrow: DataFrame
@@ -81,8 +71,8 @@ def latencies(
     *,
     two_passes: bool = False,
 ) -> Latencies:
-    """`latency` for two widths of bin and `steady_latency`; the tuples are read once for all three, or twice
-    with ``two_passes``.
+    """`latency` for two widths of bin, and over all tuples that complete after the run's warm-up; the tuples
+    are read once for all three, or twice with ``two_passes``.
     """
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
     levels = {

@@ -42,6 +42,16 @@ _REACH_S = 10.0
 _ARCHIVE_FORMAT = 2
 """Raised when archives that older code left should not be used any more."""
 
+_COMPILE_LATER = (
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=120000",
+)
+"""Java's second compiler is left to what runs ten times, or loops three times, as often as by default: with
+many queries in a short time, most of what it compiles it compiles too late.
+"""
+
 _LOCK = threading.Lock()
 
 
@@ -123,7 +133,7 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
     # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
     # Out of memory, Spark may wait for ever for a task whose result was lost: better to end.
-    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
+    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError", *_COMPILE_LATER]
     options += _archive_options(java, write=thorough) if archive else []
     if brief:
         # Half of the processor time of a cold session is Java's second compiler.

@@ -6,22 +6,19 @@ what the main job left; by itself, it computes what is missing and leaves that.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import pyarrow as pa
 
 from storm_lab.errors import UserError
-from storm_lab.tuplelog import schema
+from storm_lab.pipeline.kept import Keeper, code_digest, is_kept, kept, place_of
+from storm_lab.platform.memory import memory_bytes
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
 if TYPE_CHECKING:
@@ -35,8 +32,10 @@ root tuples' latencies are gathered in it and merged twice. N-Storm's runs, near
 2 GB at 40 million rows and filled up to nine tenths of its old part, garbage included, at this number.
 """
 
-_HEAP = "2g"
-"""Heap of a session that computes metrics; Java takes of it what it needs."""
+_HEAP_GB = (2, 4)
+"""Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
+are enough; with four, a third less time goes into clearing it up.
+"""
 
 _BRIEF_ROWS = 5_000_000
 """Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
@@ -122,8 +121,8 @@ def metrics_of(
     if not runs:
         raise _nothing_left()
     digest = code_digest()
-    places = {run.run: _place(run, cache, digest) for run in runs}
-    tables = {run.run: _kept(places[run.run]) for run in runs}
+    places = {run.run: place_of(run, cache, digest) for run in runs}
+    tables = {run.run: kept(places[run.run], TABLE_NAMES) for run in runs}
     missing, changed = _unchanged([run for run in runs if not tables[run.run]])
     if changed and refused == "raise":
         raise changed[0]
@@ -131,7 +130,7 @@ def metrics_of(
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
         raise _nothing_left()
-    with _Keeper() as keeper:
+    with Keeper() as keeper:
         for batch in _batches(missing):
             for name, computed in _computed(batch, spark):
                 keeper.keep(places[name], computed)
@@ -152,13 +151,13 @@ def keep_metrics(
     if rejected:
         raise rejected[0]
     digest = code_digest()
-    places = {run.run: _place(run, cache, digest) for run in runs}
-    missing, changed = _unchanged([run for run in runs if not _is_kept(places[run.run])])
+    places = {run.run: place_of(run, cache, digest) for run in runs}
+    missing, changed = _unchanged([run for run in runs if not is_kept(places[run.run])])
     if changed:
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
-    with _Keeper() as keeper:
+    with Keeper() as keeper:
         for batch in _batches(missing):
             for name, computed in _computed(batch, spark):
                 keeper.keep(places[name], computed)
@@ -171,14 +170,20 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
     from storm_lab.pipeline.tables import all_rows
 
     brief = all_rows(runs) <= _BRIEF_ROWS
-    return spark_session(driver_memory=_HEAP, brief=brief, thorough=True)
+    return spark_session(driver_memory=_heap(), brief=brief, thorough=True)
+
+
+def _heap() -> str:
+    """Heap of a session that computes metrics, in Java's notation."""
+    least, most = _HEAP_GB
+    return f"{min(most, max(least, memory_bytes() // 4 // 1024**3))}g"
 
 
 def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
     """The folders of whole runs whose metrics `keep_metrics` would compute. Needs no Spark."""
     digest = code_digest()
     runs, _ = _opened(run_folders)
-    return [run.folder for run in runs if not _is_kept(_place(run, cache, digest))]
+    return [run.folder for run in runs if not is_kept(place_of(run, cache, digest))]
 
 
 def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
@@ -221,7 +226,7 @@ def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import read_logs
 
-    session = spark or spark_session(driver_memory=_HEAP, thorough=True)
+    session = spark or spark_session(driver_memory=_heap(), thorough=True)
     logs = read_logs(session, runs)
     with told_of_its_end(session), house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
         results = pool.map(lambda name: _sorted(logs.labelled(metrics[name]).toArrow()), TABLE_NAMES)
@@ -288,83 +293,3 @@ def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:
         )
     frame = pd.DataFrame(rows)
     return frame.sort_values(["experiment", "variant", "seed", "run"], ignore_index=True)
-
-
-def _place(run: Run, cache: Path | None, code: str | None = None) -> Path:
-    """Folder of a run's kept metrics: its name changes with the run's files and with the code that reads
-    them.
-    """
-    home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
-    digest = hashlib.sha256(f"{code or code_digest()}\n{run.manifest.to_json()}".encode())
-    return home / f"{run.run}-{digest.hexdigest()[:16]}"
-
-
-def code_digest() -> str:
-    """Digest of everything beside the log that the metrics depend on."""
-    digest = hashlib.sha256(version("pyspark").encode())
-    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(schema.__file__)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-_TABLES_FILE = "tables.arrow"
-"""All tables of a run, one Arrow stream after the other in the order of `TABLE_NAMES`: a file for each would
-take a hundred times as long to write and to read, for most hold a few rows.
-"""
-
-
-class _Keeper:
-    """Writes metrics while the next ones are computed; at its end, all are written."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1)
-        self._ordered: list[Future[None]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
-        for order in self._ordered:
-            order.result()
-
-    def keep(self, place: Path, tables: dict[str, pa.Table]) -> None:
-        """Leave a run's metrics for the next one who asks, soon."""
-        self._ordered.append(self._pool.submit(_keep, place, tables))
-
-
-def _keep(place: Path, tables: dict[str, pa.Table]) -> None:
-    """Leave a run's metrics for the next one who asks; who cannot write there computes again."""
-    partial = place.parent / f".partial-{place.name}-{os.getpid()}"
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        with pa.OSFile(str(partial / _TABLES_FILE), "wb") as file:
-            for name in TABLE_NAMES:
-                with pa.ipc.new_stream(file, tables[name].schema, options=options) as stream:
-                    stream.write_table(tables[name])
-        partial.rename(place)
-        # What older code left of this run is of no more use.
-        for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
-            if older != place:
-                shutil.rmtree(older, ignore_errors=True)
-    except OSError:
-        pass
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _is_kept(place: Path) -> bool:
-    """Whether the tables lie there; `_kept` finds out whether they can be read."""
-    return (place / _TABLES_FILE).is_file()
-
-
-def _kept(place: Path) -> dict[str, pa.Table]:
-    """A run's metrics as they were left, or nothing where there are none or they cannot be read."""
-    try:
-        with pa.OSFile(str(place / _TABLES_FILE)) as file:
-            return {name: pa.ipc.open_stream(file).read_all() for name in TABLE_NAMES}
-    except (OSError, pa.ArrowException):
-        shutil.rmtree(place, ignore_errors=True)
-        return {}

@@ -41,8 +41,8 @@ RUNS = T.StructType(
         T.StructField("topologies", T.ArrayType(T.StringType(), False), False),
     ]
 )
-"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the topologies that had an executor in
-it in the order of their scopes, which follow one another; the rest from the manifest.
+"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the topologies that had an executor
+in it in the order of their scopes, which follow one another; the rest from the manifest.
 """
 
 SCOPES = T.StructType(
@@ -54,8 +54,8 @@ SCOPES = T.StructType(
         T.StructField("warm_up_ns", T.LongType(), False),
     ]
 )
-"""One row for each run and topology that had an executor in it: its number among all, and the run's length and
-warm-up.
+"""One row for each run and topology that had an executor in it: its number among all, and the run's length
+and warm-up.
 """
 
 _ARROW_SCOPES = pa.schema(

@@ -16,16 +16,20 @@ from storm_lab.pipeline.latency import after_warm_up
 LOCALITIES = ("process", "node", "rack", "cluster")
 
 
-def executor_traffic(traffic: DataFrame, placements: DataFrame, runs: DataFrame) -> DataFrame:
+def executor_traffic(
+    traffic: DataFrame, localities: DataFrame, placements: DataFrame, runs: DataFrame
+) -> DataFrame:
     """The traffic matrix: tuples from executor to executor, in the monitor windows that start after the warm-
     up.
 
-    An executor is named by its component and its first task. Columns: run, topology, source_component,
+    ``localities`` is the result of `by_locality` for ``traffic``. An executor is named by its component and
+    its first task. Columns: run, topology, source_component,
     source_task, target_component, target_task, tuples, bytes, tuples_per_s (over the time that these windows
     cover).
     """
     measured = after_warm_up(traffic, runs, "start_ns")
-    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
+    windows = after_warm_up(localities, runs, "start_ns")
+    covered = windows.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
     pairs = measured.groupBy(
         "run", "topology", "source_component", "source_task", "target_component", "target_task"
     ).agg(F.sum("tuples").alias("tuples"), F.sum("bytes").alias("bytes"))

@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 
 from storm_lab.errors import UserError
 from storm_lab.platform.java import NEWEST_TRIED_JAVA, find_java
+from storm_lab.platform.memory import memory_bytes
 from storm_lab.platform.places import PACKAGE, project_root, reports_folder, runs_folder
 
 Level = Literal["ok", "warn", "fail"]
@@ -157,7 +158,7 @@ def check_spark_environment(environ: Mapping[str, str] | None = None) -> list[Fi
 def check_memory() -> list[Finding]:
     """How much memory the machine has, in GB of 10^9 bytes."""
     try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+        total = memory_bytes() / 1e9
     except (ValueError, OSError):
         return [Finding("ok", "memory", "this system does not tell how much there is")]
     if total < LITTLE_MEMORY:

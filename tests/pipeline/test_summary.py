@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.pipeline import summary
 from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables, metrics_of
 from storm_lab.tuplelog import Problem, RunRefused
-from tests.tuplelog.tiny import write_run
 
 pytestmark = pytest.mark.spark
 
@@ -81,39 +79,6 @@ def test_metrics_are_kept_beside_the_folder_of_all_runs(
     home = scenario_folders[0].parents[2] / "metrics"
     assert len(list(home.iterdir())) == len(scenario_folders)
     assert {path.name.split("-")[0] for path in home.iterdir()} == set(metrics.runs["run"])
-
-
-def test_metrics_of_another_code_or_another_log_are_not_taken(
-    scenario_folders: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    run = summary.open_run(scenario_folders[0])
-    place = summary._place(run, None)
-    write_run(tmp_path / "data" / "runs" / "tiny" / "latency", variant="latency")
-    other = summary.open_run(tmp_path / "data" / "runs" / "tiny" / "latency")
-    assert other.run == run.run
-    assert summary._place(other, None).name != place.name
-    monkeypatch.setattr(summary, "code_digest", lambda: "changed")
-    assert summary._place(run, None) != place
-
-
-def test_kept_metrics_that_cannot_be_read_count_as_absent(
-    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
-) -> None:
-    place = summary._place(summary.open_run(scenario_folders[0]), None)
-    copy = tmp_path / place.name
-    shutil.copytree(place, copy)
-    assert summary._kept(copy).keys() == set(TABLE_NAMES)
-    content = (copy / summary._TABLES_FILE).read_bytes()
-    (copy / summary._TABLES_FILE).write_bytes(content[: len(content) // 2])
-    assert summary._kept(copy) == {}
-    assert not copy.exists()
-
-
-def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:
-    tables = dict.fromkeys(TABLE_NAMES, pa.table({"run": ["a"]}))
-    for name in ("aaaa-1", "bbbb-1", "aaaa-2"):
-        summary._keep(tmp_path / name, tables)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["aaaa-2", "bbbb-1"]
 
 
 def test_a_refused_run_raises_or_is_left_out_with_its_name(

@@ -1,0 +1,121 @@
+"""Metric tables of a run as files, for the next one who asks.
+
+One file a run, with a checksum: the tables are read instead of computed, so a changed byte must not pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+
+from storm_lab.tuplelog import schema
+from storm_lab.tuplelog.reader import Run
+
+TABLES_FILE = "tables.arrow"
+"""All tables of a run, one Arrow stream after the other, then their checksum: a file for each would take a
+hundred times as long to write and to read, for most hold a few rows.
+"""
+
+_CHECKSUM_BYTES = 4
+
+_LARGE_BYTES = 32_768
+"""Size from which a table is compressed: for a smaller one that takes longer than writing and reading it."""
+
+_SMALL = pa.ipc.IpcWriteOptions()
+_LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+
+
+def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
+    """Folder of a run's kept metrics: its name changes with the run's files and with the code that reads
+    them.
+
+    ``cache`` is the folder of all metrics, by default ``metrics`` beside that of all runs. ``code`` is
+    `code_digest`, where it is known.
+    """
+    home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
+    digest = hashlib.sha256(f"{code or code_digest()}\n{run.manifest.to_json()}".encode())
+    return home / f"{run.run}-{digest.hexdigest()[:16]}"
+
+
+def code_digest() -> str:
+    """Digest of everything beside the log that the metrics depend on."""
+    digest = hashlib.sha256(version("pyspark").encode())
+    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(schema.__file__)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Keeper:
+    """Writes metrics while the next ones are computed; at its end, all are written."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._ordered: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        for order in self._ordered:
+            order.result()
+
+    def keep(self, place: Path, tables: Mapping[str, pa.Table]) -> None:
+        """Leave a run's metrics for the next one who asks, soon."""
+        self._ordered.append(self._pool.submit(keep, place, tables))
+
+
+def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Leave a run's metrics for the next one who asks; who cannot write there computes again."""
+    partial = place.parent / f".partial-{place.name}-{os.getpid()}"
+    content = pa.BufferOutputStream()
+    for table in tables.values():
+        options = _LARGE if table.nbytes >= _LARGE_BYTES else _SMALL
+        with pa.ipc.new_stream(content, table.schema, options=options) as stream:
+            stream.write_table(table)
+    written = content.getvalue()
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        with (partial / TABLES_FILE).open("wb") as file:
+            file.write(written)
+            file.write(zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little"))
+        partial.rename(place)
+        # What older code left of this run is of no more use.
+        for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
+            if older != place:
+                shutil.rmtree(older, ignore_errors=True)
+    except OSError:
+        pass
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def is_kept(place: Path) -> bool:
+    """Whether the tables lie there; `kept` finds out whether they can be read."""
+    return (place / TABLES_FILE).is_file()
+
+
+def kept(place: Path, names: Iterable[str]) -> dict[str, pa.Table]:
+    """A run's metrics as they were left, in the order of the names, or nothing where there are none or they
+    are not what was written.
+    """
+    try:
+        content = (place / TABLES_FILE).read_bytes()
+        written = memoryview(content)[:-_CHECKSUM_BYTES]
+        if zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little") == content[-_CHECKSUM_BYTES:]:
+            source = pa.BufferReader(written)
+            return {name: pa.ipc.open_stream(source).read_all() for name in names}
+    except (OSError, pa.ArrowException):
+        pass
+    shutil.rmtree(place, ignore_errors=True)
+    return {}

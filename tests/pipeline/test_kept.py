@@ -1,0 +1,54 @@
+"""Kept metrics of a run are read again only as they were written, by the same code, for the same log."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from storm_lab.pipeline import kept as kept_module
+from storm_lab.pipeline.kept import TABLES_FILE, keep, kept, place_of
+from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables
+from storm_lab.tuplelog.reader import open_run
+from tests.tuplelog.tiny import write_run
+
+pytestmark = pytest.mark.spark
+
+
+def test_metrics_of_another_code_or_another_log_are_not_taken(
+    scenario_folders: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = open_run(scenario_folders[0])
+    place = place_of(run, None)
+    write_run(tmp_path / "data" / "runs" / "tiny" / "latency", variant="latency")
+    other = open_run(tmp_path / "data" / "runs" / "tiny" / "latency")
+    assert other.run == run.run
+    assert place_of(other, None).name != place.name
+    monkeypatch.setattr(kept_module, "code_digest", lambda: "changed")
+    assert place_of(run, None) != place
+
+
+def test_kept_metrics_that_are_not_what_was_written_count_as_absent(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
+) -> None:
+    place = place_of(open_run(scenario_folders[0]), None)
+    copy = tmp_path / place.name
+    shutil.copytree(place, copy)
+    assert kept(copy, TABLE_NAMES).keys() == set(TABLE_NAMES)
+    content = (copy / TABLES_FILE).read_bytes()
+    changed = bytearray(content)
+    changed[len(content) // 2] ^= 1
+    for damaged in (content[: len(content) // 2], bytes(changed), b""):
+        copy.mkdir(exist_ok=True)
+        (copy / TABLES_FILE).write_bytes(damaged)
+        assert kept(copy, TABLE_NAMES) == {}
+        assert not copy.exists()
+
+
+def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:
+    tables = dict.fromkeys(TABLE_NAMES, pa.table({"run": ["a"]}))
+    for name in ("aaaa-1", "bbbb-1", "aaaa-2"):
+        keep(tmp_path / name, tables)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aaaa-2", "bbbb-1"]
