@@ -6,13 +6,17 @@ Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` (COMMON)
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from storm_lab.model import ACKER, Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.hash_order import hash_map_order
 from storm_lab.schedulers.ras2_state import Ras2State
+
+_ORDERS_KEPT = 1 << 10
+"""A search that steps back meets the same few hundred offers again and again."""
 
 
 def neighbours(topology: Topology) -> dict[str, set[str]]:
@@ -72,75 +76,100 @@ class NodeOrder:
     def __init__(self, state: Ras2State, topology_id: str, places: Places) -> None:
         self._state = state
         self._places = places
-        nodes = Counter(slot.node for slot in state.held[topology_id].values())
-        self._on_node = nodes
-        self._on_host: Counter[str] = Counter()
-        self._on_rack: Counter[str] = Counter()
-        for node_id, count in nodes.items():
-            if node_id in places.host_of:
-                self._on_host[places.host_of[node_id]] += count
-                self._on_rack[places.rack_of[node_id]] += count
-        self._racks = self._ranked(
-            {rack: [n for host in hosts for n in places.nodes[host]] for rack, hosts in places.hosts.items()},
-            self._on_rack,
-        )
-        self._hosts: dict[str, list[str]] = {}
-        self._nodes: dict[str, list[str]] = {}
+        # A copy: walks that are repeated later see the numbers of now.
+        self._on_node = dict(state.executors_on(topology_id))
+        self._racks = self._ranked(places.nodes_of_rack, self._on_rack)
+        self._hosts: dict[str, Iterable[str]] = {}
+        self._nodes: dict[str, Iterable[str]] = {}
 
     def __iter__(self) -> Iterator[str]:
         for rack in self._racks:
             if rack not in self._hosts:
-                members = {host: self._places.nodes[host] for host in self._places.hosts[rack]}
-                self._hosts[rack] = self._ranked(members, self._on_host)
+                self._hosts[rack] = self._ranked(self._places.nodes_of_host[rack], self._on_host)
             for host in self._hosts[rack]:
+                alone = self._places.alone[host]
+                if len(alone) == 1:
+                    yield from alone
+                    continue
                 if host not in self._nodes:
-                    alone = {node: [node] for node in self._places.nodes[host]}
-                    self._nodes[host] = self._ranked(alone, self._on_node)
+                    self._nodes[host] = self._ranked(alone, self._on)
                 yield from self._nodes[host]
 
-    def _ranked(self, members: dict[str, list[str]], executors_there: Counter[str]) -> list[str]:
+    def _on(self, node: str) -> int:
+        return self._on_node.get(node, 0)
+
+    def _on_host(self, host: str) -> int:
+        return sum(map(self._on, self._places.alone[host]))
+
+    def _on_rack(self, rack: str) -> int:
+        return sum(map(self._on, self._places.in_rack[rack]))
+
+    def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
+        """The places in order of preference, from the nodes of each in the order in which they add up."""
         if len(members) == 1:
-            return list(members)
-        cpu = {place: sum(map(self._state.available_cpu, nodes)) for place, nodes in members.items()}
-        memory = {place: sum(map(self._state.available_memory, nodes)) for place, nodes in members.items()}
-        all_cpu, all_memory = sum(cpu.values()), sum(memory.values())
+            return members
+        available = self._state.available
+        offers = []
+        for place, nodes in members.items():
+            cpu, memory = available(nodes[0])
+            for node in nodes[1:]:
+                more_cpu, more_memory = available(node)
+                cpu += more_cpu
+                memory += more_memory
+            offers.append((place, executors_on(place), cpu, memory))
+        return _best_first(tuple(offers))
 
-        def key(place: str) -> tuple[float, float, float, str]:
-            shares = []
-            if all_memory:
-                shares.append(memory[place] / all_memory)
-            if all_cpu:
-                shares.append(cpu[place] / all_cpu)
-            average = sum(shares) * 100.0 / len(shares) if shares else 100.0
-            return (
-                -executors_there[place],
-                -average,
-                -min(1.0, *shares) * 100.0 if shares else -100.0,
-                place,
-            )
 
-        return sorted(members, key=key)
+@lru_cache(_ORDERS_KEPT)
+def _best_first(offers: tuple[tuple[str, int, float, float], ...]) -> tuple[str, ...]:
+    """Places in order of preference.
+
+    Args:
+        offers: per place, in the order of adding up: its name, the topology's executors there, and the CPU
+            points and memory in MB that are available.
+    """
+    all_cpu = all_memory = 0.0
+    for _, _, cpu, memory in offers:
+        all_cpu += cpu
+        all_memory += memory
+    ranks = []
+    for place, executors, cpu, memory in offers:
+        cpu_share = cpu / all_cpu if all_cpu else 1.0
+        memory_share = memory / all_memory if all_memory else 1.0
+        if all_cpu and all_memory:
+            average = (memory_share + cpu_share) * 100.0 / 2
+        else:
+            average = (cpu_share if all_cpu else memory_share) * 100.0
+        least = min(1.0, memory_share, cpu_share) * 100.0
+        ranks.append((-executors, -average, -least, place))
+    ranks.sort()
+    return tuple(place for _, _, _, place in ranks)
 
 
 class Places:
     """Which live nodes are on which host, and which hosts in which rack; in Storm's order of adding up."""
 
     def __init__(self, state: Ras2State) -> None:
-        self.host_of: dict[str, str] = {}
-        self.rack_of: dict[str, str] = {}
-        self.nodes: dict[str, list[str]] = {}
-        self.hosts: dict[str, list[str]] = {}
+        self.alone: dict[str, dict[str, list[str]]] = {}
+        """Per host, its nodes; each with a list of itself."""
+        self.in_rack: dict[str, list[str]] = {}
+        """Per rack, the nodes that are in it themselves."""
+        hosts_of: dict[str, dict[str, None]] = {}
         for node_id in hash_map_order(list(state.nodes), string_hash):
             if node_id not in state.alive:
                 continue
             node = state.alive[node_id]
             host, rack = node.host or node.id, node.rack or DEFAULT_RACK
-            self.host_of[node.id], self.rack_of[node.id] = host, rack
-            self.nodes.setdefault(host, []).append(node.id)
-            hosts = self.hosts.setdefault(rack, [])
-            if host not in hosts:
-                hosts.append(host)
-        self.hosts = {
-            rack: hash_map_order(self.hosts[rack], string_hash)
-            for rack in hash_map_order(list(self.hosts), string_hash)
+            self.alone.setdefault(host, {})[node.id] = [node.id]
+            self.in_rack.setdefault(rack, []).append(node.id)
+            hosts_of.setdefault(rack, {})[host] = None
+        self.nodes_of_host: dict[str, dict[str, list[str]]] = {
+            rack: {host: list(self.alone[host]) for host in hash_map_order(list(hosts_of[rack]), string_hash)}
+            for rack in hash_map_order(list(hosts_of), string_hash)
+        }
+        """Per rack, its hosts; per host, all its nodes."""
+        """Per rack, all nodes of its hosts, wherever the hosts' other nodes are."""
+        self.nodes_of_rack: dict[str, list[str]] = {
+            rack: [node for nodes in hosts.values() for node in nodes]
+            for rack, hosts in self.nodes_of_host.items()
         }

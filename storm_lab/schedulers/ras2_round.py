@@ -12,7 +12,8 @@ from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.hash_order import executor_hash, handed_over_order, hash_map_order
 from storm_lab.schedulers.ras2_search import Search, refusals
-from storm_lab.schedulers.ras2_state import Ras2State, Sums
+from storm_lab.schedulers.ras2_state import Ras2State
+from storm_lab.schedulers.ras2_worker import Sums
 
 _MAX_ATTEMPTS = 5
 

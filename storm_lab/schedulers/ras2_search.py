@@ -29,6 +29,9 @@ _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
 _SCORE = "rank of the node (lowest wins)"
 
+_Obstacle = tuple[str] | tuple[str, float, float]
+"""What keeps an executor off a slot: a text, and the figures to be put into it when somebody reads it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -135,49 +138,51 @@ class Search:
     def _first_fit(
         self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
     ) -> Slot | None:
-        demand = self._state.view.demand(executor)
+        available = self._state.available
+        cpu, heap, offheap = self._state.sums_of(executor)
+        memory = heap + offheap
         for node_id in nodes:
-            if (
-                self._state.available_cpu(node_id) < demand.cpu_points
-                or self._state.available_memory(node_id) < demand.total_memory_mb
-            ):
+            left = available(node_id)
+            if left[0] < cpu or left[1] < memory:
                 continue
             for slot in self._free[node_id]:
                 if skip:
                     skip -= 1
                     continue
                 tried[k] += 1
-                if self._ruled_out_by(executor, slot) is None:
+                if self._obstacle(executor, slot) is None:
                     return slot
         return None
 
-    def _ruled_out_by(self, executor: Executor, slot: Slot) -> str | None:
+    def _obstacle(self, executor: Executor, slot: Slot) -> _Obstacle | None:
         """The constraint that keeps the executor off the slot, or None if it fits."""
-        view, state = self._state.view, self._state
-        demand = view.demand(executor)
-        if state.available_cpu(slot.node) < demand.cpu_points:
-            return f"node has {state.available_cpu(slot.node):g} CPU points, needs {demand.cpu_points:g}"
-        if state.available_memory(slot.node) < demand.total_memory_mb:
-            return f"node has {state.available_memory(slot.node):g} MB, needs {demand.total_memory_mb:g}"
-        inside = state.workers.get(slot, [])
-        if inside and self._one_executor:
-            return "one executor per worker"
-        if inside and self._one_component and any(e.component != executor.component for e in inside):
-            return "one component per worker"
-        cpu, memory, heap = state.added_by(executor, slot)
-        if cpu > state.available_cpu(slot.node):
-            return f"worker would take {cpu:g} CPU points more, node has {state.available_cpu(slot.node):g}"
-        if memory > state.available_memory(slot.node):
-            return f"worker would take {memory:g} MB more, node has {state.available_memory(slot.node):g}"
-        if heap > self._max_heap:
-            return f"worker heap would be {heap:g} of {self._max_heap:g} MB"
+        state = self._state
+        left_cpu, left_memory = state.available(slot.node)
+        cpu, heap, offheap = state.sums_of(executor)
+        if left_cpu < cpu:
+            return "node has {:g} CPU points, needs {:g}", left_cpu, cpu
+        if left_memory < heap + offheap:
+            return "node has {:g} MB, needs {:g}", left_memory, heap + offheap
+        if self._one_executor or self._one_component:
+            inside = state.workers.get(slot, [])
+            if inside and self._one_executor:
+                return ("one executor per worker",)
+            if any(other.component != executor.component for other in inside):
+                return ("one component per worker",)
+        cpu, memory, worker_heap = state.added_by(executor, slot)
+        if cpu > left_cpu:
+            return "worker would take {:g} CPU points more, node has {:g}", cpu, left_cpu
+        if memory > left_memory:
+            return "worker would take {:g} MB more, node has {:g}", memory, left_memory
+        if worker_heap > self._max_heap:
+            return "worker heap would be {:g} of {:g} MB", worker_heap, self._max_heap
         return None
 
     def _put(self, executor: Executor, slot: Slot) -> None:
         self._states += 1
         self._state.place(executor, slot)
         for i in range(self._ackers_to_bind(executor, slot)):
-            if self._ruled_out_by(self._waiting_ackers[0], slot) is not None:
+            if self._obstacle(self._waiting_ackers[0], slot) is not None:
                 return
             if i == 0:
                 self._owners_of_bound.add(executor)
@@ -236,7 +241,7 @@ class Search:
         """Which node lacks what for the executor, in one line."""
         demand, lacking = self._state.view.demand(executor), []
         for node_id, slots in self._free.items():
-            cpu, memory = self._state.available_cpu(node_id), self._state.available_memory(node_id)
+            cpu, memory = self._state.available(node_id)
             if not slots:
                 lacking.append(f"{node_id} has no free slot")
             elif cpu < demand.cpu_points:
@@ -259,8 +264,12 @@ class Search:
         found = []
         for rank, node_id in enumerate(NodeOrder(self._state, self._topology.id, self._places)):
             for slot in self._free[node_id]:
-                reason = self._ruled_out_by(executor, slot)
-                found.append(Candidate(slot, None if reason else float(rank), reason))
+                obstacle = self._obstacle(executor, slot)
+                if obstacle is None:
+                    found.append(Candidate(slot, float(rank)))
+                else:
+                    text, *figures = obstacle
+                    found.append(Candidate(slot, None, text.format(*figures)))
         return tuple(found)
 
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:

@@ -58,7 +58,7 @@ def played_in(scenario: str, scheduler: str) -> str:
 
 @cache
 def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
-    """The answer without load. A search that ends in a refusal takes half a second, and several ask."""
+    """The answer without load. A search that ends in a refusal takes long, and several ask."""
     return answer(scheduler, kind, scenario)
 
 
