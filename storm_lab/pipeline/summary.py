@@ -7,11 +7,10 @@ what the main job left; by itself, it computes what is missing and leaves that.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self, overload
 
 import pandas as pd
 import pyarrow as pa
@@ -44,7 +43,26 @@ _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""
 
 
-@dataclass(frozen=True, slots=True)
+class _Table:
+    """A metric table that is made into a frame when it is asked for first: most readers need few of them."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, tables: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, tables: MetricTables, owner: type) -> pd.DataFrame: ...
+
+    def __get__(self, tables: MetricTables | None, owner: type) -> pd.DataFrame | Self:
+        if tables is None:
+            return self
+        frame = _frame(tables.parts[self._name])
+        vars(tables)[self._name] = frame
+        return frame
+
+
 class MetricTables:
     """The house set of some runs as small pandas tables, sorted by their columns from left to right.
 
@@ -55,45 +73,54 @@ class MetricTables:
 
     runs: pd.DataFrame
     """storm_version, duration_s, warm_up_s, sample_every, status, reason, parameters (JSON)."""
-    latency_10s: pd.DataFrame
-    latency_60s: pd.DataFrame
-    steady_latency: pd.DataFrame
-    latency_distribution: pd.DataFrame
-    throughput_1s: pd.DataFrame
-    throughput_10s: pd.DataFrame
-    throughput_60s: pd.DataFrame
-    component_throughput_10s: pd.DataFrame
-    component_throughput_60s: pd.DataFrame
-    failures_10s: pd.DataFrame
-    failures_60s: pd.DataFrame
-    degradation: pd.DataFrame
-    executor_traffic: pd.DataFrame
-    traffic_share_60s: pd.DataFrame
-    steady_traffic_share: pd.DataFrame
-    occupancy: pd.DataFrame
-    stays: pd.DataFrame
-    node_cpu_60s: pd.DataFrame
-    executor_cpu_60s: pd.DataFrame
-    component_cpu_60s: pd.DataFrame
-    steady_cpu: pd.DataFrame
-    capacity_60s: pd.DataFrame
+    latency_10s = _Table()
+    latency_60s = _Table()
+    steady_latency = _Table()
+    latency_distribution = _Table()
+    throughput_1s = _Table()
+    throughput_10s = _Table()
+    throughput_60s = _Table()
+    component_throughput_10s = _Table()
+    component_throughput_60s = _Table()
+    failures_10s = _Table()
+    failures_60s = _Table()
+    degradation = _Table()
+    executor_traffic = _Table()
+    traffic_share_60s = _Table()
+    steady_traffic_share = _Table()
+    occupancy = _Table()
+    stays = _Table()
+    node_cpu_60s = _Table()
+    executor_cpu_60s = _Table()
+    component_cpu_60s = _Table()
+    steady_cpu = _Table()
+    capacity_60s = _Table()
     """Of executors."""
-    final_capacity: pd.DataFrame
+    final_capacity = _Table()
     """Of components, over the last 600 s: what Storm's UI shows at the end."""
-    execution_times_60s: pd.DataFrame
-    steady_elapsed: pd.DataFrame
-    steady: pd.DataFrame
-    stabilisation: pd.DataFrame
+    execution_times_60s = _Table()
+    steady_elapsed = _Table()
+    steady = _Table()
+    stabilisation = _Table()
     """Of the processing time in bins of 10 s."""
-    spikes: pd.DataFrame
+    spikes = _Table()
     """Of the processing time in bins of 10 s."""
-    events: pd.DataFrame
-    control: pd.DataFrame
-    nodes: pd.DataFrame
-    refused: tuple[RunRefused, ...] = ()
+    events = _Table()
+    control = _Table()
+    nodes = _Table()
+
+    def __init__(
+        self,
+        runs: pd.DataFrame,
+        parts: Mapping[str, Sequence[pa.Table]],
+        refused: Sequence[RunRefused] = (),
+    ) -> None:
+        self.runs = runs
+        self.parts = parts
+        self.refused = tuple(refused)
 
 
-TABLE_NAMES = tuple(field.name for field in fields(MetricTables) if field.name not in ("runs", "refused"))
+TABLE_NAMES = tuple(name for name, value in vars(MetricTables).items() if isinstance(value, _Table))
 
 
 def metrics_of(
@@ -135,8 +162,8 @@ def metrics_of(
             for name, computed in _computed(batch, spark):
                 keeper.keep(places[name], computed)
                 tables[name] = computed
-    frames = {name: _frame([tables[run.run][name] for run in runs]) for name in TABLE_NAMES}
-    return MetricTables(runs=_run_frame(runs), refused=tuple(rejected), **frames)
+    parts = {name: [tables[run.run][name] for run in runs] for name in TABLE_NAMES}
+    return MetricTables(_run_frame(runs), parts, rejected)
 
 
 def keep_metrics(
