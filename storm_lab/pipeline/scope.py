@@ -12,12 +12,14 @@ from pyspark.sql import functions as F
 def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
     """The rows with a whole number ``scope``, the same for all rows of a run and topology.
 
-    ``runs`` as in `storm_lab.pipeline.tables.Logs`. Rows of a topology that is in none of them are left out.
+    ``runs`` as in `storm_lab.pipeline.tables.Logs`. A row of a topology that had no executor in its run ends
+    the query with an error: such a log contradicts itself.
     """
     facts = runs.select("run", "first_scope", "topologies")
     place = F.array_position("topologies", F.col("topology")).cast("int")
-    scope = (F.col("first_scope") + place - 1).alias("scope")
-    return rows.join(F.broadcast(facts), "run").where(place > 0).select(*rows.columns, scope)
+    message = F.concat(F.lit("tuples of a topology without a placement: "), F.col("topology"))
+    scope = F.when(place > 0, F.col("first_scope") + place - 1).otherwise(F.raise_error(message))
+    return rows.join(F.broadcast(facts), "run").select(*rows.columns, scope.cast("int").alias("scope"))
 
 
 def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:

@@ -84,6 +84,7 @@ class Logs:
     """The logs of some runs, lazily read but for the names of their topologies.
 
     ``runs`` has the columns of `RUNS`; ``scopes``, what time series are filled up over, those of `SCOPES`.
+    Raises `ValueError` for a run with root tuples and without an executor.
     """
 
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
@@ -118,6 +119,8 @@ class Logs:
         for run in self.sources:
             manifest, identity = run.manifest, run.manifest.identity
             topologies = own.get(identity.run_key, [])
+            if manifest.tables["roots"].rows and not topologies:
+                raise ValueError(f"run {run.run}: root tuples, but no executor was ever placed")
             facts.append(
                 {
                     "run": identity.run_key,

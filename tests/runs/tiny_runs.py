@@ -36,6 +36,21 @@ def write_roots(writer: RunWriter, rows: int, latency_ns: int = 500) -> None:
         },
     )
 
+    writer.append(
+        "placements",
+        {
+            "topology": ["t"],
+            "component": ["spout"],
+            "start_task": np.ones(1, np.int32),
+            "end_task": np.ones(1, np.int32),
+            "worker": np.zeros(1, np.int32),
+            "node": ["n1"],
+            "port": np.full(1, 6700, np.int32),
+            "start_ns": np.zeros(1, np.int64),
+            "end_ns": np.full(1, -1, np.int64),
+        },
+    )
+
 
 def quick(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Writes as many rows as the seed says."""

@@ -60,6 +60,14 @@ def root(emit_s: float, latency_ms: float | None, outcome: str = "acked", **more
     } | more
 
 
+def spout(topology: str) -> Row:
+    """A spout's executor that stays where it is."""
+    return {
+        "topology": topology, "component": "spout", "start_task": 1, "end_task": 1, "worker": 0, "node": "n1",
+        "port": 6700, "start_ns": 0, "end_ns": None,
+    }  # fmt: skip
+
+
 def write_run(
     folder: Path,
     tables: Mapping[str, Sequence[Row]] | None = None,
@@ -70,8 +78,13 @@ def write_run(
     reason: str = "",
     **changes: object,
 ) -> Manifest:
-    """Write a run of the given rows by table; without any it has one acked root."""
-    rows = {"roots": [root(1, 10)]} if tables is None else tables
+    """Write a run of the given rows by table; without any it has one acked root.
+
+    Where no placement is given, each topology of the roots has a spout on one node.
+    """
+    rows = dict({"roots": [root(1, 10)]} if tables is None else tables)
+    topologies = dict.fromkeys(row["topology"] for row in rows.get("roots", ()))
+    rows.setdefault("placements", [spout(str(topology)) for topology in topologies])
     with RunWriter(folder, identity(**changes)) as log:
         for table, lines in rows.items():
             log.append(table, columns(table, lines))
