@@ -40,6 +40,7 @@ second time.
 | `warm_up_ns` | the leading part that steady figures leave out |
 | `status`, `reason` | `complete`; or `stopped`, when a stated limit ended the run early, and which |
 | `tables` | for every table: rows, bytes and SHA-256 of its file |
+| `checksum` | SHA-256 of the other fields, as JSON with sorted keys and without blanks |
 
 No field holds a wall-clock time, a host or a path.
 """

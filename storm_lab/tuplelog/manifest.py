@@ -125,13 +125,15 @@ class Manifest:
                 for name, facts in self.tables.items()
             },
         }
+        fields["checksum"] = checksum_of(fields)
         return json.dumps(fields, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> Manifest:
         """Read what `to_json` wrote. Raises `ValueError` with the fault when it is not such a text."""
         try:
-            fields = json.loads(text)
+            fields = dict(json.loads(text))
+            checksum = fields.pop("checksum")
             identity = RunIdentity(
                 experiment=_text(fields, "experiment"),
                 variant=_text(fields, "variant"),
@@ -161,7 +163,14 @@ class Manifest:
             raise ValueError(f"a field has the wrong type ({error})") from error
         if fields.get("run") != manifest.run:
             raise ValueError("the run's name does not follow from its fields")
+        if checksum != checksum_of(fields):
+            raise ValueError("its checksum does not follow from its fields")
         return manifest
+
+
+def checksum_of(fields: Mapping[str, Any]) -> str:
+    """SHA-256 over all other fields: the run's name covers only those of its identity."""
+    return hashlib.sha256(canonical_json(fields).encode()).hexdigest()
 
 
 def schema_version_of(text: str) -> int | None:

@@ -17,6 +17,7 @@ from storm_lab.runs.prepare import prepare
 from tests.runs import tiny_runs
 from tests.runs.test_prepare import study
 from tests.runs.tiny_runs import spec
+from tests.tuplelog.tiny import edit_manifest
 
 
 def cut_log(run: Path) -> None:
@@ -44,8 +45,7 @@ def other_columns(run: Path) -> None:
 
 
 def other_version(run: Path) -> None:
-    manifest = run / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"schema_version": 99}))
+    edit_manifest(run, schema_version=99)
 
 
 def log_of_another_run(run: Path) -> None:
@@ -68,16 +68,23 @@ def changed_byte(run: Path) -> None:
 
 def note_facts(run: Path) -> None:
     """Make the manifest agree with the log's size and rows, so that what is inside has to be looked at."""
-    manifest, log = run / "manifest.json", run / "roots.parquet"
-    content = json.loads(manifest.read_text())
-    facts = {"bytes": log.stat().st_size, "rows": pq.read_metadata(log).num_rows}
-    content["tables"]["roots"] |= facts
-    manifest.write_text(json.dumps(content))
+    log = run / "roots.parquet"
+    tables = json.loads((run / "manifest.json").read_text())["tables"]
+    tables["roots"] |= {"bytes": log.stat().st_size, "rows": pq.read_metadata(log).num_rows}
+    edit_manifest(run, tables=tables)
+
+
+def changed_digit(run: Path) -> None:
+    manifest = run / "manifest.json"
+    text = manifest.read_text()
+    assert '"duration_ns": 1000000000' in text
+    manifest.write_text(text.replace('"duration_ns": 1000000000', '"duration_ns": 1100000000'))
 
 
 SPOILT: list[tuple[Callable[[Path], None], str]] = [
     (cut_log, "truncated (roots.parquet has "),
     (cut_manifest, "incomplete (its manifest is broken"),
+    (changed_digit, "incomplete (its manifest is broken: its checksum does not follow"),
     (lose_log, "incomplete (roots.parquet is missing)"),
     (empty_log, "empty (roots.parquet has no bytes)"),
     (other_columns, "foreign schema (roots.parquet has other columns: attempt)"),

@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from storm_lab.tuplelog import Problem, RunIdentity, RunRefused, find_runs, open_run
-from tests.tuplelog.tiny import identity, write_run
+from tests.tuplelog.tiny import edit_manifest, identity, write_run
 
 
-def _edit(folder: Path, **changes: object) -> None:
+def _change_digit(folder: Path) -> None:
     path = folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    text = path.read_text()
+    assert '"duration_ns": 120000000000' in text
+    path.write_text(text.replace('"duration_ns": 120000000000', '"duration_ns": 130000000000'))
 
 
 def _truncate(folder: Path) -> None:
@@ -36,13 +38,13 @@ def _rename_column(folder: Path) -> None:
     pq.write_table(table.rename_columns({"node": "host"}), path)
     facts = json.loads((folder / "manifest.json").read_text())["tables"]
     facts["cpu"]["bytes"] = path.stat().st_size
-    _edit(folder, tables=facts)
+    edit_manifest(folder, tables=facts)
 
 
 def _fewer_rows(folder: Path) -> None:
     facts = json.loads((folder / "manifest.json").read_text())["tables"]
     facts["roots"]["rows"] = 2
-    _edit(folder, tables=facts)
+    edit_manifest(folder, tables=facts)
 
 
 def _other_runs_table(folder: Path) -> None:
@@ -50,7 +52,7 @@ def _other_runs_table(folder: Path) -> None:
     shutil.copy(folder.parent / "other" / "roots.parquet", folder / "roots.parquet")
     facts = json.loads((folder / "manifest.json").read_text())["tables"]
     facts["roots"]["bytes"] = (folder / "roots.parquet").stat().st_size
-    _edit(folder, tables=facts)
+    edit_manifest(folder, tables=facts)
 
 
 def _copied_table(folder: Path) -> None:
@@ -62,10 +64,15 @@ def _copied_table(folder: Path) -> None:
     [
         (lambda folder: (folder / "manifest.json").unlink(), Problem.INCOMPLETE, "no manifest"),
         (lambda folder: (folder / "manifest.json").write_text("{"), Problem.INCOMPLETE, "manifest is broken"),
-        (lambda folder: _edit(folder, seed=9), Problem.INCOMPLETE, "does not follow"),
+        (lambda folder: edit_manifest(folder, seed=9), Problem.INCOMPLETE, "does not follow"),
+        (_change_digit, Problem.INCOMPLETE, "checksum does not follow"),
         (lambda folder: (folder / "cpu.parquet").unlink(), Problem.INCOMPLETE, "cpu.parquet is missing"),
-        (lambda folder: _edit(folder, schema_version=99), Problem.FOREIGN_SCHEMA, "schema version 99"),
-        (lambda folder: _edit(folder, tables={}), Problem.FOREIGN_SCHEMA, "other tables"),
+        (
+            lambda folder: edit_manifest(folder, schema_version=99),
+            Problem.FOREIGN_SCHEMA,
+            "schema version 99",
+        ),
+        (lambda folder: edit_manifest(folder, tables={}), Problem.FOREIGN_SCHEMA, "other tables"),
         (_rename_column, Problem.FOREIGN_SCHEMA, "host, node"),
         (_truncate, Problem.TRUNCATED, "roots.parquet has"),
         (_scramble, Problem.TRUNCATED, "no readable Parquet"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from storm_lab.tuplelog import TABLES, Manifest, RunIdentity, RunWriter, Status
 from storm_lab.tuplelog.buffer import Column
+from storm_lab.tuplelog.manifest import checksum_of
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -58,6 +60,14 @@ def root(emit_s: float, latency_ms: float | None, outcome: str = "acked", **more
         "outcome": outcome,
         "latency_ns": latency,
     } | more
+
+
+def edit_manifest(folder: Path, **changes: object) -> None:
+    """Change fields of a run's manifest, and its checksum with them."""
+    path = folder / "manifest.json"
+    fields = json.loads(path.read_text()) | changes
+    del fields["checksum"]
+    path.write_text(json.dumps(fields | {"checksum": checksum_of(fields)}))
 
 
 def spout(topology: str) -> Row:
