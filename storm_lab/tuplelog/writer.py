@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -75,14 +76,20 @@ class RunWriter:
             raise ValueError("a stopped run needs a reason")
         with _disk(self.folder):
             facts = {}
-            for name, file in self._files.items():
-                self._buffers[name].drain()
-                facts[name] = file.close()
-            manifest = Manifest(self.identity, duration_ns, warm_up_ns, status, reason, facts)
-            with (self._partial / MANIFEST_NAME).open("w", encoding="utf-8") as text:
-                text.write(manifest.to_json())
-                text.flush()
-                os.fsync(text.fileno())
+            # The disk takes one table while the next is encoded.
+            with ThreadPoolExecutor(1) as disk:
+                syncs = []
+                for name, file in self._files.items():
+                    self._buffers[name].drain()
+                    facts[name] = file.close()
+                    syncs.append(disk.submit(file.sync))
+                manifest = Manifest(self.identity, duration_ns, warm_up_ns, status, reason, facts)
+                with (self._partial / MANIFEST_NAME).open("w", encoding="utf-8") as text:
+                    text.write(manifest.to_json())
+                    text.flush()
+                    os.fsync(text.fileno())
+                for sync in syncs:
+                    sync.result()
             self._publish()
         self._finished = True
         return manifest
@@ -126,6 +133,11 @@ class _TableFile:
         self._open().close()
         assert self._sink is not None
         return TableFacts(self._rows, *self._sink.seal())
+
+    def sync(self) -> None:
+        """Bring a closed file to the disk."""
+        assert self._sink is not None
+        self._sink.sync()
 
     def abandon(self) -> None:
         """Let go of the file whatever state it is in; nothing more reaches the disk."""
@@ -178,14 +190,17 @@ class _HashingSink:
             self._file.flush()
 
     def seal(self) -> tuple[int, str]:
-        """Bring the bytes to the disk, close, and return size and digest."""
+        """Hand the last bytes to the system and return size and digest; `sync` is still to come."""
         self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
         return self._bytes, self._hash.hexdigest()
 
+    def sync(self) -> None:
+        """Bring the bytes to the disk and close."""
+        os.fsync(self._file.fileno())
+        self._file.close()
+
     def close(self) -> None:
-        """Called by Arrow at the end of the Parquet file; `seal` does the closing."""
+        """Called by Arrow at the end of the Parquet file; `sync` does the closing."""
         self.closed = True
 
     def abandon(self) -> None:
