@@ -109,7 +109,8 @@ if ENABLED:
                     builder.module, kind, "llvm.prefetch.p0"
                 )
                 for line in range(lines):
-                    place = builder.add(row, row.type(line * CACHE_LINE))
+                    # A short row that begins late in a line ends in the next.
+                    place = builder.add(row, row.type(min(line * CACHE_LINE, size - 1)))
                     # To read, into every level, data.
                     hint = (number(0), number(3), number(1))
                     builder.call(prefetch, [builder.inttoptr(place, pointer), *hint])
@@ -174,5 +175,7 @@ fetch_message = _fetcher("message")
 fetch_root = _fetcher("root", lines=2)
 fetch_task = _fetcher("task")
 fetch_source = _fetcher("source")
+fetch_record = _fetcher("record", lines=2)
+fetch_emission = _fetcher("emission")
 fetch_run_queue = _fetcher("run_queue")
 fetch_route = _fetcher("route")

@@ -28,6 +28,7 @@ from storm_lab.emulator.heap import timer_source
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, WAKING
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.schedule import schedule, scheduled_at
 
 
@@ -188,6 +189,7 @@ def enqueue(k: State, thread: int, m: int) -> None:
     t = thread_at(k, thread)
     if t.kind == MAIN:
         message_at(k, m).time = s_at(k, 0).now
+        fetch_emissions(k, message_at(k, m).record)
     message_at(k, m).next = -1
     if t.head < 0:
         t.head = m
@@ -266,6 +268,7 @@ def take(k: State, thread: int) -> int:
     if t.head < 0:
         t.tail = -1
     t.length -= 1
+    fetch_queued(k, t.head, t.length)
     t.places -= message_at(k, m).place
     message_at(k, m).next = -1
     if t.waiters >= 0 and (t.kind != RECEIVE or worker_at(k, t.worker).unread <= s_at(k, 0).unread_low):
@@ -290,6 +293,7 @@ def take_from_batch(k: State, thread: int) -> int:
     if t.head < 0:
         t.tail = -1
     t.length -= 1
+    fetch_queued(k, t.head, t.length)
     t.batch -= 1
     t.held += 1
     t.held_places += message_at(k, m).place

@@ -13,6 +13,7 @@ from storm_lab.emulator.arrays import (
     component_at,
     emission_at,
     executor_at,
+    fetch_record,
     message_at,
     moved_at,
     pair_at,
@@ -191,8 +192,11 @@ def copies_of(k: State, topology: int, record: int) -> int:
     r = record_at(k, record)
     copies = 0
     for i in range(r.first_emission, r.first_emission + r.emissions):
-        stream = stream_at(k, first_stream + emission_at(k, i).stream)
+        emission = emission_at(k, i)
+        stream = stream_at(k, first_stream + emission.stream)
         for j in range(stream.subscriptions):
+            # Its key is read when the emission is made.
+            fetch_record(k, emission.first_record + j)
             sub = subscription_at(k, stream.first_subscription + j)
             copies += component_at(k, sub.component).tasks if sub.grouping == G_ALL else 1
     return copies

@@ -16,6 +16,7 @@ from storm_lab.emulator.acking import send_to_acker
 from storm_lab.emulator.arrays import (
     cost_at,
     executor_at,
+    fetch_record,
     message_at,
     record_at,
     s_at,
@@ -115,6 +116,8 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     for _ in range(min(t.length, most)):
         m = take(k, thread)
         if t.kind == SEND:
+            # For its receiver, which it mostly reaches soon.
+            fetch_record(k, message_at(k, m).record)
             if resolve(k, t.worker, m) < 0:
                 give_up(k, t.worker, m)
                 continue
