@@ -49,7 +49,8 @@ _COMPILE_LATER = (
     "-XX:Tier4BackEdgeThreshold=120000",
 )
 """Java's second compiler is left to what runs ten times, or loops three times, as often as by default: with
-many queries in a short time, most of what it compiles it compiles too late.
+the many queries of all metrics, most of what it compiles it compiles too late. A query over many rows that is
+run again is worth compiling at once.
 """
 
 _LOCK = threading.Lock()
@@ -133,8 +134,9 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
     # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
     # Out of memory, Spark may wait for ever for a task whose result was lost: better to end.
-    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError", *_COMPILE_LATER]
+    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
     options += _archive_options(java, write=thorough) if archive else []
+    options += _COMPILE_LATER if thorough else []
     if brief:
         # Half of the processor time of a cold session is Java's second compiler.
         options.append("-XX:TieredStopAtLevel=1")
