@@ -80,7 +80,7 @@ def reproduce(
     writable_reports()
     planned = [_job(study) for study in studies]
     current = [
-        not fresh and is_current(job.executed, job.stamp) and _verdicts(study).is_file()
+        not fresh and is_current(job.executed, job.stamp) and _was_judged_here(study)
         for study, job in zip(studies, planned, strict=True)
     ]
     stale = {study.workspace for study, done in zip(studies, current, strict=True) if not done}
@@ -151,6 +151,14 @@ def _home(study: Study) -> Path:
 
 def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
+
+
+def _was_judged_here(study: Study) -> bool:
+    """Whether the verdicts are there and come from this checkout's runs: those that a clone brings along may
+    be right, but whoever reproduces wants to see it.
+    """
+    own = study.workspace / "verdicts" / f"{study.experiment.slug}.json"
+    return own.is_file() and _verdicts(study).is_file()
 
 
 def _execute(job: _Job, advance: Advance) -> tuple[float, float]:

@@ -1,20 +1,24 @@
 """From the command to verdicts, figures and an executed notebook, on a short run."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from storm_lab.platform.places import DATA_VARIABLE, REPORTS_VARIABLE
+
 SETTINGS = ("duration_s=120", "seeds=1,2", "lines_per_s=20", "gammas=1")
 
 
-def storm_lab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def storm_lab(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     # Started elsewhere on purpose: nothing may depend on the working folder.
     return subprocess.run(
         [sys.executable, "-m", "storm_lab.cli", *arguments],
         cwd=cwd,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -46,3 +50,16 @@ def test_a_run_with_parameters_of_ones_own_gives_verdicts_figures_and_a_notebook
     third = storm_lab("run", "tstorm-word-count", *given, "--json", "--fresh", cwd=tmp_path)
     assert json.loads(third.stdout) == answer
     assert (notebook.read_bytes(), notebook.with_suffix(".html").read_bytes()) == bytes_before
+
+
+@pytest.mark.slow
+def test_results_that_a_clone_brings_along_are_computed_again(tmp_path: Path) -> None:
+    def reproduced(data: str) -> bool:
+        places = {DATA_VARIABLE: str(tmp_path / data), REPORTS_VARIABLE: str(tmp_path / "reports")}
+        done = storm_lab("reproduce", "algorithms", cwd=tmp_path, **places)
+        assert done.returncode == 0, done.stderr
+        return "executing algorithms.ipynb" in done.stdout + done.stderr
+
+    assert reproduced("mine")
+    assert not reproduced("mine")
+    assert reproduced("of a clone"), "its reports are current, but nothing was computed in it"
