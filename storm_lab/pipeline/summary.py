@@ -33,7 +33,7 @@ root tuples' latencies are gathered in it and merged twice. N-Storm's runs, near
 
 _HEAP_GB = (2, 4)
 """Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
-are enough; with four, a third less time goes into clearing it up.
+are enough; with more, it is cleared up less often.
 """
 
 _BRIEF_ROWS = 5_000_000

@@ -145,10 +145,6 @@ class Logs:
         frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
 
-    def rows(self, name: str) -> int:
-        """Rows of a table over all runs, as the manifests say."""
-        return sum(run.manifest.tables[name].rows for run in self.sources)
-
     def most_rows(self, name: str) -> int:
         """Rows of a table in the run that has most of them, as the manifests say."""
         return max(run.manifest.tables[name].rows for run in self.sources)

@@ -68,9 +68,8 @@ class NodeOrder:
     """Nodes in the order in which one executor tries them.
 
     Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
-    then
-    kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then a larger
-    average share of what is available around, then a larger minimum share, then the smaller name.
+    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then a
+    larger average share of what is available around, then a larger minimum share, then the smaller name.
     """
 
     def __init__(self, state: Ras2State, topology_id: str, places: Places) -> None:
@@ -168,8 +167,8 @@ class Places:
             for rack in hash_map_order(list(hosts_of), string_hash)
         }
         """Per rack, its hosts; per host, all its nodes."""
-        """Per rack, all nodes of its hosts, wherever the hosts' other nodes are."""
         self.nodes_of_rack: dict[str, list[str]] = {
             rack: [node for nodes in hosts.values() for node in nodes]
             for rack, hosts in self.nodes_of_host.items()
         }
+        """Per rack, all nodes of its hosts, wherever the hosts' other nodes are."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from storm_lab.bench._kernel_model import Model, start
 from storm_lab.emulator.kinds import NEVER, UNSCHEDULED
+from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
 MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=6.0, copies=80, lines=101)
@@ -53,17 +49,4 @@ def test_stops_between_do_not_change_what_happens() -> None:
 
 
 def test_the_horizon_is_the_same_without_the_compiler() -> None:
-    code = f"import {__name__} as t; print(t.counts_after(t.MANY, [900]))"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        env={
-            **os.environ,
-            "STORM_LAB_JIT": "0",
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2])]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert plain.returncode == 0, plain.stderr
-    assert plain.stdout.strip() == str(counts_after(MANY, [900]))
+    assert printed(__name__, "t.counts_after(t.MANY, [900])") == str(counts_after(MANY, [900]))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 from storm_lab.bench._kernel_model import Model, start
 from storm_lab.emulator.far_events import _LARGE
+from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
 MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=60.0, copies=80, lines=101)
@@ -34,21 +31,5 @@ def test_topologies_do_the_same_among_more_of_them() -> None:
 
 
 def test_every_index_on_the_way_exists() -> None:
-    # Without the compiler an index out of bounds is an error.
-    code = (
-        "from storm_lab.emulator import far_events; far_events._LARGE = 1\n"
-        f"import {__name__} as t; print(t.counts_after(t.MANY, 200))"
-    )
-    checked = subprocess.run(
-        [sys.executable, "-c", code],
-        env={
-            **os.environ,
-            "STORM_LAB_JIT": "0",
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2])]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stderr
-    assert checked.stdout.strip() == str(counts_after(MANY, 200))
+    always = "from storm_lab.emulator import far_events; far_events._LARGE = 1"
+    assert printed(__name__, "t.counts_after(t.MANY, 200)", always) == str(counts_after(MANY, 200))

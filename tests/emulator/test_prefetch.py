@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from storm_lab.bench._kernel_model import Model, start
 from storm_lab.emulator.prefetch import _LONG
+from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
 OVERLOADED = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=20_000.0, lines=101)
@@ -24,19 +20,6 @@ def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
 
 
 def test_every_index_on_the_way_exists() -> None:
-    # Without the compiler an index out of bounds is an error.
-    checked = subprocess.run(
-        [sys.executable, "-c", f"import {__name__} as t; print(t.counts_after(60))"],
-        env={
-            **os.environ,
-            "STORM_LAB_JIT": "0",
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2])]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stderr
     longest, counts = counts_after(60)
     assert longest > 10 * _LONG
-    assert checked.stdout.strip() == str((longest, counts))
+    assert printed(__name__, "t.counts_after(60)") == str((longest, counts))

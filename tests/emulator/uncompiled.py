@@ -1,0 +1,27 @@
+"""The emulator without its compiler, where an index out of bounds is an error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def printed(module: str, expression: str, first: str = "") -> str:
+    """What Python prints of an expression on a test module ``t``, after the statement ``first``."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{first}\nimport {module} as t\nprint({expression})"],
+        env={
+            **os.environ,
+            "STORM_LAB_JIT": "0",
+            "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parents[1])]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
