@@ -1,10 +1,11 @@
 """``storm-lab bench pipeline``: PySpark against DuckDB and pandas, on the same files and the same metrics.
 
 The rows are those of a real run's ``roots`` and ``executions``, written again and again with times a little
-apart, by the writer that every run goes through. Three metrics are computed from them: latency by minute with
-exact percentiles, throughput by second, and waiting and execution times by component and minute. Each engine
-runs in a process of its own and does everything twice; the first time is called cold and the second warm.
-Figures are medians over rounds.
+apart, by the writer that every run goes through. By default that run is played for the purpose, with every
+execution in its log; the experiments' own logs hold the executions of one root tuple in many. Three metrics
+are computed: latency by minute with exact percentiles, throughput by second, and waiting and execution times
+by component and minute. Each engine runs in a process of its own and does everything three times; the first
+time is called cold and the last one warm. Figures are medians over rounds.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError
 from storm_lab.platform.memory import memory_bytes
-from storm_lab.platform.places import runs_folder
-from storm_lab.tuplelog import Coded, Run, RunWriter, find_runs, open_run
+from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
 from storm_lab.tuplelog.buffer import Column
 
 ENGINES = ("spark", "duckdb", "pandas")
@@ -66,14 +66,14 @@ _SHIFTS_NS = {
     "--run",
     "folder",
     type=click.Path(path_type=Path),
-    help="Run to take the rows from; by default one of T-Storm's Word Count.",
+    help="Run to take the rows from; by default T-Storm's Word Count is played with every execution logged.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(rows: float, large: float, rounds: int, folder: Path | None, as_json: bool) -> None:
     """Time the metrics pipeline against DuckDB and pandas."""
-    source = open_run(folder) if folder is not None else typical_run()
-    ensure_archive(source)
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
+        source = open_run(folder) if folder is not None else complete_log(Path(home))
+        ensure_archive(source)
         log = replicate(source, Path(home) / "runs" / "bench" / "log", round(rows * MILLION))
         figures = compare(rounds_of(log.folder, max(1, rounds)))
         figures["run"] = f"{source.manifest.identity.experiment}/{source.manifest.identity.variant}"
@@ -175,13 +175,14 @@ def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     """The figures of the report.
 
     ``ratio_duckdb_warm``: Spark's warm time over DuckDB's. ``ratio_pandas_wall``: Spark's cold time, from
-    reading to results with the session up, over pandas's. ``driver_peak_mb``: resident memory of Spark's
-    processes together.
+    reading to results with the session up, over pandas's; ``ratio_pandas_wall_warm``: the same of the last
+    time. ``driver_peak_mb``: resident memory of Spark's processes together.
     """
     spark, duckdb, pandas = (engines[name] for name in ENGINES)
     figures: dict[str, object] = {
         "ratio_duckdb_warm": _ratio(spark["warm_s"], duckdb["warm_s"]),
         "ratio_pandas_wall": _ratio(spark["cold_s"], pandas["cold_s"]),
+        "ratio_pandas_wall_warm": _ratio(spark["warm_s"], pandas["warm_s"]),
         "ratio_duckdb_warm_cpu": _ratio(spark["warm_cpu_s"], duckdb["warm_cpu_s"]),
         "ratio_pandas_cpu": _ratio(spark["cold_cpu_s"], pandas["cold_cpu_s"]),
         "driver_peak_mb": spark["peak_mb"],
@@ -194,23 +195,19 @@ def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     return figures
 
 
-def typical_run() -> Run:
-    """The run that the rows are taken from by default.
+def complete_log(home: Path) -> Run:
+    """Play T-Storm's Word Count under Storm's own scheduler with every execution logged, into ``home``.
 
-    T-Storm's Word Count under Storm's own scheduler: the house's model experiment and its baseline. It has
-    three root tuples for each execution logged, where the logs of all experiments together have seven, and
-    single ones from less than one to a hundred; root tuples are what a columnar engine finds hardest, for
-    their percentiles. Raises `UserError` where it was not played.
+    The house's model experiment and its baseline: some fifteen executions to a root tuple.
     """
-    runs, _ = find_runs(runs_folder(), _EXPERIMENT)
-    runs = [run for run in runs if run.manifest.identity.variant == _VARIANT]
-    if not runs:
-        raise UserError(
-            "the run to take rows from was not played yet",
-            field=f"{_EXPERIMENT}/{_VARIANT}",
-            remedy=f"storm-lab run {_EXPERIMENT}, or give --run",
-        )
-    return min(runs, key=lambda run: (run.manifest.identity.seed, run.run))
+    from storm_lab.papers.registry import experiment
+    from storm_lab.runs.digest import identity_of
+    from storm_lab.runs.execute import play
+
+    model = experiment(_EXPERIMENT)
+    spec = next(spec for spec in model.runs(model.checked()) if spec.variant == _VARIANT)
+    spec = dataclasses.replace(spec, sample_every=1)
+    return open_run(play((spec, identity_of(spec)), home))
 
 
 def _columns(table: pa.Table, copy: int) -> dict[str, Column]:

@@ -69,8 +69,9 @@ class Experiment:
 
     ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
     it. ``claims`` are the ids of the claims it answers. ``notebook`` is the path of its notebook inside
-    ``notebooks/``. ``measure`` gets the metric tables of all runs (`storm_lab.pipeline.summary.MetricTables`;
-    None where there are no runs) and the parameters.
+    ``notebooks/``. ``measure`` gets the metric tables of all runs
+    (`storm_lab.pipeline.metric_tables.MetricTables`; None where there are no runs) and the parameters.
+    ``metrics`` are the tables that it and the notebook read.
     """
 
     slug: str
@@ -80,6 +81,7 @@ class Experiment:
     parameters: tuple[Parameter, ...]
     claims: tuple[str, ...]
     notebook: str
+    metrics: tuple[str, ...]
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
     # Any: the pipeline stands above the papers, which may not import it.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]

@@ -1,7 +1,7 @@
 """Readings: the few ways in which experiments take numbers from the metric tables.
 
-Tables are those of `storm_lab.pipeline.summary.MetricTables`; every reading returns one value per seed, in
-the order of the seeds, so that the interval over seeds can be taken from it.
+Tables are those of `storm_lab.pipeline.metric_tables.MetricTables`; every reading returns one value per seed,
+in the order of the seeds, so that the interval over seeds can be taken from it.
 """
 
 from __future__ import annotations

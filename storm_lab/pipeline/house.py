@@ -1,9 +1,10 @@
-"""The house set: the metrics that every run gets, each under the name that it has in `MetricTables`."""
+"""The house set: the metrics that any run can have, each under the name that it has in `MetricTables`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 
@@ -14,7 +15,7 @@ from storm_lab.pipeline.elapsed import steady_elapsed
 from storm_lab.pipeline.events import control_log, events, stretches
 from storm_lab.pipeline.execution import execution_times
 from storm_lab.pipeline.failures import failures
-from storm_lab.pipeline.latency import latencies, latency_distribution
+from storm_lab.pipeline.latency import Latencies, latencies, latency_distribution
 from storm_lab.pipeline.occupancy import occupancy, stays, steady_occupancy
 from storm_lab.pipeline.outcomes import outcomes
 from storm_lab.pipeline.stability import spikes, stabilisation
@@ -31,67 +32,155 @@ TWO_PASSES_ABOVE = 2_000_000
 are 32 MB, beyond there is no limit to them.
 """
 
-_READ_ONCE = ("placements", "nodes", "control", "cpu", "counts")
-"""Tables of few rows that several metrics need. Opening the files of hundreds of runs costs more than reading
-them, so Spark keeps these while they are in use.
-"""
+
+class _Shared:
+    """What several metrics need: made when the first of them asks, then kept by Spark until it is let go."""
+
+    def __init__(self, logs: Logs) -> None:
+        self.logs = logs
+        self.runs, self.scopes = logs.runs, logs.scopes
+        self._kept: list[DataFrame] = []
+        self._read: dict[str, DataFrame] = {}
+
+    def _keep(self, *frames: DataFrame) -> None:
+        self._kept += [frame.cache() for frame in frames]
+
+    def let_go(self) -> None:
+        """Let Spark forget all of it."""
+        for frame in self._kept:
+            frame.unpersist()
+
+    def _short(self, name: str) -> DataFrame:
+        """A table of few rows: opening the files of hundreds of runs costs more than reading them."""
+        if name not in self._read:
+            self._read[name] = self.logs.table(name)
+            self._keep(self._read[name])
+        return self._read[name]
+
+    @property
+    def placements(self) -> DataFrame:
+        return self._short("placements")
+
+    @property
+    def nodes(self) -> DataFrame:
+        return self._short("nodes")
+
+    @property
+    def control(self) -> DataFrame:
+        return self._short("control")
+
+    @property
+    def cpu(self) -> DataFrame:
+        return self._short("cpu")
+
+    @property
+    def counts(self) -> DataFrame:
+        return self._short("counts")
+
+    @cached_property
+    def roots(self) -> DataFrame:
+        return self.logs.table("roots")
+
+    @cached_property
+    def executions(self) -> DataFrame:
+        return self.logs.table("executions")
+
+    @cached_property
+    def traffic(self) -> DataFrame:
+        return self.logs.table("traffic")
+
+    @cached_property
+    def disturbances(self) -> DataFrame:
+        found = events(self.control)
+        self._keep(found)
+        return found
+
+    @cached_property
+    def counted(self) -> DataFrame:
+        found = outcomes(self.roots, self.runs, self.scopes)
+        self._keep(found)
+        return found
+
+    @cached_property
+    def seconds(self) -> DataFrame:
+        found = throughput(self.counted, self.scopes, 1.0)
+        self._keep(found)
+        return found
+
+    @cached_property
+    def components(self) -> DataFrame:
+        found = by_component(self.counts)
+        self._keep(found)
+        return found
+
+    @cached_property
+    def localities(self) -> DataFrame:
+        found = by_locality(self.traffic)
+        self._keep(found)
+        return found
+
+    @cached_property
+    def took(self) -> Latencies:
+        large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
+        found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
+        self._keep(*found.kept)
+        return found
+
+    @cached_property
+    def steps(self) -> DataFrame:
+        found = occupancy(self.placements, self.runs)
+        self._keep(found)
+        return found
+
+
+_METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
+    "latency_10s": lambda of: of.took.narrow,
+    "latency_60s": lambda of: of.took.wide,
+    "steady_latency": lambda of: of.took.steady,
+    "latency_distribution": lambda of: latency_distribution(of.roots, of.runs),
+    "throughput_1s": lambda of: of.seconds,
+    "throughput_10s": lambda of: coarser(of.seconds, SHORT),
+    "throughput_60s": lambda of: coarser(of.seconds, MINUTE),
+    "component_throughput_10s": lambda of: component_throughput(of.components, of.scopes, SHORT),
+    "component_throughput_60s": lambda of: component_throughput(of.components, of.scopes, MINUTE),
+    "failures_10s": lambda of: failures(of.counted, of.scopes, SHORT),
+    "failures_60s": lambda of: failures(of.counted, of.scopes, MINUTE),
+    "degradation": lambda of: degradation(of.seconds, smooth_mean(of.seconds, of.runs, of.disturbances)),
+    "executor_traffic": lambda of: executor_traffic(of.traffic, of.localities, of.placements, of.runs),
+    "traffic_share_60s": lambda of: traffic_share(of.localities, MINUTE),
+    "steady_traffic_share": lambda of: steady_traffic_share(of.localities, of.runs),
+    "occupancy": lambda of: of.steps,
+    "stays": lambda of: stays(of.placements, of.runs),
+    "node_cpu_60s": lambda of: node_cpu(of.cpu, of.nodes, of.runs, MINUTE),
+    "executor_cpu_60s": lambda of: executor_cpu(of.cpu, of.nodes, of.runs, MINUTE),
+    "component_cpu_60s": lambda of: component_cpu(of.cpu, of.runs, MINUTE),
+    "steady_cpu": lambda of: steady_cpu(of.cpu, of.nodes, of.runs, of.placements.select("run", "node")),
+    "capacity_60s": lambda of: capacity(of.counts, of.placements, of.runs, MINUTE),
+    "final_capacity": lambda of: component_capacity(final_capacity(of.counts, of.placements, of.runs)),
+    "execution_times_60s": lambda of: execution_times(of.executions, of.placements, MINUTE),
+    "steady_elapsed": lambda of: steady_elapsed(of.roots, of.executions, of.runs),
+    "steady": lambda of: steady(
+        of.counted, of.components, of.scopes, of.runs, steady_occupancy(of.steps, of.runs)
+    ),
+    "stabilisation": lambda of: stabilisation(
+        of.took.narrow, stretches(of.runs, of.disturbances), "processing_mean_ms"
+    ),
+    "spikes": lambda of: spikes(of.took.narrow, of.disturbances, "processing_mean_ms"),
+    "events": lambda of: of.disturbances,
+    "control": lambda of: control_log(of.control),
+    "nodes": lambda of: of.nodes,
+}
 
 
 @contextmanager
-def house_set(logs: Logs) -> Iterator[Mapping[str, DataFrame]]:
-    """The metrics of all runs of ``logs``, lazily, by name.
+def house_set(logs: Logs, names: Collection[str] = tuple(_METRICS)) -> Iterator[Mapping[str, DataFrame]]:
+    """The metrics of these names of all runs of ``logs``, lazily, by name.
 
-    Intermediate results that several metrics share are kept by Spark while the block lasts.
+    Intermediate results that several metrics share are kept by Spark while the block lasts. Raises `KeyError`
+    for a name that no metric has.
     """
-    roots, executions, traffic = logs.table("roots"), logs.table("executions"), logs.table("traffic")
-    read_once = [logs.table(name).cache() for name in _READ_ONCE]
-    placements, nodes, control, cpu, counts = read_once
-    runs, scopes = logs.runs, logs.scopes
-    disturbances = events(control).cache()
-    counted = outcomes(roots, runs, scopes).cache()
-    seconds = throughput(counted, scopes, 1.0).cache()
-    components = by_component(counts).cache()
-    localities = by_locality(traffic).cache()
-    large = logs.most_rows("roots") > TWO_PASSES_ABOVE
-    took = latencies(roots, runs, scopes, SHORT, MINUTE, two_passes=large)
-    latency_10s = took.narrow
-    steps = occupancy(placements, runs).cache()
-    executor_capacity = capacity(counts, placements, runs, MINUTE)
-    kept = (*read_once, disturbances, counted, seconds, components, localities, *took.kept, steps)
+    shared = _Shared(logs)
     try:
-        yield {
-            "latency_10s": latency_10s,
-            "latency_60s": took.wide,
-            "steady_latency": took.steady,
-            "latency_distribution": latency_distribution(roots, runs),
-            "throughput_1s": seconds,
-            "throughput_10s": coarser(seconds, SHORT),
-            "throughput_60s": coarser(seconds, MINUTE),
-            "component_throughput_10s": component_throughput(components, scopes, SHORT),
-            "component_throughput_60s": component_throughput(components, scopes, MINUTE),
-            "failures_10s": failures(counted, scopes, SHORT),
-            "failures_60s": failures(counted, scopes, MINUTE),
-            "degradation": degradation(seconds, smooth_mean(seconds, runs, disturbances)),
-            "executor_traffic": executor_traffic(traffic, localities, placements, runs),
-            "traffic_share_60s": traffic_share(localities, MINUTE),
-            "steady_traffic_share": steady_traffic_share(localities, runs),
-            "occupancy": steps,
-            "stays": stays(placements, runs),
-            "node_cpu_60s": node_cpu(cpu, nodes, runs, MINUTE),
-            "executor_cpu_60s": executor_cpu(cpu, nodes, runs, MINUTE),
-            "component_cpu_60s": component_cpu(cpu, runs, MINUTE),
-            "steady_cpu": steady_cpu(cpu, nodes, runs, placements.select("run", "node")),
-            "capacity_60s": executor_capacity,
-            "final_capacity": component_capacity(final_capacity(counts, placements, runs)),
-            "execution_times_60s": execution_times(executions, MINUTE),
-            "steady_elapsed": steady_elapsed(roots, executions, runs),
-            "steady": steady(counted, components, scopes, runs, steady_occupancy(steps, runs)),
-            "stabilisation": stabilisation(latency_10s, stretches(runs, disturbances), "processing_mean_ms"),
-            "spikes": spikes(latency_10s, disturbances, "processing_mean_ms"),
-            "events": disturbances,
-            "control": control_log(control),
-            "nodes": nodes,
-        }
+        yield {name: _METRICS[name](shared) for name in names}
     finally:
-        for frame in kept:
-            frame.unpersist()
+        shared.let_go()

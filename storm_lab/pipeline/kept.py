@@ -6,11 +6,13 @@ One file a run, with a checksum: the tables are read instead of computed, so a c
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Self
@@ -21,8 +23,8 @@ from storm_lab.tuplelog import schema
 from storm_lab.tuplelog.reader import Run
 
 TABLES_FILE = "tables.arrow"
-"""All tables of a run, one Arrow stream after the other, then their checksum: a file for each would take a
-hundred times as long to write and to read, for most hold a few rows.
+"""The tables of a run: a line of JSON with name and size of each, their Arrow streams one after the other,
+then a checksum. A file for each would take a hundred times as long to write and read: most hold a few rows.
 """
 
 _CHECKSUM_BYTES = 4
@@ -70,26 +72,24 @@ class Keeper:
             order.result()
 
     def keep(self, place: Path, tables: Mapping[str, pa.Table]) -> None:
-        """Leave a run's metrics for the next one who asks, soon."""
+        """Leave a run's metrics for the next one who asks, soon, beside those that are there."""
         self._ordered.append(self._pool.submit(keep, place, tables))
 
 
 def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Leave a run's metrics for the next one who asks; who cannot write there computes again."""
-    partial = place.parent / f".partial-{place.name}-{os.getpid()}"
-    content = pa.BufferOutputStream()
-    for table in tables.values():
-        options = _LARGE if table.nbytes >= _LARGE_BYTES else _SMALL
-        with pa.ipc.new_stream(content, table.schema, options=options) as stream:
-            stream.write_table(table)
-    written = content.getvalue()
+    """Leave a run's metrics for the next one who asks, beside those that are there; who cannot write there
+    computes again.
+    """
+    streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
+    sizes = json.dumps({name: len(stream) for name, stream in streams.items()})
+    written = b"".join([sizes.encode() + b"\n", *streams.values()])
+    partial = place / f".{TABLES_FILE}.{os.getpid()}.part"
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        with (partial / TABLES_FILE).open("wb") as file:
+        place.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
             file.write(written)
             file.write(zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little"))
-        partial.rename(place)
+        partial.replace(place / TABLES_FILE)
         # What older code left of this run is of no more use.
         for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
             if older != place:
@@ -97,25 +97,48 @@ def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
     except OSError:
         pass
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
-def is_kept(place: Path) -> bool:
-    """Whether the tables lie there; `kept` finds out whether they can be read."""
-    return (place / TABLES_FILE).is_file()
+def _stream(table: pa.Table) -> memoryview:
+    content = pa.BufferOutputStream()
+    options = _LARGE if table.nbytes >= _LARGE_BYTES else _SMALL
+    with pa.ipc.new_stream(content, table.schema, options=options) as stream:
+        stream.write_table(table)
+    return memoryview(content.getvalue())
 
 
-def kept(place: Path, names: Iterable[str]) -> dict[str, pa.Table]:
-    """A run's metrics as they were left, in the order of the names, or nothing where there are none or they
-    are not what was written.
+def kept_names(place: Path) -> Collection[str]:
+    """Names of the tables that lie there; `kept` finds out whether they can be read."""
+    try:
+        with (place / TABLES_FILE).open("rb") as file:
+            return tuple(json.loads(file.readline()))
+    except (OSError, ValueError):
+        return ()
+
+
+def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
+    """Those of a run's metrics that were left, all or those of ``names``; none where they are not what was
+    written.
     """
     try:
         content = (place / TABLES_FILE).read_bytes()
         written = memoryview(content)[:-_CHECKSUM_BYTES]
         if zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little") == content[-_CHECKSUM_BYTES:]:
-            source = pa.BufferReader(written)
-            return {name: pa.ipc.open_stream(source).read_all() for name in names}
-    except (OSError, pa.ArrowException):
+            return dict(_tables(content, names))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, pa.ArrowException):
         pass
     shutil.rmtree(place, ignore_errors=True)
     return {}
+
+
+def _tables(content: bytes, names: Collection[str] | None) -> Iterator[tuple[str, pa.Table]]:
+    start = content.index(b"\n") + 1
+    whole = pa.py_buffer(content)
+    for name, size in json.loads(content[:start]).items():
+        if names is None or name in names:
+            yield name, pa.ipc.open_stream(whole.slice(start, size)).read_all()
+        start += size

@@ -1,22 +1,25 @@
 """The metrics of many runs in one Spark job, kept per run, so that who asks again needs no Spark.
 
-The main job asks for all runs at once and pays for one session. A notebook asks for its own runs and reads
-what the main job left; by itself, it computes what is missing and leaves that.
+The main job asks for all runs at once, for the metrics that their experiments declare, and pays for one
+session. A notebook asks for its own runs and reads what the main job left; by itself, it computes what is
+missing and leaves that.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, overload
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import pyarrow as pa
 
 from storm_lab.errors import UserError
-from storm_lab.pipeline.kept import Keeper, code_digest, is_kept, kept, place_of
+from storm_lab.pipeline.kept import Keeper, code_digest, kept, kept_names, place_of
+from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables, sorted_table
 from storm_lab.platform.memory import memory_bytes
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
@@ -43,92 +46,13 @@ _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""
 
 
-class _Table:
-    """A metric table that is made into a frame when it is asked for first: most readers need few of them."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, tables: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, tables: MetricTables, owner: type) -> pd.DataFrame: ...
-
-    def __get__(self, tables: MetricTables | None, owner: type) -> pd.DataFrame | Self:
-        if tables is None:
-            return self
-        frame = _frame(tables.parts[self._name])
-        vars(tables)[self._name] = frame
-        return frame
-
-
-class MetricTables:
-    """The house set of some runs as small pandas tables, sorted by their columns from left to right.
-
-    Every table starts with experiment, variant, seed and run (the run's name). The other columns stand with
-    the function of `storm_lab.pipeline` that computes the table: the part of the name before ``_10s`` or
-    ``_60s`` (the bin) names it. ``refused`` are the folders that were left out, with the reason.
-    """
-
-    runs: pd.DataFrame
-    """storm_version, duration_s, warm_up_s, sample_every, status, reason, parameters (JSON)."""
-    latency_10s = _Table()
-    latency_60s = _Table()
-    steady_latency = _Table()
-    latency_distribution = _Table()
-    throughput_1s = _Table()
-    throughput_10s = _Table()
-    throughput_60s = _Table()
-    component_throughput_10s = _Table()
-    component_throughput_60s = _Table()
-    failures_10s = _Table()
-    failures_60s = _Table()
-    degradation = _Table()
-    executor_traffic = _Table()
-    traffic_share_60s = _Table()
-    steady_traffic_share = _Table()
-    occupancy = _Table()
-    stays = _Table()
-    node_cpu_60s = _Table()
-    executor_cpu_60s = _Table()
-    component_cpu_60s = _Table()
-    steady_cpu = _Table()
-    capacity_60s = _Table()
-    """Of executors."""
-    final_capacity = _Table()
-    """Of components, over the last 600 s: what Storm's UI shows at the end."""
-    execution_times_60s = _Table()
-    steady_elapsed = _Table()
-    steady = _Table()
-    stabilisation = _Table()
-    """Of the processing time in bins of 10 s."""
-    spikes = _Table()
-    """Of the processing time in bins of 10 s."""
-    events = _Table()
-    control = _Table()
-    nodes = _Table()
-
-    def __init__(
-        self,
-        runs: pd.DataFrame,
-        parts: Mapping[str, Sequence[pa.Table]],
-        refused: Sequence[RunRefused] = (),
-    ) -> None:
-        self.runs = runs
-        self.parts = parts
-        self.refused = tuple(refused)
-
-
-TABLE_NAMES = tuple(name for name, value in vars(MetricTables).items() if isinstance(value, _Table))
-
-
 def metrics_of(
     run_folders: Sequence[Path],
     spark: SparkSession | None = None,
     *,
     cache: Path | None = None,
     refused: Literal["raise", "skip"] = "raise",
+    names: Collection[str] = TABLE_NAMES,
 ) -> MetricTables:
     """The metric tables of some runs, from the cache where it is current, else from one Spark job.
 
@@ -136,12 +60,14 @@ def metrics_of(
     process's own, started only if something has to be computed. cache: folder that results are kept in, one
     per run; by default ``metrics`` beside the folder of all runs (``data/metrics`` for
     ``data/runs/<experiment>/<run>``). refused: whether a folder that is no whole run of this schema, or holds
-    a run twice, raises or is left out and listed in the result.
+    a run twice, raises or is left out and listed in the result. names: the tables to have at once; others
+    are computed when they are looked at.
 
     Raises:
         RunRefused: such a folder, with ``refused="raise"``.
-        UserError: no run is left to summarise, or Spark cannot be started.
+        UserError: no run is left to summarise, Spark cannot be started, or there is no table of such a name.
     """
+    _check_names(names)
     runs, rejected = _opened(run_folders)
     if rejected and refused == "raise":
         raise rejected[0]
@@ -149,45 +75,62 @@ def metrics_of(
         raise _nothing_left()
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
-    tables = {run.run: kept(places[run.run], TABLE_NAMES) for run in runs}
-    missing, changed = _unchanged([run for run in runs if not tables[run.run]])
+    tables = {run.run: kept(places[run.run], names) for run in runs}
+    missing, changed = _unchanged([run for run in runs if len(tables[run.run]) < len(names)])
     if changed and refused == "raise":
         raise changed[0]
     rejected += changed
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
         raise _nothing_left()
+    lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
     with Keeper() as keeper:
-        for batch in _batches(missing):
-            for name, computed in _computed(batch, spark):
-                keeper.keep(places[name], computed)
-                tables[name] = computed
-    parts = {name: [tables[run.run][name] for run in runs] for name in TABLE_NAMES}
-    return MetricTables(_run_frame(runs), parts, rejected)
+        for batch in _batches(lacking):
+            for run, computed in _computed(batch, spark):
+                keeper.keep(places[run], computed)
+                tables[run] |= computed
+
+    def others(name: str) -> Sequence[pa.Table]:
+        return metrics_of([run.folder for run in runs], spark, cache=cache, names=(name,)).part(name)
+
+    parts = {name: [tables[run.run][name] for run in runs] for name in names}
+    return MetricTables(_run_frame(runs), parts, rejected, others)
 
 
 def keep_metrics(
-    run_folders: Sequence[Path], spark: SparkSession | None = None, *, cache: Path | None = None
+    wanted: Mapping[Path, Collection[str]],
+    spark: SparkSession | None = None,
+    *,
+    cache: Path | None = None,
+    advance: Callable[[float], None] = lambda share: None,
 ) -> int:
-    """Compute and keep the metrics of all runs that have none yet, in one Spark session; how many those were.
+    """Compute and keep what is missing of the wanted tables of some run folders, in one Spark session; the
+    number of runs that lacked some.
 
-    Who calls `metrics_of` afterwards needs no Spark. Arguments and errors as there; a session that is started
-    here is made for these runs, so this is for a process of its own.
+    Who calls `metrics_of` afterwards needs no Spark. ``advance`` is told the share that is done. Other
+    arguments and errors as there; a session that is started here is made for these runs, so this is for a
+    process of its own.
     """
-    runs, rejected = _opened(run_folders)
+    for names in wanted.values():
+        _check_names(names)
+    runs, rejected = _opened(list(wanted))
     if rejected:
         raise rejected[0]
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
-    missing, changed = _unchanged([run for run in runs if not is_kept(places[run.run])])
+    lacking = {run.run: _lacking(places[run.run], wanted[run.folder]) for run in runs}
+    missing, changed = _unchanged([run for run in runs if lacking[run.run]])
     if changed:
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
+    done = 0
     with Keeper() as keeper:
-        for batch in _batches(missing):
+        for batch in _batches([(run, lacking[run.run]) for run in missing]):
             for name, computed in _computed(batch, spark):
                 keeper.keep(places[name], computed)
+            done += len(batch.runs)
+            advance(done / len(missing))
     return len(missing)
 
 
@@ -206,11 +149,32 @@ def _heap() -> str:
     return f"{min(most, max(least, memory_bytes() // 4 // 1024**3))}g"
 
 
-def missing_metrics(run_folders: Sequence[Path], *, cache: Path | None = None) -> list[Path]:
-    """The folders of whole runs whose metrics `keep_metrics` would compute. Needs no Spark."""
+def missing_metrics(
+    wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
+) -> dict[Path, tuple[str, ...]]:
+    """What `keep_metrics` would compute: the folders of whole runs that lack some of the wanted tables, and
+    which. Needs no Spark.
+    """
     digest = code_digest()
-    runs, _ = _opened(run_folders)
-    return [run.folder for run in runs if not is_kept(place_of(run, cache, digest))]
+    runs, _ = _opened(list(wanted))
+    lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
+    return {folder: names for folder, names in lacking.items() if names}
+
+
+def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
+    there = set(kept_names(place))
+    return tuple(name for name in names if name not in there)
+
+
+def _check_names(names: Collection[str]) -> None:
+    for name in names:
+        if name not in TABLE_NAMES:
+            raise UserError(
+                "there is no metric of this name",
+                field="names",
+                value=name,
+                remedy=f"one of {', '.join(TABLE_NAMES)}",
+            )
 
 
 def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
@@ -246,7 +210,15 @@ def _nothing_left() -> UserError:
     )
 
 
-def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Runs that go through Spark together, and the tables that all of them lack."""
+
+    runs: list[Run]
+    names: tuple[str, ...]
+
+
+def _computed(batch: _Batch, spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.house import house_set
     from storm_lab.pipeline.java_process import told_of_its_end
@@ -254,28 +226,37 @@ def _computed(runs: Sequence[Run], spark: SparkSession | None) -> Iterator[tuple
     from storm_lab.pipeline.tables import read_logs
 
     session = spark or spark_session(driver_memory=_heap(), thorough=True)
-    logs = read_logs(session, runs)
-    with told_of_its_end(session), house_set(logs) as metrics, ThreadPoolExecutor(_THREADS) as pool:
-        results = pool.map(lambda name: _sorted(logs.labelled(metrics[name]).toArrow()), TABLE_NAMES)
-        tables = dict(zip(TABLE_NAMES, results, strict=True))
+    logs = read_logs(session, batch.runs)
+    with (
+        told_of_its_end(session),
+        house_set(logs, batch.names) as metrics,
+        ThreadPoolExecutor(_THREADS) as pool,
+    ):
+        results = pool.map(lambda name: sorted_table(logs.labelled(metrics[name]).toArrow()), batch.names)
+        tables = dict(zip(batch.names, results, strict=True))
     parts = {name: _by_run(table) for name, table in tables.items()}
-    for run in runs:
-        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in TABLE_NAMES}
+    for run in batch.runs:
+        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in batch.names}
 
 
-def _batches(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """The runs in their order, as many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least."""
-    batch: list[Run] = []
-    rows = 0
-    for run in runs:
-        own = sum(table.rows for table in run.manifest.tables.values())
-        if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
-            yield batch
-            batch, rows = [], 0
-        batch.append(run)
-        rows += own
-    if batch:
-        yield batch
+def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]:
+    """The runs that lack the same tables in their order, as many together as `_BATCH_RUNS` and `_BATCH_ROWS`
+    allow, one at least.
+    """
+    alike: dict[tuple[str, ...], list[Run]] = {}
+    for run, names in lacking:
+        alike.setdefault(names, []).append(run)
+    for names, runs in alike.items():
+        batch: list[Run] = []
+        rows = 0
+        for run in runs:
+            own = sum(table.rows for table in run.manifest.tables.values())
+            if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
+                yield _Batch(batch, names)
+                batch, rows = [], 0
+            batch.append(run)
+            rows += own
+        yield _Batch(batch, names)
 
 
 def _by_run(table: pa.Table) -> dict[str, pa.Table]:
@@ -286,17 +267,6 @@ def _by_run(table: pa.Table) -> dict[str, pa.Table]:
         parts[entry["values"]] = table.slice(low, entry["counts"])
         low += entry["counts"]
     return parts
-
-
-def _sorted(table: pa.Table) -> pa.Table:
-    return table.sort_by([(name, "ascending") for name in table.column_names])
-
-
-def _frame(parts: Sequence[pa.Table]) -> pd.DataFrame:
-    # Whether Spark calls a column nullable depends on its plan, so tables of two jobs may differ in that.
-    tables = [part.cast(pa.schema([field.with_nullable(True) for field in part.schema])) for part in parts]
-    frame: pd.DataFrame = _sorted(pa.concat_tables(tables)).to_pandas()
-    return frame
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:

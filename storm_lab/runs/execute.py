@@ -158,17 +158,17 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 
 @contextmanager
-def progress_bar(runs: int, show: bool) -> Iterator[Callable[[int, float], None]]:
-    """A bar over the virtual time of all runs; yields the function that moves it."""
+def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
+    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it."""
     # disable=None: no bar where stderr is no terminal.
     with tqdm(
-        total=runs * _STEPS,
+        total=tasks * _STEPS,
         disable=None if show else True,
-        bar_format="emulating {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
+        bar_format=what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
         file=sys.stderr,
         leave=False,
     ) as bar:
-        done = [0] * runs
+        done = [0] * tasks
 
         def advance(number: int, share: float) -> None:
             steps = min(_STEPS, max(done[number], int(share * _STEPS)))

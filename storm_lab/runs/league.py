@@ -16,7 +16,7 @@ from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_r
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 
 if TYPE_CHECKING:
-    from storm_lab.pipeline.summary import MetricTables
+    from storm_lab.pipeline.metric_tables import MetricTables
 
 COLUMNS = {
     "processing_ms": "processing time, ms",

@@ -1,4 +1,4 @@
-"""What several experiments need before their notebooks: all runs played, all metrics computed, both at once.
+"""What several experiments need before their notebooks: all runs played, the metrics that they read computed.
 
 The runs of all experiments go through one pool of processes, and the metrics of all runs through one Spark
 session in a process of its own, which is gone with its memory when the notebooks start. A notebook finds both
@@ -8,11 +8,11 @@ and starts no Spark.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storm_lab.runs.execute import JOBS, OnDamage, PlayedRun, play_all
+from storm_lab.runs.execute import JOBS, OnDamage, PlayedRun, play_all, progress_bar
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
@@ -71,23 +71,35 @@ def prepare(
         runs.append(tuple(played[low : low + len(each)]))
     for study, own in zip(studies, runs, strict=True):
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
-    wanted = [
-        run.folder for study, own in zip(studies, runs, strict=True) if needs_metrics(study) for run in own
-    ]
+    wanted: dict[Path, tuple[str, ...]] = {}
+    for study, own in zip(studies, runs, strict=True):
+        for run in own if needs_metrics(study) else ():
+            wanted[run.folder] = _union(wanted.get(run.folder, ()), study.experiment.metrics)
     missing = missing_metrics(wanted)
     began = time.perf_counter()
     if missing:
         say(f"metrics of {len(missing)} runs")
-        _kept(missing, {run.folder: run for run in played}, damaged, jobs)
+        _kept(missing, {run.folder: run for run in played}, damaged, jobs, show_progress)
     return Prepared(tuple(runs), time.perf_counter() - began, _shares(runs, missing))
 
 
-def _kept(missing: Sequence[Path], played: Mapping[Path, PlayedRun], damaged: OnDamage, jobs: int) -> None:
+def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*one, *other]))
+
+
+def _kept(
+    missing: Mapping[Path, Sequence[str]],
+    played: Mapping[Path, PlayedRun],
+    damaged: OnDamage,
+    jobs: int,
+    show_progress: bool,
+) -> None:
     """Compute the metrics; a run whose bytes turn out to have changed is played again."""
     mended: set[Path] = set()
     while True:
         try:
-            Pool(1, _keep, name=lambda task: "the metrics").do([tuple(missing)])
+            with progress_bar(1, show_progress, "metrics") as advance:
+                Pool(1, _keep, name=lambda task: "the metrics").do([dict(missing)], advance)
             return
         except RunRefused as refusal:
             if refusal.folder in mended:
@@ -97,13 +109,13 @@ def _kept(missing: Sequence[Path], played: Mapping[Path, PlayedRun], damaged: On
             play_all([played[refusal.folder].spec], jobs=jobs, fresh=True)
 
 
-def _keep(folders: tuple[Path, ...], advance: Advance) -> int:
+def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:
     from storm_lab.pipeline.summary import keep_metrics
 
-    return keep_metrics(folders)
+    return keep_metrics(wanted, advance=advance)
 
 
-def _shares(runs: Sequence[Sequence[PlayedRun]], read: Sequence[Path]) -> tuple[float, ...]:
+def _shares(runs: Sequence[Sequence[PlayedRun]], read: Collection[Path]) -> tuple[float, ...]:
     sizes: Mapping[Path, int] = {
         folder: sum(path.stat().st_size for path in folder.iterdir()) for folder in read
     }

@@ -22,7 +22,7 @@ from storm_lab.runs.namespace import notebook_parameters
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from storm_lab.pipeline.summary import MetricTables
+    from storm_lab.pipeline.metric_tables import MetricTables
     from storm_lab.reporting.verdict import Verdict
 
 
@@ -106,14 +106,15 @@ class Study:
         return play_all(specs, jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:
-        """The metric tables of all runs, through PySpark; plays what is missing.
+        """The metric tables of all runs that the experiment declares, through PySpark; plays what is missing.
 
         Raises:
             StormLabError: a run is refused or fails, or there is no Java for Spark.
         """
         from storm_lab.pipeline.summary import metrics_of
 
-        return metrics_of([run.folder for run in self.play()])
+        folders = [run.folder for run in self.play()]
+        return metrics_of(folders, names=self.experiment.metrics)
 
     def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
         """Measure and judge the experiment's claims, and write the verdict file into the workspace.

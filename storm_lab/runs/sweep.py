@@ -26,7 +26,7 @@ from storm_lab.platform.places import sweeps_folder
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
-from storm_lab.runs.sweep_table import metric_names, run_rows, summary_rows
+from storm_lab.runs.sweep_table import METRIC_TABLES, metric_names, run_rows, summary_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,7 +108,7 @@ class Sweep:
             )
         from storm_lab.pipeline.summary import metrics_of
 
-        tables = metrics_of(sorted({run.folder for run in played}), spark)
+        tables = metrics_of(sorted({run.folder for run in played}), spark, names=METRIC_TABLES)
         rows = run_rows(self.settings, names, tables, failures)
         reused = len({run.folder for run in played if run.reused})
         return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))

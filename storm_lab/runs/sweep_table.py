@@ -16,7 +16,7 @@ from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
 
 if TYPE_CHECKING:
-    from storm_lab.pipeline.summary import MetricTables
+    from storm_lab.pipeline.metric_tables import MetricTables
 
 FAILED = "failed"
 """Status of a run that left no log; the reason stands beside it."""
@@ -59,6 +59,9 @@ METRICS: Mapping[str, SweptMetric] = {
 SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
 """Metrics of the summary when none is asked for."""
 
+METRIC_TABLES = tuple(dict.fromkeys(metric.table for metric in METRICS.values()))
+"""The tables that rows are made of."""
+
 
 def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
     """Metrics by name, or all of a table (``steady latency``); `SHOWN` when none is asked for.
@@ -66,16 +69,15 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
     Raises:
         UserError: there is no such metric or table.
     """
-    tables = list(dict.fromkeys(metric.table for metric in METRICS.values()))
     names: list[str] = []
     for text in asked:
         name = text.strip().replace(" ", "_").replace("-", "_")
-        if name in tables:
+        if name in METRIC_TABLES:
             names.extend(metric for metric, found in METRICS.items() if found.table == name)
         elif name in METRICS:
             names.append(name)
         else:
-            raise unknown_name("metric", text, [*METRICS, *tables], "a sweep")
+            raise unknown_name("metric", text, [*METRICS, *METRIC_TABLES], "a sweep")
     return tuple(dict.fromkeys(names)) or SHOWN
 
 
@@ -183,7 +185,7 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
     """The rows of each run, without what names the setting."""
     if tables is None:
         return {}
-    sources = {table: getattr(tables, table) for table in {metric.table: None for metric in METRICS.values()}}
+    sources = {table: getattr(tables, table) for table in METRIC_TABLES}
     places = [frame[["run", "topology"]] for frame in sources.values() if "topology" in frame]
     joined = pd.concat(places).drop_duplicates()
     for table, frame in sources.items():

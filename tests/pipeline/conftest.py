@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.session import spark_session
-from storm_lab.pipeline.summary import MetricTables, metrics_of
+from storm_lab.pipeline.summary import metrics_of
 from storm_lab.pipeline.tables import Logs, read_logs
 from storm_lab.tuplelog import find_runs
 from tests.pipeline.scenarios import write_all

@@ -47,7 +47,14 @@ def used(start_s: float, end_s: float, node: str, cpu_ms: float, component: str 
 
 def executed(component: str, root_id: int, where: str, enqueue_s: float, end_s: float) -> Row:
     times = {"enqueue_ns": round(enqueue_s * S), "start_ns": round(enqueue_s * S), "end_ns": round(end_s * S)}
-    return {"topology": "wc", "component": component, "root_id": root_id, "locality": where} | times
+    task = {"split": 2, "count": 4}[component]
+    return {
+        "topology": "wc",
+        "component": component,
+        "task": task,
+        "root_id": root_id,
+        "locality": where,
+    } | times
 
 
 def entry(time_s: float, action: str, subject: str = "wc", actor: str = "nimbus", detail: str = "") -> Row:
@@ -149,14 +156,15 @@ def write_all(root_folder: Path) -> list[Path]:
     }, warm_up_s=300)  # fmt: skip
     write("execution", 60, {
         "roots": [root(1, 1)],
-        "placements": [SPOUT],
+        "placements": [SPOUT, place("split", 2), place("split", 3, worker=1)],
         "executions": [
-            {"topology": "wc", "component": "split", "enqueue_ns": 0, "start_ns": 2 * MS, "end_ns": 3 * MS},
-            {"topology": "wc", "component": "split", "enqueue_ns": 0, "start_ns": 4 * MS, "end_ns": 9 * MS},
+            {"topology": "wc", "component": "split", "task": task, "worker": worker}
+            | {"enqueue_ns": 0, "start_ns": start * MS, "end_ns": end * MS}
+            for task, worker, start, end in ((2, 0, 2, 3), (3, 1, 4, 9))
         ],
     })  # fmt: skip
     write("elapsed", 60, {
-        "placements": [SPOUT],
+        "placements": [SPOUT, place("split", 2), place("count", 4)],
         "roots": [root(1, 0, root_id=1), root(20, 0, root_id=2), root(21, 0, root_id=3)],
         "executions": [
             executed("split", 1, "rack", 1.002, 1.004),                   # before the end of the warm-up

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from storm_lab.bench import _pipeline_engine as engine
-from storm_lab.bench.pipeline import ENGINES, compare, replicate, typical_run
-from storm_lab.errors import UserError
+from storm_lab.bench.pipeline import ENGINES, compare, complete_log, replicate
 from storm_lab.tuplelog import open_run
 from tests.pipeline.conftest import Table
-from tests.tuplelog.tiny import write_run
 
 pytestmark = pytest.mark.spark
 
@@ -59,16 +57,9 @@ def test_ratios_are_named_by_what_they_divide() -> None:
     assert compare(engines)["results_equal"] is False
 
 
-def test_the_rows_come_from_a_named_run_unless_another_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
-    with pytest.raises(UserError, match="storm-lab run tstorm-word-count"):
-        typical_run()
-    home = tmp_path / "runs" / "tstorm-word-count"
-    for seed, variant in ((3, "storm-default"), (2, "storm-default"), (1, "tstorm-g1")):
-        write_run(home / f"{variant}-{seed}", experiment="tstorm-word-count", variant=variant, seed=seed)
-    assert (typical_run().manifest.identity.variant, typical_run().manifest.identity.seed) == (
-        "storm-default",
-        2,
-    )
+@pytest.mark.slow
+def test_the_rows_are_those_of_a_run_with_every_execution_in_its_log(tmp_path: Path) -> None:
+    manifest = complete_log(tmp_path).manifest
+    assert (manifest.identity.experiment, manifest.identity.sample_every) == ("tstorm-word-count", 1)
+    # A line of some eight words is split once, and each word counted and stored once, if it got so far.
+    assert 10 < manifest.tables["executions"].rows / manifest.tables["roots"].rows < 18

@@ -17,8 +17,8 @@ import pandas as pd
 import pyspark
 import pytest
 
+from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.pipeline.session import REMOTE_VARIABLE
-from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables
 from storm_lab.platform.java import activate_java
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from storm_lab.pipeline.session import spark_session
-from storm_lab.pipeline.summary import TABLE_NAMES, metrics_of
+from storm_lab.pipeline.metric_tables import TABLE_NAMES
+from storm_lab.pipeline.summary import metrics_of
 out, *folders = map(Path, sys.argv[1:])
 spark = spark_session()
 metrics = metrics_of(folders, spark, cache=out / "cache")

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from storm_lab.pipeline import kept as kept_module
-from storm_lab.pipeline.kept import TABLES_FILE, keep, kept, place_of
-from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables
+from storm_lab.pipeline.kept import TABLES_FILE, keep, kept, kept_names, place_of
+from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import open_run
 from tests.tuplelog.tiny import write_run
 
@@ -45,6 +45,21 @@ def test_kept_metrics_that_are_not_what_was_written_count_as_absent(
         (copy / TABLES_FILE).write_bytes(damaged)
         assert kept(copy, TABLE_NAMES) == {}
         assert not copy.exists()
+
+
+def test_further_tables_of_a_run_are_kept_beside_those_that_are_there(tmp_path: Path) -> None:
+    place = tmp_path / "aaaa-1"
+    assert (kept_names(place), kept(place)) == ((), {})
+    keep(place, {"events": pa.table({"run": ["a"]}), "nodes": pa.table({"run": ["a"], "cores": [4]})})
+    keep(place, {"stays": pa.table({"run": ["b"]}), "events": pa.table({"run": ["c"]})})
+    assert kept_names(place) == ("events", "nodes", "stays")
+    assert {name: table["run"].to_pylist() for name, table in kept(place).items()} == {
+        "events": ["c"],
+        "nodes": ["a"],
+        "stays": ["b"],
+    }
+    assert kept(place, ["nodes", "steady"])["nodes"]["cores"].to_pylist() == [4]
+    assert kept(place, ["nodes", "steady"]).keys() == {"nodes"}
 
 
 def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from storm_lab.pipeline.bins import width_ns
 from storm_lab.pipeline.events import events, stretches
 from storm_lab.pipeline.latency import latencies, latency
-from storm_lab.pipeline.summary import MetricTables
+from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.tables import Logs, in_seconds
 from tests.pipeline.conftest import Table
 

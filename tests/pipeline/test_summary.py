@@ -13,7 +13,8 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.pipeline import summary
-from storm_lab.pipeline.summary import TABLE_NAMES, MetricTables, metrics_of
+from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
+from storm_lab.pipeline.summary import keep_metrics, metrics_of, missing_metrics
 from storm_lab.tuplelog import Problem, RunRefused
 
 pytestmark = pytest.mark.spark
@@ -81,6 +82,41 @@ def test_metrics_are_kept_beside_the_folder_of_all_runs(
     assert {path.name.split("-")[0] for path in home.iterdir()} == set(metrics.runs["run"])
 
 
+def test_tables_that_were_not_asked_for_are_computed_when_they_are_looked_at(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = scenario_folders[:2]
+    tables = metrics_of(some, cache=tmp_path, names=("events", "nodes"))
+    assert missing_metrics(dict.fromkeys(some, ("events", "stays")), cache=tmp_path) == dict.fromkeys(
+        some, ("stays",)
+    )
+    assert capsys.readouterr().err == ""
+    expected = metrics.occupancy[metrics.occupancy["run"].isin(tables.runs["run"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(tables.occupancy, expected, check_exact=True)
+    assert "occupancy was not among the metrics asked for" in capsys.readouterr().err
+    assert missing_metrics(dict.fromkeys(some, ("events", "occupancy")), cache=tmp_path) == {}
+
+
+def test_each_run_gets_the_tables_that_it_is_wanted_for(
+    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
+) -> None:
+    one, two, three = scenario_folders[:3]
+    shares: list[float] = []
+    wanted = {one: ("events",), two: ("events", "stays"), three: ("events",)}
+    assert keep_metrics(wanted, cache=tmp_path, advance=shares.append) == 3
+    assert shares == [pytest.approx(2 / 3), 1.0]
+    assert missing_metrics(dict.fromkeys(wanted, ("events", "stays")), cache=tmp_path) == {
+        one: ("stays",),
+        three: ("stays",),
+    }
+    assert keep_metrics(wanted, cache=tmp_path) == 0
+
+
+def test_a_metric_that_does_not_exist_is_named(scenario_folders: list[Path], no_spark: None) -> None:
+    with pytest.raises(UserError, match=r"names.*latency_5s"):
+        metrics_of(scenario_folders, names=("latency_5s",))
+
+
 def test_a_refused_run_raises_or_is_left_out_with_its_name(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, no_spark: None
 ) -> None:
@@ -107,9 +143,10 @@ def test_a_log_whose_bytes_were_changed_is_not_averaged_in(
     content = bytearray((folder / "roots.parquet").read_bytes())
     content[10] ^= 255  # in the data, not in the footer that opening reads
     (folder / "roots.parquet").write_bytes(content)
-    for ask in (metrics_of, summary.keep_metrics):
-        with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
-            ask([folder])
+    with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
+        metrics_of([folder])
+    with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
+        keep_metrics({folder: TABLE_NAMES})
     with pytest.raises(UserError, match="no run"):
         metrics_of([folder], refused="skip")
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def study(slug: str, *seeds: int) -> Study:
     experiment = Experiment(
-        slug, "T-Storm", "tiny", "none", (), (), "none.ipynb",
+        slug, "T-Storm", "tiny", "none", (), (), "none.ipynb", ("events", "steady"),
         runs=lambda parameters: tuple(spec("a", tiny_runs.quick, seed) for seed in seeds),
         measure=lambda tables, parameters: (),
     )  # fmt: skip
@@ -51,9 +51,10 @@ def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
     folders = [str(run.folder) for own in prepared.runs for run in own]
     script = (
         "import sys; from pathlib import Path; from storm_lab.pipeline.summary import metrics_of\n"
-        "print(len(metrics_of(list(map(Path, sys.argv[1:]))).runs), 'pyspark' in sys.modules)"
+        "tables = metrics_of(list(map(Path, sys.argv[1:])), names=('steady', 'events'))\n"
+        "print(len(tables.runs), len(tables.steady), 'pyspark' in sys.modules)"
     )
     command = [sys.executable, "-c", script, *folders]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == ["3", "False"]
+    assert answer.stdout.split() == ["3", "3", "False"]
     assert prepare([study("one", 1, 2)]).shares == (0.0,), "nothing is left to compute"

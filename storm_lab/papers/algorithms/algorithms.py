@@ -32,6 +32,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="algorithms.ipynb",
+    metrics=(),
     runs=no_runs,
     measure=measure,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.mfstorm.exclamation_claims import CLAIMS, SLUG, measure
+from storm_lab.papers.mfstorm.exclamation_claims import CLAIMS, METRICS, SLUG, measure
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
 from storm_lab.papers.mfstorm.starter import EXCLAMATION
 from storm_lab.papers.parameter import Parameter, Parameters
@@ -28,6 +28,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="mfstorm/exclamation.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -15,6 +15,8 @@ CLAIMS = (
     "mfstorm-fig5-s6-isolation",
     "mfstorm-fig5-avg",
 )
+METRICS = ("component_throughput_60s", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -9,7 +9,7 @@ from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
-from storm_lab.papers.mfstorm.summary_claims import CLAIMS, SLUG, TRIED_MS, measure, tried_prefix
+from storm_lab.papers.mfstorm.summary_claims import CLAIMS, METRICS, SLUG, TRIED_MS, measure, tried_prefix
 from storm_lab.papers.parameter import Parameter, Parameters
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -64,6 +64,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="mfstorm/summary.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -16,6 +16,8 @@ CLAIMS = (
     "mfstorm-fig10-s6-ras",
     "mfstorm-fig10-avg",
 )
+METRICS = ("component_throughput_60s", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:

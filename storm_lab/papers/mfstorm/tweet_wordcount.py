@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT
-from storm_lab.papers.mfstorm.tweet_wordcount_claims import CLAIMS, SLUG, measure
+from storm_lab.papers.mfstorm.tweet_wordcount_claims import CLAIMS, METRICS, SLUG, measure
 from storm_lab.papers.parameter import Parameter, Parameters
 
 SLEEP_MS = 50.0
@@ -31,6 +31,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="mfstorm/tweet_wordcount.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

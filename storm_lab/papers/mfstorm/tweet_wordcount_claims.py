@@ -15,6 +15,8 @@ CLAIMS = (
     "mfstorm-fig8-s6-isolation",
     "mfstorm-fig8-avg",
 )
+METRICS = ("component_throughput_60s", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:

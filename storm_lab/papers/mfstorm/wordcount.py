@@ -8,7 +8,7 @@ from storm_lab.papers.mfstorm.placement import RAS
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.tweet_wordcount import SLEEP_MS
 from storm_lab.papers.mfstorm.tweet_wordcount_claims import SLUG as TWEET_SLUG
-from storm_lab.papers.mfstorm.wordcount_claims import CLAIMS, SLUG, measure
+from storm_lab.papers.mfstorm.wordcount_claims import CLAIMS, METRICS, SLUG, measure
 from storm_lab.papers.parameter import Parameter, Parameters
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -35,6 +35,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="mfstorm/wordcount.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -37,6 +37,8 @@ CLAIMS = (
     "mfstorm-ras-five-slots",
     "mfstorm-stable-5min",
 )
+METRICS = ("component_throughput_60s", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:

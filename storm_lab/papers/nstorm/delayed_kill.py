@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.nstorm.delayed_kill_claims import CLAIMS, measure, plus
+from storm_lab.papers.nstorm.delayed_kill_claims import CLAIMS, METRICS, measure, plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
 from storm_lab.papers.nstorm.setting import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
@@ -53,6 +53,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="nstorm/delayed_kill.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -26,6 +26,8 @@ CLAIMS = (
     "nstorm-fig12-throughput",
     "nstorm-no-loss",
 )
+METRICS = ("throughput_1s", "failures_60s", "degradation", "stays", "control")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S) -> Setting:

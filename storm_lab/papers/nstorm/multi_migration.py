@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.nstorm.multi_migration_claims import CLAIMS, COMPARED_S, STILL, measure, moving
+from storm_lab.papers.nstorm.multi_migration_claims import CLAIMS, COMPARED_S, METRICS, STILL, measure, moving
 from storm_lab.papers.nstorm.setting import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
 from storm_lab.papers.parameter import Parameter, Parameters
@@ -37,6 +37,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="nstorm/multi_migration.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -6,7 +6,7 @@ from itertools import chain
 
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting, run_specs, trial_tag, trials
-from storm_lab.papers.nstorm.single_migration_claims import CLAIMS, PRINTED, fitted, measure
+from storm_lab.papers.nstorm.single_migration_claims import CLAIMS, METRICS, PRINTED, fitted, measure
 from storm_lab.papers.nstorm.testbed import COMMON
 from storm_lab.papers.parameter import Parameter, Parameters
 
@@ -75,6 +75,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="nstorm/single_migration.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -44,6 +44,8 @@ CLAIMS = (
     "nstorm-fig8-nstorm-stormstar",
     "nstorm-fig8-nstorm-storm",
 )
+METRICS = ("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control")
+"""The metric tables that the notebook and `measure` read."""
 
 _LEVEL = 60
 _STANDSTILL = 100

@@ -10,7 +10,7 @@ from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED
 from storm_lab.papers.nstorm.delayed_kill_claims import plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
 from storm_lab.papers.nstorm.setting import run_specs, trials
-from storm_lab.papers.nstorm.sync_cycles_claims import CLAIMS, cycles, measure
+from storm_lab.papers.nstorm.sync_cycles_claims import CLAIMS, METRICS, cycles, measure
 from storm_lab.papers.nstorm.testbed import COMMON
 from storm_lab.papers.parameter import Parameter, Parameters
 
@@ -75,6 +75,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="nstorm/sync_cycles.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -59,6 +59,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=(),
     notebook="nstorm/worst_case.ipynb",
+    metrics=(),
     runs=no_runs,
     measure=measure,
 )

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
-from storm_lab.papers.rstorm.cpu_bound_claims import CLAIMS, WORKER_READINGS, default_setting, measure
+from storm_lab.papers.rstorm.cpu_bound_claims import (
+    CLAIMS,
+    METRICS,
+    WORKER_READINGS,
+    default_setting,
+    measure,
+)
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.playing import DEFAULT, RSTORM, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
@@ -112,6 +118,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="rstorm/cpu_bound.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -33,6 +33,8 @@ CLAIMS = (
     "rstorm-parallelism-ceiling",
 )
 """The other four, machines used and memory, follow from the scheduler alone: experiment ``algorithms``."""
+METRICS = ("component_throughput_10s", "stays", "node_cpu_60s", "steady_cpu", "steady_elapsed")
+"""The metric tables that the notebook and `measure` read."""
 
 WORKER_READINGS = (MACHINES, 1)
 """Workers that the topologies may have asked the default scheduler for."""

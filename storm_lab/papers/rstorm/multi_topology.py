@@ -14,7 +14,7 @@ from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
-from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, measure
+from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
@@ -142,6 +142,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="rstorm/multi_topology.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -18,6 +18,8 @@ CLAIMS = (
     "rstorm-fig13-pr-orders",
     "rstorm-fig13-both-higher",
 )
+METRICS = ("component_throughput_10s", "stays")
+"""The metric tables that the notebook and `measure` read."""
 
 PRINTED = {
     ("page-load", RSTORM): 25496.0,

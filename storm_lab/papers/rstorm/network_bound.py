@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
-from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, measure
+from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
@@ -131,6 +131,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="rstorm/network_bound.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

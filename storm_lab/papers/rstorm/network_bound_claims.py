@@ -17,6 +17,8 @@ CLAIMS = (
     "rstorm-fig8c-star",
     "rstorm-headline-thr",
 )
+METRICS = ("component_throughput_10s", "steady_traffic_share", "steady_cpu", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 PRINTED = {"linear": 50.0, "diamond": 30.0, "star": 47.0}
 """Gains that figure 8 and section 6.3.1 print, in percent."""

@@ -12,7 +12,7 @@ from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
-from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, measure
+from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, METRICS, measure
 from storm_lab.papers.rstorm.playing import DEFAULT, play, scheduler_of
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.streaming import topology_plan
@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="rstorm/network_hierarchy.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

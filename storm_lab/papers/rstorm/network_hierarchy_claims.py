@@ -11,6 +11,8 @@ from storm_lab.papers.parameter import Parameters
 from storm_lab.papers.readings import measured, value_of
 
 CLAIMS = ("rstorm-network-hierarchy",)
+METRICS = ("steady_elapsed",)
+"""The metric tables that the notebook and `measure` read."""
 DISTANCES = ("process", "node", "rack", "cluster")
 """From near to far, as the tuple log calls them; cluster: another rack."""
 

@@ -21,7 +21,7 @@ from storm_lab.papers.rstorm.recording import (
     load_recordings,
     merged_by_host,
 )
-from storm_lab.papers.rstorm.recordings_claims import measure
+from storm_lab.papers.rstorm.recordings_claims import METRICS, measure
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, recorded_hosts
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
@@ -181,6 +181,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=(),
     notebook="rstorm/recordings.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -23,6 +23,10 @@ class RateTables(Protocol):
     def component_throughput_10s(self) -> pd.DataFrame: ...
 
 
+METRICS = ("component_throughput_10s", "nodes")
+"""The metric tables that the notebook and `measure` read."""
+
+
 def measure(tables: object, parameters: Parameters) -> tuple[Measurement, ...]:
     """No claim rests on the recordings."""
     return ()

@@ -18,7 +18,7 @@ from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
-from storm_lab.papers.rstorm.yahoo_claims import CLAIMS, measure
+from storm_lab.papers.rstorm.yahoo_claims import CLAIMS, METRICS, measure
 
 if TYPE_CHECKING:
     from storm_lab.tuplelog import RunWriter
@@ -132,6 +132,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="rstorm/yahoo.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -9,6 +9,8 @@ from storm_lab.papers.rstorm.layouts import YAHOO
 from storm_lab.papers.rstorm.sinks import SinkTables, gains, rates_of
 
 CLAIMS = ("rstorm-fig12a-pageload", "rstorm-fig12b-processing")
+METRICS = ("component_throughput_10s", "steady_cpu", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 PRINTED = {"page-load": 50.0, "processing": 47.0}
 """Gains that section 6.4 prints, in percent."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
-from storm_lab.papers.tstorm.gamma_sweep_claims import CLAIMS, measure, tried_variant
+from storm_lab.papers.tstorm.gamma_sweep_claims import CLAIMS, METRICS, measure, tried_variant
 from storm_lab.papers.tstorm.testbed import COMMON
 
 SLUG = "tstorm-gamma-sweep"
@@ -66,6 +66,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/gamma_sweep.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -24,6 +24,8 @@ CLAIMS = (
     "tstorm-headline",
     "tstorm-wc-slower-than-tt",
 )
+METRICS = ("latency_10s", "occupancy", "steady", "stabilisation", "spikes", "events")
+"""The metric tables that the notebook and `measure` read."""
 
 _HOW = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {RESTABLE_S:g} s on"
 

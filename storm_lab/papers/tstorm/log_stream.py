@@ -9,7 +9,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
-from storm_lab.papers.tstorm.log_stream_claims import CLAIMS, measure, tried_variant
+from storm_lab.papers.tstorm.log_stream_claims import CLAIMS, METRICS, measure, tried_variant
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.log_stream import MALFORMED, LogStreamCosts
@@ -239,6 +239,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/log_stream.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -8,6 +8,7 @@ from storm_lab.papers.tstorm.chain import SHARED, emulate
 from storm_lab.papers.tstorm.overload_claims import (
     CLAIMS,
     LIGHT,
+    METRICS,
     OVERLOADED,
     OVERLOADED_APART,
     measure,
@@ -68,6 +69,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/overload.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -19,6 +19,8 @@ ONSET_S = TIMEOUT_S / 2
 """The overload has set in once tuples take half the message timeout."""
 
 CLAIMS = ("tstorm-fig3a-overload-latency", "tstorm-fig3b-overload-failures")
+METRICS = ("latency_10s", "latency_60s", "throughput_60s", "failures_10s", "failures_60s", "steady")
+"""The metric tables that the notebook and `measure` read."""
 
 
 def tried_variant(bolt_ms: float) -> str:

@@ -8,7 +8,13 @@ from dataclasses import replace
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
-from storm_lab.papers.tstorm.overload_logstream_claims import CLAIMS, measure, rate_variant, rule_variant
+from storm_lab.papers.tstorm.overload_logstream_claims import (
+    CLAIMS,
+    METRICS,
+    measure,
+    rate_variant,
+    rule_variant,
+)
 from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_log_stream, relief_settings
 from storm_lab.papers.tstorm.testbed import COMMON
 
@@ -88,6 +94,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/overload_logstream.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

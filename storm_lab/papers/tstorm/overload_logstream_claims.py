@@ -19,6 +19,17 @@ from storm_lab.papers.tstorm.relief_claims import (
 )
 
 CLAIMS = ("tstorm-fig10-detect", "tstorm-fig10-nodes", "tstorm-fig10-recover")
+METRICS = (
+    "latency_10s",
+    "failures_10s",
+    "occupancy",
+    "steady",
+    "stabilisation",
+    "spikes",
+    "events",
+    "control",
+)
+"""The metric tables that the notebook and `measure` read."""
 
 
 def rule_variant(windows: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.papers.experiment import Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_word_count, relief_settings
-from storm_lab.papers.tstorm.overload_wordcount_claims import CLAIMS, measure
+from storm_lab.papers.tstorm.overload_wordcount_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.tstorm.testbed import COMMON, with_defaults
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
 
@@ -55,6 +55,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/overload_wordcount.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

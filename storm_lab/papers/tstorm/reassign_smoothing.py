@@ -19,6 +19,7 @@ from storm_lab.papers.tstorm.reassign_smoothing_claims import (
     CLAIMS,
     DISPATCHED,
     GAMMA,
+    METRICS,
     PLAIN,
     measure,
 )
@@ -146,6 +147,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/reassign_smoothing.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -10,7 +10,7 @@ from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
-from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, REASSIGNED, measure, tried_variant
+from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, METRICS, REASSIGNED, measure, tried_variant
 from storm_lab.workloads.throughput import FIELDS
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/throughput_test.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

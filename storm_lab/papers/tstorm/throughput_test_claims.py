@@ -38,6 +38,20 @@ CLAIMS = (
 )
 """Those of figure 5 that need runs. Node counts at larger gammas follow from the algorithm alone, and the
 headline speaks of another topology too."""
+METRICS = (
+    "latency_10s",
+    "latency_60s",
+    "steady_latency",
+    "latency_distribution",
+    "failures_60s",
+    "steady_traffic_share",
+    "occupancy",
+    "steady",
+    "stabilisation",
+    "spikes",
+    "events",
+)
+"""The metric tables that the notebook and `measure` read."""
 
 REASSIGNED = 1.7
 """The gamma whose re-assignment the claims time."""

@@ -89,6 +89,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/traffic.ipynb",
+    metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
     measure=measure,
 )

@@ -13,6 +13,7 @@ from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.word_count_claims import (
     CLAIMS,
+    METRICS,
     SPARED,
     measure,
     spared_variant,
@@ -268,6 +269,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="tstorm/word_count.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

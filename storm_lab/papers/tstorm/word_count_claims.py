@@ -41,6 +41,19 @@ CLAIMS = (
     "tstorm-fig6c-speedup",
     "tstorm-fig6-gamma-order",
 )
+METRICS = (
+    "latency_10s",
+    "latency_60s",
+    "steady_traffic_share",
+    "occupancy",
+    "stays",
+    "steady",
+    "stabilisation",
+    "spikes",
+    "events",
+    "nodes",
+)
+"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -16,6 +16,7 @@ from storm_lab.papers.twitter.event_counting import (
 )
 from storm_lab.papers.twitter.machine_removal_claims import (
     CLAIMS,
+    METRICS,
     SUPPLIED,
     SUPPLIED_AT_S,
     SUPPLIED_S,
@@ -214,6 +215,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/machine_removal.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

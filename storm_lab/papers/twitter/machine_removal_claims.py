@@ -33,6 +33,17 @@ CLAIMS = (
     "twitter-spike-recover",
     "twitter-spike-size",
 )
+METRICS = (
+    "latency_10s",
+    "latency_60s",
+    "steady_latency",
+    "throughput_10s",
+    "throughput_60s",
+    "failures_60s",
+    "stays",
+    "node_cpu_60s",
+)
+"""The metric tables that the notebook and `measure` read."""
 SUPPLIED = "supplied"
 """Variant of the run whose log fills slower than it is read."""
 SUPPLIED_AT_S = 360.0

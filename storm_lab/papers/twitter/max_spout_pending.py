@@ -14,6 +14,7 @@ from storm_lab.papers.experiment import Advance, Experiment, RunSpec
 from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.max_spout_pending_claims import (
     CLAIMS,
+    METRICS,
     NO_LIMIT,
     measure,
     static_variant,
@@ -216,6 +217,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/max_spout_pending.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

@@ -22,6 +22,8 @@ CLAIMS = (
     "twitter-msp-autotune",
     "twitter-msp-unreliable",
 )
+METRICS = ("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control")
+"""The metric tables that the notebook and `measure` read."""
 
 
 class PendingTables(Tables, Protocol):

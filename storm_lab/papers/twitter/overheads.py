@@ -18,6 +18,7 @@ from storm_lab.papers.twitter.overheads_claims import (
     AS_FITTED,
     CLAIMS,
     FREE,
+    METRICS,
     MINUTE_S,
     ORIGINAL,
     PROCESS_SHARING,
@@ -240,6 +241,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/overheads.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

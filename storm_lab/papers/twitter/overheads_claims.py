@@ -47,6 +47,8 @@ CLAIMS = (
     "twitter-ovh-ack-cpu",
     "twitter-ovh-ack-3x",
 )
+METRICS = ("throughput_60s", "component_throughput_60s", "node_cpu_60s")
+"""The metric tables that the notebook and `measure` read."""
 
 
 class OverheadTables(Tables, Protocol):

@@ -22,6 +22,7 @@ from storm_lab.papers.twitter.event_counting import (
 from storm_lab.papers.twitter.scaling_claims import (
     AT_S,
     CLAIMS,
+    METRICS,
     REMOVAL_S,
     measure,
     removal_variant,
@@ -149,6 +150,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/scaling.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

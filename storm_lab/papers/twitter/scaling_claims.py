@@ -16,6 +16,8 @@ AT_S = 300.0
 REMOVAL_S = 660.0
 
 CLAIMS: tuple[str, ...] = ()
+METRICS = ("latency_10s", "steady_latency", "throughput_10s", "failures_60s", "node_cpu_60s")
+"""The metric tables that the notebook and `measure` read."""
 
 
 class ScalingTables(Tables, Protocol):

@@ -19,6 +19,7 @@ from storm_lab.papers.twitter.semantics_claims import (
     FORGETTING,
     HOLDING,
     LOG,
+    METRICS,
     NIMBUS_DOWN,
     STOP_S,
     measure,
@@ -170,6 +171,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/semantics.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

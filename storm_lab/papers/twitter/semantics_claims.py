@@ -25,6 +25,8 @@ DOWN_TO_S = 340.0
 """Nimbus is down in between; long enough for every timeout of its own to have passed."""
 
 CLAIMS = ("twitter-nimbus-down", "twitter-p99")
+METRICS = ("throughput_10s", "component_throughput_60s", "failures_60s", "control")
+"""The metric tables that the notebook and `measure` read."""
 
 
 class SemanticsTables(Tables, Protocol):

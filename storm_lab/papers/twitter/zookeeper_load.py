@@ -18,6 +18,7 @@ from storm_lab.papers.twitter.zookeeper_load_claims import (
     DATABASE,
     DEDICATED,
     ELSEWHERE,
+    METRICS,
     measure,
     seeds_of,
     workers_variant,
@@ -227,6 +228,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=CLAIMS,
     notebook="twitter/zookeeper_load.ipynb",
+    metrics=METRICS,
     runs=runs,
     measure=measure,
 )

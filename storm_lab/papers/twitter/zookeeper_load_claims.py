@@ -27,6 +27,8 @@ CLAIMS = (
     "twitter-zk-churn",
     "twitter-zk-fix",
 )
+METRICS = ("control",)
+"""The metric tables that the notebook and `measure` read."""
 
 
 class ControlTables(Tables, Protocol):

@@ -1,0 +1,34 @@
+"""Experiments declare the metric tables that they read, so that only those are computed for their runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from storm_lab.papers.experiment import Experiment
+from storm_lab.papers.registry import experiments
+from storm_lab.pipeline.metric_tables import TABLE_NAMES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def by_slug(experiment: Experiment) -> str:
+    return experiment.slug
+
+
+@pytest.mark.parametrize("experiment", experiments(), ids=by_slug)
+def test_a_notebook_names_declared_tables_only(experiment: Experiment) -> None:
+    cells = json.loads((ROOT / "notebooks" / experiment.notebook).read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    named = {name for name in re.findall(r"\btables\.(\w+)", code) if name in TABLE_NAMES}
+    assert named <= set(experiment.metrics) <= set(TABLE_NAMES)
+    assert bool(experiment.metrics) == ("study.metrics()" in code)
+
+
+@pytest.mark.parametrize("experiment", experiments(), ids=by_slug)
+def test_no_published_notebook_had_to_compute_a_table_that_was_forgotten(experiment: Experiment) -> None:
+    published = ROOT / "reports" / "notebooks" / f"{experiment.slug}.ipynb"
+    assert "was not among the metrics asked for" not in published.read_text(encoding="utf-8")
