@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     claims=(),
     notebook="mfstorm/beyond.ipynb",
-    metrics=("component_throughput_60s", "executor_traffic", "steady_traffic_share", "steady"),
+    metrics=("executor_traffic", "steady_traffic_share", "steady"),
     runs=runs,
     measure=measure,
 )

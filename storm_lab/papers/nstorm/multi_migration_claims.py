@@ -32,7 +32,7 @@ CLAIMS = (
     "nstorm-fig10-m4-gt-m2",
     "nstorm-fig10-m4-gain",
 )
-METRICS = ("throughput_1s", "failures_60s", "degradation", "control")
+METRICS = ("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control")
 """The metric tables that the notebook and `measure` read."""
 PAPERS_M = (1, 2, 4, 8, 16)
 SMALL_M = (1, 2, 4)

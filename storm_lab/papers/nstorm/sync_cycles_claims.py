@@ -18,7 +18,7 @@ CLAIMS = (
     "nstorm-fig14-order",
     "nstorm-plus-82",
 )
-METRICS = ("throughput_1s", "failures_60s", "degradation", "control")
+METRICS = ("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control")
 """The metric tables that the notebook and `measure` read."""
 
 PAPERS_CYCLES = ((10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1))

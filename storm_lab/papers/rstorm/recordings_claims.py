@@ -23,7 +23,7 @@ class RateTables(Protocol):
     def component_throughput_10s(self) -> pd.DataFrame: ...
 
 
-METRICS = ("component_throughput_10s", "nodes")
+METRICS = ("component_throughput_10s",)
 """The metric tables that the notebook and `measure` read."""
 
 

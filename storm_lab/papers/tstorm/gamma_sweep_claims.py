@@ -24,7 +24,16 @@ CLAIMS = (
     "tstorm-headline",
     "tstorm-wc-slower-than-tt",
 )
-METRICS = ("latency_10s", "occupancy", "steady", "stabilisation", "spikes", "events")
+METRICS = (
+    "latency_10s",
+    "latency_60s",
+    "failures_10s",
+    "occupancy",
+    "steady",
+    "stabilisation",
+    "spikes",
+    "events",
+)
 """The metric tables that the notebook and `measure` read."""
 
 _HOW = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {RESTABLE_S:g} s on"

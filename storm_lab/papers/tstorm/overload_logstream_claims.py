@@ -19,16 +19,7 @@ from storm_lab.papers.tstorm.relief_claims import (
 )
 
 CLAIMS = ("tstorm-fig10-detect", "tstorm-fig10-nodes", "tstorm-fig10-recover")
-METRICS = (
-    "latency_10s",
-    "failures_10s",
-    "occupancy",
-    "steady",
-    "stabilisation",
-    "spikes",
-    "events",
-    "control",
-)
+METRICS = ("latency_10s", "failures_10s", "occupancy", "events", "control")
 """The metric tables that the notebook and `measure` read."""
 
 

@@ -20,16 +20,7 @@ from storm_lab.papers.tstorm.relief_claims import (
 )
 
 CLAIMS = ("tstorm-fig9-detect", "tstorm-fig9-recover")
-METRICS = (
-    "latency_10s",
-    "failures_10s",
-    "occupancy",
-    "steady",
-    "stabilisation",
-    "spikes",
-    "events",
-    "control",
-)
+METRICS = ("latency_10s", "failures_10s", "occupancy", "events", "control")
 """The metric tables that the notebook and `measure` read."""
 
 

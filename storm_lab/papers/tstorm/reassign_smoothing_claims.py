@@ -24,7 +24,7 @@ BEFORE_S = 60.0
 _BIN_S = 10.0
 
 CLAIMS = ("tstorm-smooth-reassign", "tstorm-dispatcher-overhead")
-METRICS = ("latency_10s", "failures_10s", "occupancy", "stabilisation", "spikes", "events")
+METRICS = ("latency_10s", "failures_10s", "spikes", "events")
 """The metric tables that the notebook and `measure` read."""
 
 

@@ -38,7 +38,7 @@ SLUG = "twitter-scaling"
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        (1, 2, 3),
+        (1, 2, 3, 4, 5),
         "one emulation of every window per seed; the full scale and removals take the first seed only",
         low=0,
         high=2**31 - 1,
