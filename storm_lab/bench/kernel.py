@@ -246,9 +246,6 @@ def bench_kernel(
     Raises:
         VoidComparisonError: the engines did not agree.
     """
-    say("kernel compiled, if it is not yet")
-    # In a process of its own: code that the same process has compiled runs a fifth slower than loaded code.
-    _in_own_process(["start"], dict(os.environ))
     say("kernel, C and SimPy in turn")
     figures = compare_engines(Model(), rounds, seconds)
     figures["events_by_kind"] = measure_event_kinds()

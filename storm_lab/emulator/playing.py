@@ -11,6 +11,7 @@ from typing import Any
 from storm_lab.emulator.arrays import handle
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.jit import get_ready
 from storm_lab.emulator.kernel import run
 from storm_lab.emulator.kinds import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED
 from storm_lab.emulator.layout import Kernel
@@ -52,6 +53,7 @@ class Playing:
         # Read at every turn of the control plane; the row of scalars is never replaced.
         self._now = self._kernel.s["now"]
         self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
+        get_ready(self._handled[1])
         self._log = Logbook(cluster, self._names, recorder)
         self._offsets = OffsetLogs(plans, self._names)
         self._executor_rows = 0
