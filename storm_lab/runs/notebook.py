@@ -100,6 +100,11 @@ def execute_notebook(
 
 
 def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
+    from storm_lab.runs.warm_kernel import warm_up
+
+    # First, so that it gets ready while papermill is imported.
+    warm_up()
+
     import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError

@@ -23,7 +23,8 @@ def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
 
     stream = BytesIO()
     with house_style():
-        figure.savefig(stream, format="png", dpi=DPI)
+        # Nobody keeps this one: it need not be small.
+        figure.savefig(stream, format="png", dpi=DPI, pil_kwargs={"compress_level": 0})
     # Some flat colours with soft edges: 256 of them are all that is needed, at a third of the size.
     picture = Image.open(stream).convert("RGB")
     picture = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
