@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scipy import special
-
 from storm_lab.errors import UserError
 
 CONFIDENCE = 0.95
@@ -124,6 +122,9 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     mean = math.fsum(samples) / len(samples)
     if len(samples) == 1:
         return Measured(mean, label=label)
+    # Here, since every process that plays a run imports this module, and scipy takes as long as all else.
+    from scipy import special
+
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
     half = float(special.stdtrit(len(samples) - 1, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance / len(samples))
     return Measured(mean, mean - half, mean + half, label)
