@@ -97,18 +97,21 @@ class Logs:
         self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
 
     def _scopes(self) -> list[dict[str, Any]]:
-        used = self.table("placements").select("run", "topology").distinct().toArrow()
-        lengths = {run.manifest.identity.run_key: run.manifest for run in self.sources}
-        pairs = sorted((row["run"], row["topology"]) for row in used.to_pylist())
+        # Here rather than in Spark: each run's few rows are there sooner than a job is planned.
+        pairs = [
+            (run.manifest, topology)
+            for run in sorted(self.sources, key=lambda run: run.manifest.identity.run_key)
+            for topology in sorted(run.names("placements", "topology"))
+        ]
         return [
             {
-                "run": run,
+                "run": manifest.identity.run_key,
                 "topology": topology,
                 "scope": number,
-                "duration_ns": lengths[run].duration_ns,
-                "warm_up_ns": lengths[run].warm_up_ns,
+                "duration_ns": manifest.duration_ns,
+                "warm_up_ns": manifest.warm_up_ns,
             }
-            for number, (run, topology) in enumerate(pairs)
+            for number, (manifest, topology) in enumerate(pairs)
         ]
 
     def _facts(self, scopes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

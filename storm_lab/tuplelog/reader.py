@@ -62,6 +62,10 @@ class Run:
         """A table in memory; meant for the short ones (nodes, placements, control, traffic, cpu, counts)."""
         return pq.read_table(self.path(name), columns=None if columns is None else list(columns))
 
+    def names(self, table: str, column: str) -> set[str]:
+        """The different names in a column of a short table."""
+        return set(pq.ParquetFile(self.path(table)).read([column])[column].unique().to_pylist())
+
 
 def open_run(folder: Path, *, verify: bool = False) -> Run:
     """Check a run folder and return it.

@@ -47,11 +47,12 @@ def test_ratios_are_named_by_what_they_divide() -> None:
         name: figures
         | {"cold_s": cold, "warm_s": warm, "cold_cpu_s": 3 * cold, "warm_cpu_s": 2 * warm}
         | {"results": [[["wc", 1.0]]]}
-        for name, cold, warm in zip(ENGINES, (8.0, 1.0, 16.0), (4.0, 2.0, 8.0), strict=True)
+        for name, cold, warm in zip(ENGINES, (8.0, 1.0, 4.0), (4.0, 2.0, 16.0), strict=True)
     }
     result = compare(engines)
-    assert (result["ratio_duckdb_warm"], result["ratio_pandas_wall"]) == (2.0, 0.5)
-    assert (result["ratio_duckdb_warm_cpu"], result["ratio_pandas_cpu"]) == (2.0, 0.5)
+    assert (result["ratio_duckdb_warm"], result["ratio_pandas_wall"]) == (2.0, 0.25)
+    assert result["ratio_pandas_wall_cold"] == 2.0
+    assert (result["ratio_duckdb_warm_cpu"], result["ratio_pandas_cpu"]) == (2.0, 0.25)
     assert (result["driver_peak_mb"], result["results_equal"]) == (900.0, True)
     engines["pandas"]["results"] = [[["wc", 1.1]]]
     assert compare(engines)["results_equal"] is False
