@@ -52,9 +52,9 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
     ``wall_s`` is the time of all. One entry of ``notebooks`` a study, in seconds of a process, of which
     ``jobs`` run at a time: ``emulation_s`` of its runs, ``spark_s`` from the start of the session to the kept
     metrics (with one session for all: its share by the bytes of its logs), ``drawing_s`` of the notebook's
-    cells, ``other_s`` of the kernel's start and the HTML page. ``total_s`` is the wall time of the study by
-    itself with ``alone``, else the sum of the parts with the emulation divided by the processes. ``papers``
-    sums the totals.
+    cells, ``other_s`` of the kernel's start and the HTML page. Runs that several studies read count for the
+    first of them. ``total_s`` is the wall time of the study by itself with ``alone``, else the sum of the
+    parts with the emulation divided by the processes. ``papers`` sums the totals.
 
     Raises:
         StormLabError: a run or a notebook fails.

@@ -24,11 +24,13 @@ Say = Callable[[str], None]
 class Prepared:
     """The runs of each study, in the order of the studies, and where the time went.
 
-    ``metrics_s`` is the wall time of the one Spark process, its start included; ``shares`` is what part of it
-    belongs to each study, by the bytes of the logs that were read.
+    ``emulation_s`` is what playing each study's runs took, one after the other. ``metrics_s`` is the wall
+    time of the one Spark process, its start included; ``shares`` is what part of it belongs to each study, by
+    the bytes of the logs that were read. A run that several studies read counts for the first of them.
     """
 
     runs: tuple[tuple[PlayedRun, ...], ...]
+    emulation_s: tuple[float, ...]
     metrics_s: float
     shares: tuple[float, ...]
 
@@ -80,7 +82,20 @@ def prepare(
     if missing:
         say(f"metrics of {len(missing)} runs")
         _kept(missing, {run.folder: run for run in played}, damaged, jobs, show_progress)
-    return Prepared(tuple(runs), time.perf_counter() - began, _shares(runs, missing))
+    metrics_s = time.perf_counter() - began
+    own_first = _firsts(runs)
+    emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
+    return Prepared(tuple(runs), emulation_s, metrics_s, _shares(own_first, missing))
+
+
+def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
+    """The runs of each study without those that a study before it has."""
+    met: set[Path] = set()
+    firsts: list[list[PlayedRun]] = []
+    for own in runs:
+        firsts.append([run for run in own if run.folder not in met])
+        met.update(run.folder for run in own)
+    return firsts
 
 
 def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 class Reproduced:
     """What became of a study: its executed notebook and verdict file, and whether they were current.
 
-    Seconds: ``emulation_s`` of all its runs one after the other, ``metrics_s`` its share of the common Spark
-    process (by the bytes of its logs), ``notebook_s`` from the start of the kernel to the written page, of
-    which ``cells_s`` are the notebook's own cells.
+    Seconds: ``emulation_s`` of its runs one after the other, ``metrics_s`` its share of the common Spark
+    process (by the bytes of its logs), both without runs that a study before it has too; ``notebook_s`` from
+    the start of the kernel to the written page, of which ``cells_s`` are the notebook's own cells.
     """
 
     study: Study
@@ -125,7 +125,7 @@ def reproduce(
             planned[place].executed,
             _verdicts(study),
             reused=current[place],
-            emulation_s=sum(run.seconds for run in prepared.runs[place]),
+            emulation_s=prepared.emulation_s[place],
             metrics_s=prepared.metrics_s * prepared.shares[place],
             notebook_s=taken.get(place, (0.0, 0.0))[0],
             cells_s=taken.get(place, (0.0, 0.0))[1],

@@ -42,6 +42,12 @@ def test_every_study_gets_its_own_runs_back(data: Path) -> None:
     assert prepared.shares == (0.0, 0.0, 0.0)
 
 
+def test_a_run_that_two_studies_read_takes_its_time_once(data: Path) -> None:
+    prepared = prepare([study("one", 1, 2), study("two", 2, 3)], needs_metrics=lambda study: False)
+    seconds = {run.spec.seed: run.seconds for own in prepared.runs for run in own}
+    assert prepared.emulation_s == pytest.approx((seconds[1] + seconds[2], seconds[3]))
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
