@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,28 +79,29 @@ def _spark(folder: Path) -> list[Query]:
     placements = logs.table("placements")
     large = logs.most_rows("roots") > TWO_PASSES_ABOVE
 
-    def rows(frame: DataFrame, *columns: str) -> Rows:
-        return sorted([list(row) for row in frame.select(*columns).toArrow().to_pandas().to_numpy().tolist()])
+    # Who asks again has the metric's frame already. A new selection from it is planned and computed anew: the
+    # frame itself would find the shuffled files of the last time.
+    @cache
+    def frame(metric: str) -> DataFrame:
+        if metric == "latency":
+            return latency(roots, logs.runs, logs.scopes, 60, two_passes=large)
+        if metric == "throughput":
+            counted = outcomes(roots, logs.runs, logs.scopes)
+            return throughput(counted, logs.scopes, 1).where("acked > 0")
+        return execution_times(executions, placements, 60)
+
+    def rows(metric: str, *columns: str) -> Rows:
+        chosen = frame(metric).select(*columns)
+        return sorted([list(row) for row in chosen.toArrow().to_pandas().to_numpy().tolist()])
 
     shares = [
         f"{kind}_{part}_ms" for kind in ("complete", "processing") for part in ("mean", "p50", "p95", "p99")
     ]
     times = ["executions", "wait_mean_ms", "execute_mean_ms", "wait_max_ms"]
     return [
-        lambda: rows(
-            latency(roots, logs.runs, logs.scopes, 60, two_passes=large),
-            "topology",
-            "t_s",
-            "tuples",
-            *shares,
-        ),
-        lambda: rows(
-            throughput(outcomes(roots, logs.runs, logs.scopes), logs.scopes, 1).where("acked > 0"),
-            "topology",
-            "t_s",
-            "acked",
-        ),
-        lambda: rows(execution_times(executions, placements, 60), "topology", "component", "t_s", *times),
+        lambda: rows("latency", "topology", "t_s", "tuples", *shares),
+        lambda: rows("throughput", "topology", "t_s", "acked"),
+        lambda: rows("execution times", "topology", "component", "t_s", *times),
     ]
 
 
