@@ -3,7 +3,7 @@
 An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
 wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
 times are served in the order in which they were scheduled (a running counter). In a large cluster only what
-is due soon stands in the heap (``far_events.py``).
+is due soon stands in the heap (``far_events.py``), or only what concerns one part of it (``parts.py``).
 
 Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
 thread (timer, period).
@@ -15,6 +15,7 @@ from storm_lab.emulator.arrays import event_at, s_at, slot_at
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import UNSCHEDULED
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.parts import turn_to
 
 
 @inline
@@ -91,11 +92,13 @@ def insert(k: State, source: int, time: int, seq: int) -> None:
 
 @jit
 def remove(k: State, source: int) -> None:
-    """Take a source's event out of the heap."""
+    """Take a source's event out of the heap, between two windows that of its part."""
     slot = slot_at(k, source)
+    s = s_at(k, 0)
+    if s.horizon < 0:
+        turn_to(k, slot.part)
     i = slot.place
     slot.place = UNSCHEDULED
-    s = s_at(k, 0)
     s.heap_n -= 1
     n = s.heap_n
     if i == n:

@@ -24,6 +24,7 @@ from storm_lab.emulator.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.far_events import move_horizon
 from storm_lab.emulator.jit import entry, inline, jit
 from storm_lab.emulator.kinds import (
+    CROSSED,
     IN_NODE,
     NEED_BUDGET,
     NEED_LOG,
@@ -35,6 +36,7 @@ from storm_lab.emulator.kinds import (
 )
 from storm_lab.emulator.layout import State
 from storm_lab.emulator.lines import line_found
+from storm_lab.emulator.parts import next_part, turn_end
 from storm_lab.emulator.period import period_rings
 from storm_lab.emulator.schedule import schedule, unschedule
 from storm_lab.emulator.spout import TURN_MOST, spout_turn
@@ -111,10 +113,10 @@ def next_time(k: State) -> int:
     return event_at(k, 0).time
 
 
-@entry
-def run(k: State, until: int, budget: int) -> int:
-    """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
-    stopped.
+@jit
+def _play(k: State, until: int, budget: int) -> int:
+    """Play the present part's events up to and including time ``until`` (ns), at most ``budget`` of them;
+    returns why it stopped.
     """
     s = s_at(k, 0)
     wires = 2 * s.nodes + s.channels
@@ -165,9 +167,25 @@ def run(k: State, until: int, budget: int) -> int:
             settle(k)
         if node >= 0:
             reschedule(k, node)
+    return REACHED
+
+
+@entry
+def run(k: State, until: int, budget: int) -> int:
+    """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
+    stopped.
+    """
+    s = s_at(k, 0)
+    most = s.events + budget
+    while True:
+        reason = _play(k, turn_end(k, until), most - s.events)
+        if reason != REACHED:
+            return reason
+        if s.parts == 0 or not next_part(k, until):
+            break
     if s.now < until:
         s.now = until
-    return REACHED
+    return CROSSED if s.crossed != 0 else REACHED
 
 
 @entry

@@ -37,4 +37,4 @@ OUTCOME_NAMES = ("pending", "acked", "failed", "lost")
 # Sources.
 S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
 # Why the kernel came back.
-REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET = range(5)
+REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET, CROSSED = range(6)

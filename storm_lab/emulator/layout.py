@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.event_types import BURST, EVENT, PART, SLOT
 from storm_lab.emulator.flow_types import (
     COMPONENT,
     MOVED,
@@ -25,11 +26,9 @@ from storm_lab.emulator.flow_types import (
     TRAFFIC,
 )
 from storm_lab.emulator.record_types import (
-    BURST,
     CACHE_LINE,
     CHANNEL,
     COSTS,
-    EVENT,
     EXECUTION_ROW,
     EXECUTOR,
     MESSAGE,
@@ -38,7 +37,6 @@ from storm_lab.emulator.record_types import (
     ROOT,
     ROOT_ROW,
     SCALARS,
-    SLOT,
     TASK,
     THREAD,
     WORKER,
@@ -73,10 +71,12 @@ class Kernel(NamedTuple):
     server: NDArray[Any]
     record: NDArray[Any]
     emission: NDArray[Any]
-    event: NDArray[Any]  # binary heap of those before the horizon
+    event: NDArray[Any]  # binary heap of those before the horizon, or of the present part
     root_row: NDArray[Any]
     execution_row: NDArray[Any]
     slot: NDArray[Any]  # of each event source
+    part: NDArray[Any]
+    parked: NDArray[Any]  # event heaps of the parts whose turn it is not
     bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
     run_queue: NDArray[Any]  # for each node a heap of the bursts of threads that want CPU, by finish
     route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
@@ -132,6 +132,8 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "emission": EMISSION,
     "event": EVENT,
     "slot": SLOT,
+    "part": PART,
+    "parked": EVENT,
     "run_queue": BURST,
     "pair": PAIR,
     "traffic": TRAFFIC,

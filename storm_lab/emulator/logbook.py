@@ -144,7 +144,7 @@ class Logbook:
         )
 
     def write_pending(self, k: Kernel) -> None:
-        """Write the roots that are still in flight, in order of their emission."""
+        """Write the roots that are still in flight, in order of their numbers."""
         waiting = k.root[k.root["executor"] >= 0]
         waiting = waiting[np.argsort(waiting["number"], kind="stable")]
         rows = np.zeros(len(waiting), k.root_row.dtype)

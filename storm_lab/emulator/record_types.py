@@ -34,7 +34,9 @@ SCALARS = record(
     ("now", I8),
     ("seq", I8),
     ("heap_n", I8),
-    ("horizon", I8),  # events before it stand in the heap, others in buckets; NEVER = all in the heap
+    # Events before it stand in the heap, others in buckets; NEVER = all in the heap; -1 = each in that of its
+    # part, between two windows.
+    ("horizon", I8),
     ("bucket_bits", I8),  # a bucket is 2**bucket_bits ns wide
     ("far_n", I8),  # events in buckets
     ("fitted_events", I8),  # when the width was looked at last: events played, and time
@@ -75,6 +77,12 @@ SCALARS = record(
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # extra cost with a full heap, of 65536
+    ("parts", I8),  # parts of the cluster with event heaps of their own; 0 = all is one part
+    ("part", I8),  # whose heap stands in event
+    ("turn", I8),  # next part whose turn it is in the present window; -1 = no window is open
+    ("window", I8),  # width of a window, ns
+    ("window_end", I8),
+    ("crossed", I8),  # 1: an event has reached into another part
 )
 
 
@@ -305,18 +313,6 @@ TASK = lined_record(
     ("acked", I4),
     ("failed", I4),
 )
-
-
-EVENT = record(("time", I8), ("seq", I8), ("source", I8))
-
-
-# Of each event source: its next event's time, and its place in the heap or its neighbours in a bucket.
-SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4))
-
-
-# A burst in a node's run queue: the virtual time of its end stands here, so that comparing two touches
-# neither of their threads.
-BURST = record(("v_finish", I8), ("seq", I8), ("work", I8), ("thread", I8))
 
 
 ROOT_ROW = record(

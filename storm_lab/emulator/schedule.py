@@ -8,6 +8,7 @@ from storm_lab.emulator.heap import insert, remove, sift_down, sift_up
 from storm_lab.emulator.jit import inline, jit
 from storm_lab.emulator.kinds import FAR, UNSCHEDULED
 from storm_lab.emulator.layout import State
+from storm_lab.emulator.parts import turn_to
 
 
 @inline
@@ -15,6 +16,20 @@ def scheduled_at(k: State, source: int) -> int:
     """Time of a source's next event; -1 when it has none."""
     slot = slot_at(k, source)
     return slot.time if slot.place != UNSCHEDULED else -1
+
+
+@jit
+def _schedule_elsewhere(k: State, source: int, time: int, seq: int) -> None:
+    """Beyond the horizon: put an event into a bucket, or between two windows into the heap of its part."""
+    parts = s_at(k, 0).parts > 0
+    if parts:
+        turn_to(k, slot_at(k, source).part)
+    if slot_at(k, source).place >= 0:
+        remove(k, source)
+    if parts:
+        insert(k, source, time, seq)
+    else:
+        put_far(k, source, time, seq)
 
 
 @jit
@@ -27,9 +42,7 @@ def schedule(k: State, source: int, time: int) -> None:
     if slot.place == FAR:
         take_far(k, source)
     if time >= s.horizon:
-        if slot.place >= 0:
-            remove(k, source)
-        put_far(k, source, time, seq)
+        _schedule_elsewhere(k, source, time, seq)
     elif slot.place < 0:
         insert(k, source, time, seq)
     else:

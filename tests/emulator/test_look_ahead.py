@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from storm_lab.bench._kernel_model import Model, start
+from storm_lab.emulator import parts
 from storm_lab.emulator.far_events import _LARGE
 from tests.emulator.uncompiled import printed
 
@@ -12,6 +15,12 @@ MS = 1_000_000
 MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=60.0, copies=80, lines=101)
 LARGE = replace(MANY, copies=600)
 COUNTED = ("rng", "execute", "emitted", "transferred", "executed", "acked", "failed")
+
+
+@pytest.fixture(autouse=True)
+def _undivided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All topologies are one part."""
+    monkeypatch.setattr(parts, "LEAST_PARTS", 1000)
 
 
 def counts_after(model: Model, stop_ms: int) -> tuple[int, list[list[int]]]:
@@ -31,5 +40,7 @@ def test_topologies_do_the_same_among_more_of_them() -> None:
 
 
 def test_every_index_on_the_way_exists() -> None:
-    always = "from storm_lab.emulator import far_events; far_events._LARGE = 1"
+    always = (
+        "from storm_lab.emulator import far_events, parts; far_events._LARGE = 1; parts.LEAST_PARTS = 1000"
+    )
     assert printed(__name__, "t.counts_after(t.MANY, 200)", always) == str(counts_after(MANY, 200))
