@@ -1,0 +1,265 @@
+"""Jars by coordinates: fetched once, when asked for, and checked at every use.
+
+A *lock*, ``locks/<name>.csv``, lists coordinates (``group:artifact:version``), SHA-256 and bytes of all jars
+that belong together. They are fetched by Maven where it is installed, so that the user's settings, mirrors
+and local repository count, else by Ivy, which comes with PySpark. They lie in the user's cache, in a folder
+that appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import quoteattr
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.mirrors import central_of
+from storm_lab.platform.java import find_java
+
+SUMS_NAME = "SHA256SUMS"
+"""File beside the jars with their checksums, as the program sha256sum writes and reads it."""
+
+Resolver = Literal["maven", "ivy"]
+Say = Callable[[str], None]
+
+_FETCH_SECONDS = 1800
+_NO_ACCESS = "check the connection, or the mirror in ~/.m2/settings.xml, and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One jar of a lock."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+    bytes: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+
+def jars_of(lock: str) -> tuple[Jar, ...]:
+    """The jars that a lock lists, in its order."""
+    text = (resources.files("storm_lab.live") / "locks" / f"{lock}.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return tuple(Jar(*row["coordinates"].split(":"), row["sha256"], int(row["bytes"])) for row in rows)
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where fetched and compiled jars lie: ``storm_lab/live`` in the user's cache."""
+    env = os.environ if environ is None else environ
+    cache = env.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "storm_lab" / "live"
+
+
+def is_fetched(lock: str) -> bool:
+    """Whether the jars of a lock are in the cache; says nothing of their checksums."""
+    return (cache_folder() / lock / SUMS_NAME).is_file()
+
+
+def size_mb(lock: str) -> float:
+    """Size of all jars of a lock, in MB of 10^6 bytes."""
+    return sum(jar.bytes for jar in jars_of(lock)) / 1e6
+
+
+def ready_jars(lock: str) -> tuple[Path, ...]:
+    """The jars of a lock out of the cache, with their checksums verified.
+
+    Raises:
+        UserError: they were never fetched, or one is not what the lock says.
+    """
+    folder = cache_folder() / lock
+    if not is_fetched(lock):
+        raise UserError(
+            f"its jars ({size_mb(lock):.0f} MB) have not been fetched",
+            field="Storm",
+            value=lock,
+            remedy=f"run: storm-lab live fetch {lock}",
+        )
+    jars = jars_of(lock)
+    _check(folder, jars)
+    return tuple(folder / jar.file_name for jar in jars)
+
+
+def fetch_jars(lock: str, say: Say, *, resolver: Resolver | None = None) -> tuple[Path, ...]:
+    """The jars of a lock, fetched first where the cache has none.
+
+    Args:
+        lock: name of the lock.
+        say: is told in one line what will be fetched and how large it is, before it is.
+        resolver: with what; Maven where it is installed if None.
+
+    Raises:
+        UserError: a jar cannot be had, or is not what the lock says.
+    """
+    if is_fetched(lock):
+        return ready_jars(lock)
+    root = cache_folder()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with _alone(root):
+            if not is_fetched(lock):
+                _fetch(lock, root, say, resolver or installed_resolver())
+    except OSError as error:
+        remedy = "free some space, or set XDG_CACHE_HOME to a folder of your own"
+        raise UserError(
+            f"cannot be written ({error.strerror})", field="cache", value=str(root), remedy=remedy
+        ) from error
+    return ready_jars(lock)
+
+
+def installed_resolver(environ: Mapping[str, str] | None = None) -> Resolver:
+    """Maven where it is on PATH, else Ivy."""
+    env = os.environ if environ is None else environ
+    return "maven" if shutil.which("mvn", path=env.get("PATH", "")) else "ivy"
+
+
+def ivy_jar() -> Path | None:
+    """The jar of Ivy that comes with PySpark; None if there is none."""
+    found = sorted(Path(str(resources.files("pyspark") / "jars")).glob("ivy-*.jar"))
+    return found[-1] if found else None
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One fetching process at a time; what is left of an interrupted one goes first."""
+    with (root / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for left in root.glob(".draft-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def _fetch(lock: str, root: Path, say: Say, resolver: Resolver) -> None:
+    jars = jars_of(lock)
+    with_what = "Maven" if resolver == "maven" else "Ivy"
+    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {root / lock}")
+    draft = Path(tempfile.mkdtemp(prefix=f".draft-{lock}-", dir=root))
+    try:
+        run = _run_maven if resolver == "maven" else _run_ivy
+        run(jars, draft)
+        _check(draft, jars)
+        for other in draft.iterdir():
+            if other.name not in {jar.file_name for jar in jars}:
+                other.unlink()
+        sums = "".join(f"{jar.sha256}  {jar.file_name}\n" for jar in jars)
+        (draft / SUMS_NAME).write_text(sums, encoding="utf-8")
+        shutil.rmtree(root / lock, ignore_errors=True)
+        draft.chmod(0o755)
+        draft.rename(root / lock)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _check(folder: Path, jars: tuple[Jar, ...]) -> None:
+    for jar in jars:
+        path = folder / jar.file_name
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            found = "no such file"
+        if found != jar.sha256:
+            raise UserError(
+                f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})",
+                field="jar",
+                value=str(path),
+                remedy=f"remove the folder {folder} and fetch again",
+            )
+
+
+def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:
+    items = "".join(
+        f"<artifactItem><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId>"
+        f"<version>{jar.version}</version></artifactItem>"
+        for jar in jars
+    )
+    # The goal `copy` takes each jar by itself: no project file of theirs, with its old repositories, is read.
+    pom = (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>storm-lab</groupId><artifactId>jars</artifactId><version>1</version>"
+        "<packaging>pom</packaging><build><plugins><plugin><groupId>org.apache.maven.plugins</groupId>"
+        "<artifactId>maven-dependency-plugin</artifactId><configuration>"
+        f"<artifactItems>{items}</artifactItems><outputDirectory>{folder}</outputDirectory>"
+        "</configuration></plugin></plugins></build></project>"
+    )
+    with tempfile.TemporaryDirectory(prefix="storm-lab-maven-") as place:
+        (Path(place) / "pom.xml").write_text(pom, encoding="utf-8")
+        _run(["mvn", "--batch-mode", "--quiet", "dependency:copy"], Path(place), "Maven")
+
+
+def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
+    ivy = ivy_jar()
+    if ivy is None:
+        raise UserError("neither Maven nor the Ivy of PySpark is there", remedy="install Maven")
+    wanted = "".join(
+        f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>'
+        for jar in jars
+    )
+    with tempfile.TemporaryDirectory(prefix="storm-lab-ivy-") as text:
+        place = Path(text)
+        # Project files (poms) are not asked for: old ones name repositories that are gone.
+        resolvers = "".join(
+            f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums="" root={quoteattr(url)}/>'
+            for name, url in (("local", _local_repository().as_uri()), ("central", central_of(os.environ)))
+        )
+        (place / "settings.xml").write_text(
+            f'<ivysettings><settings defaultResolver="all"/><caches defaultCacheDir="{place / "cache"}"/>'
+            f'<resolvers><chain name="all" returnFirst="true">{resolvers}</chain></resolvers></ivysettings>',
+            encoding="utf-8",
+        )
+        (place / "ivy.xml").write_text(
+            '<ivy-module version="2.0"><info organisation="storm-lab" module="jars"/>'
+            f"<dependencies>{wanted}</dependencies></ivy-module>",
+            encoding="utf-8",
+        )
+        java = find_java().home / "bin" / "java"
+        pattern = f"{folder}/[artifact]-[revision].[ext]"
+        program = [str(java), "-jar", str(ivy), "-error", "-settings", "settings.xml", "-ivy", "ivy.xml"]
+        _run([*program, "-retrieve", pattern], place, "Ivy")
+
+
+def _local_repository() -> Path:
+    return Path.home() / ".m2" / "repository"
+
+
+def _run(command: list[str], folder: Path, name: str) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_FETCH_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"{name} took longer than {_FETCH_SECONDS} s", remedy=_NO_ACCESS) from error
+    except OSError as error:
+        raise StormLabError(f"{name} does not start: {error.strerror}") from error
+    if done.returncode != 0:
+        raise UserError(f"{name} could not fetch the jars: {_reason(done.stdout)}", remedy=_NO_ACCESS)
+
+
+def _reason(output: str) -> str:
+    """The line of the resolver's output that says most."""
+    lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines()]
+    telling = [line for line in lines if "could not" in line.lower() or "unresolved" in line.lower()]
+    return (telling or [line for line in lines if line] or ["it does not say why"])[0][:300]
