@@ -1,0 +1,130 @@
+"""Small jars from Java sources of this package, compiled at first use.
+
+The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. What is compiled is kept
+in the user's cache under a digest of all that went into it. Same sources, same compiler: same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from storm_lab.errors import StormLabError
+from storm_lab.live.jars import Say, cache_folder, fetch_jars
+from storm_lab.platform.java import find_java
+
+COMPILER = "ecj"
+"""Lock of the compiler."""
+
+JAVA_LEVEL = "17"
+"""Version of Java that the sources are written in, and the class files are for."""
+
+_TEMPLATE_PACKAGE = "org.apache.storm"
+_SECONDS = 300
+
+
+def java_sources(folder: str, package: str = _TEMPLATE_PACKAGE) -> dict[str, str]:
+    """Java sources below ``storm_lab/live/java/<folder>``, by path from ``java``.
+
+    They are written against ``org.apache.storm``; `package` stands in its place in what is returned.
+    """
+    root = resources.files("storm_lab.live") / "java"
+    found: dict[str, str] = {}
+    _collect(root / folder, folder, found)
+    word = re.compile(rf"\b{re.escape(_TEMPLATE_PACKAGE)}\b")
+    return {path: word.sub(package, text) for path, text in sorted(found.items())}
+
+
+def build_jar(
+    name: str,
+    sources: Mapping[str, str],
+    class_path: Sequence[Path],
+    say: Say,
+    *,
+    manifest: Mapping[str, str] | None = None,
+) -> Path:
+    """The jar of some sources, compiled now if the cache does not have it.
+
+    Args:
+        name: start of the jar's file name.
+        sources: text by path (``stormlab/Control.java``).
+        class_path: jars that they are compiled against.
+        say: is told what is fetched, if something is.
+        manifest: further lines of the jar's manifest.
+
+    Raises:
+        StormLabError: the compiler refuses the sources.
+        UserError: the compiler cannot be had.
+    """
+    head = "".join(f"{key}: {value}\r\n" for key, value in sorted((manifest or {}).items()))
+    inputs = [JAVA_LEVEL, head, *(path.name for path in class_path)]
+    inputs += [part for path in sorted(sources) for part in (path, sources[path])]
+    digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
+    jar = cache_folder() / "built" / f"{name}-{digest}.jar"
+    if jar.is_file():
+        return jar
+    (compiler,) = fetch_jars(COMPILER, say)
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="storm-lab-java-") as text:
+        place = Path(text)
+        for path, source in sources.items():
+            file = place / "src" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source, encoding="utf-8")
+        classes = place / "classes"
+        classes.mkdir()
+        _compile(compiler, [str(place / "src" / path) for path in sorted(sources)], class_path, classes)
+        draft = jar.with_name(f".{jar.name}.{os.getpid()}")
+        write_jar(draft, classes, head)
+        draft.rename(jar)
+    return jar
+
+
+def write_jar(jar: Path, classes: Path, head: str = "") -> None:
+    """Pack a folder of classes so that the same classes give the same bytes."""
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(archive, "META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\n{head}\r\n".encode())
+        for file in sorted(path for path in classes.rglob("*") if path.is_file()):
+            _add(archive, file.relative_to(classes).as_posix(), file.read_bytes())
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    archive.writestr(entry, data)
+
+
+def _compile(compiler: Path, sources: list[str], class_path: Sequence[Path], classes: Path) -> None:
+    java = find_java().home / "bin" / "java"
+    command = [str(java), "-jar", str(compiler), f"-{JAVA_LEVEL}", "-nowarn", "-proc:none", "-d", str(classes)]
+    if class_path:
+        command += ["-classpath", os.pathsep.join(map(str, class_path))]
+    done = subprocess.run(
+        [*command, *sources],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise StormLabError(f"the Java sources do not compile: {' '.join(done.stderr.split())[:600]}")
+
+
+def _collect(place: Traversable, path: str, found: dict[str, str]) -> None:
+    for entry in place.iterdir():
+        below = f"{path}/{entry.name}"
+        if entry.is_dir():
+            _collect(entry, below, found)
+        elif entry.name.endswith(".java"):
+            found[below] = entry.read_text(encoding="utf-8")
