@@ -1,0 +1,76 @@
+package stormlab;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+
+/**
+ * Uses CPU: a loop whose speed is measured once in each JVM, watched by the thread's own CPU clock where a
+ * call is long enough for that. Time that the thread does not get a core for does not count.
+ */
+final class Burner {
+    /** Calls from here on are watched by the clock; asking it takes about half a microsecond. */
+    private static final long WATCHED_NS = 20_000;
+    private static final long STEP_NS = 10_000;
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+    private static double turnsPerNs;
+    private static long sink;
+
+    private Burner() {}
+
+    /** Measure the loop's speed; must be called before the first {@link #burn}. */
+    static synchronized void prepare() {
+        if (turnsPerNs > 0) {
+            return;
+        }
+        int turns = 200_000;
+        double before = 0;
+        int steady = 0;
+        // Until the compiler is done with the loop, or a quarter of a second of CPU is gone.
+        long end = THREADS.getCurrentThreadCpuTime() + 250_000_000L;
+        double best = 0;
+        while (steady < 5) {
+            long start = THREADS.getCurrentThreadCpuTime();
+            spin(turns);
+            long now = THREADS.getCurrentThreadCpuTime();
+            double speed = turns / (double) Math.max(1, now - start);
+            steady = Math.abs(speed - before) < 0.03 * speed ? steady + 1 : 0;
+            best = steady == 0 ? speed : Math.max(best, speed);
+            before = speed;
+            if (now > end) {
+                break;
+            }
+        }
+        turnsPerNs = best;
+    }
+
+    /** Use so much CPU of this thread, in nanoseconds. */
+    static void burn(long ns) {
+        if (ns <= 0) {
+            return;
+        }
+        if (ns < WATCHED_NS) {
+            spin((int) (ns * turnsPerNs));
+            return;
+        }
+        long end = THREADS.getCurrentThreadCpuTime() + ns;
+        long left = ns;
+        while (left > 500) {
+            spin((int) (Math.min(left, STEP_NS) * turnsPerNs));
+            left = end - THREADS.getCurrentThreadCpuTime();
+        }
+    }
+
+    private static void spin(int turns) {
+        long x = turns | 1L;
+        for (int i = 0; i < turns; i++) {
+            x ^= x << 13;
+            x ^= x >>> 7;
+            x ^= x << 17;
+        }
+        if (x == 0) {
+            // Never so, which the compiler does not know: the loop may not be left out.
+            sink = x;
+        }
+    }
+}

@@ -1,0 +1,174 @@
+package stormlab;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+
+/**
+ * Where a spout's lines come from: one queue that all its tasks share, in whichever worker they run.
+ *
+ * <p>The queue's state is a small mapped file of longs: how many lines have been taken; how many steps of the
+ * rate there are; and for each step its start, the lines that had arrived by then, and nanoseconds from line
+ * to line times 1024 (0: none arrive). Only the first is written here; whoever plays the run adds steps.
+ */
+final class LineSource {
+    /** There is no line to be taken now. */
+    static final long NONE = -1;
+
+    private static final VarHandle LONG =
+            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final int TAKEN = 0;
+    private static final int STEPS = 64;
+    private static final int FIRST_STEP = 128;
+    private static final int STEP = 24;
+
+    private enum Kind {
+        RATE,
+        SATURATED,
+        TRACE,
+        CLOSED_LOOP
+    }
+
+    /** A line that has come back: to be emitted before new ones. */
+    private record Returned(long line, int attempt, long dueNs) {}
+
+    final long sleepNs;
+    final long fetchNs;
+    final boolean anchored;
+
+    private final Kind kind;
+    private final boolean replays;
+    private final long answerNs;
+    private final LongBuffer records;
+    private final LongBuffer arrivals;
+    private final long periodNs;
+    private final long originNs;
+    private final MappedByteBuffer queue;
+    private final int index;
+    private final int readers;
+    private final Deque<Returned> returned = new ArrayDeque<>();
+    private long own;
+    private long callers;
+    private int step;
+
+    /** Number of times that the line taken last has been emitted before. */
+    int attempt;
+
+    LineSource(Plan plan, Map<String, Object> source, int index, int readers) {
+        kind = Kind.valueOf((String) source.get("kind"));
+        sleepNs = Plan.whole(source, "sleep_ns");
+        fetchNs = Plan.whole(source, "fetch_ns");
+        answerNs = Plan.whole(source, "answer_ns");
+        anchored = Plan.flag(source, "anchored");
+        replays = Plan.flag(source, "replays");
+        periodNs = Plan.whole(source, "arrival_period_ns");
+        originNs = plan.whole("origin_ns");
+        records = Trace.longs(plan.folder.resolve((String) source.get("records")));
+        String file = (String) source.get("arrivals");
+        arrivals = file == null ? null : Trace.longs(plan.folder.resolve(file));
+        queue = shared(plan.folder.resolve((String) source.get("queue")));
+        this.index = index;
+        this.readers = readers;
+        long calls = Plan.whole(source, "calls");
+        callers = calls / readers + (index < calls % readers ? 1 : 0);
+    }
+
+    private static MappedByteBuffer shared(Path file) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            MappedByteBuffer buffer = channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size());
+            buffer.order(ByteOrder.LITTLE_ENDIAN);
+            return buffer;
+        } catch (IOException error) {
+            throw new IllegalStateException(file + " cannot be mapped: " + error, error);
+        }
+    }
+
+    /** Take the next line that is there, or {@link #NONE}. */
+    long take(long nowNs) {
+        Returned first = returned.peekFirst();
+        if (first != null && first.dueNs <= nowNs) {
+            returned.removeFirst();
+            attempt = first.attempt;
+            return first.line >= 0 ? first.line : fresh();
+        }
+        attempt = 0;
+        switch (kind) {
+            case SATURATED:
+                // A generator that is never empty: its tasks need not agree on who takes which line.
+                return nowNs >= originNs ? index + readers * own++ : NONE;
+            case CLOSED_LOOP:
+                if (callers == 0 || nowNs < originNs) {
+                    return NONE;
+                }
+                callers--;
+                return fresh();
+            default:
+                return takeShared(nowNs);
+        }
+    }
+
+    private long fresh() {
+        return (long) LONG.getAndAdd(queue, TAKEN, 1L);
+    }
+
+    private long takeShared(long nowNs) {
+        long line = (long) LONG.getVolatile(queue, TAKEN);
+        while (dueNs(line) <= nowNs) {
+            if (LONG.compareAndSet(queue, TAKEN, line, line + 1)) {
+                return line;
+            }
+            line = (long) LONG.getVolatile(queue, TAKEN);
+        }
+        return NONE;
+    }
+
+    private long dueNs(long line) {
+        if (kind == Kind.TRACE) {
+            long turn = line / arrivals.capacity();
+            return originNs + turn * periodNs + arrivals.get((int) (line % arrivals.capacity()));
+        }
+        int last = (int) (long) LONG.getVolatile(queue, STEPS) - 1;
+        while (step < last && line >= queue.getLong(FIRST_STEP + (step + 1) * STEP + 8)) {
+            step++;
+        }
+        int place = FIRST_STEP + step * STEP;
+        long gap = queue.getLong(place + 16);
+        if (gap == 0) {
+            return Long.MAX_VALUE;
+        }
+        // The first line of a step comes one gap after its start.
+        long ahead = line - queue.getLong(place + 8) + 1;
+        return queue.getLong(place) + ahead * (gap >> 10) + (ahead * (gap & 1023) >> 10);
+    }
+
+    /** The trace's record that a line begins with. */
+    int record(long line) {
+        return (int) records.get((int) (line % records.capacity()));
+    }
+
+    /** A line's root tuple has been acked. */
+    void acked(long nowNs) {
+        if (kind == Kind.CLOSED_LOOP) {
+            returned.addLast(new Returned(NONE, 0, nowNs + answerNs));
+        }
+    }
+
+    /** A line's root tuple has failed. */
+    void failed(long line, int attempts, long nowNs) {
+        if (replays) {
+            returned.addLast(new Returned(line, attempts + 1, nowNs));
+        } else if (kind == Kind.CLOSED_LOOP) {
+            returned.addLast(new Returned(NONE, 0, nowNs + answerNs));
+        }
+    }
+}
