@@ -21,7 +21,7 @@ JSON_PACKAGES = (
     "org.json.simple",
     "org.apache.storm.shade.org.json.simple",
 )
-"""Where Storm's releases have a class ``JSONValue`` with ``parse`` and ``toJSONString``; first found counts."""
+"""Where releases have a class ``JSONValue`` with ``parse`` and ``toJSONString``; the first found counts."""
 
 _MARK = re.compile(r"\s*//@ (?:(from|before) (\d+)\.(\d+)|(end))\s*$")
 

@@ -1,0 +1,367 @@
+"""A topology with its workload trace and sources as files that the Java player reads.
+
+``plan.json`` describes the topology; the trace's tables lie beside it, little-endian, as the player maps
+them: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.trace.RECORD`, with CPU on this machine),
+``emissions.bin`` (first record, stream, bytes, characters; 16 bytes), and for each spout the records of its
+lines, its arrivals, and the state of its queue, which all its tasks share.
+
+A tuple on the wire carries the number of its first record, the root tuple's number, a text that brings it to
+the recorded size, and a key for each subscription that groups by one: the recorded hash less 31, because
+Storm hashes the list that the one value makes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.plan_check import check_plan, check_trace
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.errors import UserError
+from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
+from storm_lab.workloads.trace import EMISSION, RECORD
+
+PLAN_NAME = "plan.json"
+
+_LITTLE_RECORD = RECORD.newbyteorder("<")
+_WIRE_EMISSION = np.dtype([(name, "<i4") for name in ("first_record", "stream", "bytes", "characters")])
+_KEYED = (Grouping.FIELDS, Grouping.PARTIAL_KEY)
+_ROOT_BYTES = 10
+"""Class and number of the root tuple on the wire: a long with its highest bits in use."""
+_FORBIDDEN_IN_NAMES = "/.:\\ "
+
+_QUEUE_STEPS = 64
+_QUEUE_FIRST_STEP = 128
+_QUEUE_STEP = 24
+_QUEUE_BYTES = 1 << 16
+_NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How a topology is recorded while it runs.
+
+    Args:
+        folder: where the player's files go; all workers must be able to write there.
+        origin_ns: start of the run on CLOCK_MONOTONIC; sources and windows count from it.
+        window_ns: length of the windows of counters.
+        sample_every: log the executions of one root tuple in this many.
+    """
+
+    folder: Path
+    origin_ns: int
+    window_ns: int = _NS_PER_S
+    sample_every: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What of the machine decides how a trace is played on it.
+
+    Args:
+        mhz: the clock to which costs are converted: a call of t us at the trace's reference clock uses
+            ``t * reference / mhz`` us of CPU here.
+        server_places: requests that an external server handles at once; 0 = no limit.
+        server_latency_us: round trip to an external server.
+    """
+
+    mhz: float
+    server_places: int = 1
+    server_latency_us: float = 200.0
+
+
+def storm_name(topology: Topology) -> str:
+    """The topology's id as a name that Storm accepts."""
+    return "".join("_" if sign in _FORBIDDEN_IN_NAMES else sign for sign in topology.id)
+
+
+def export_plan(
+    plan: TopologyPlan, version: StormVersion, machine: Machine, recording: Recording, folder: Path
+) -> Path:
+    """Write the files of one topology into ``folder`` and return it.
+
+    Raises:
+        UserError: the plan does not fit together, or holds what this version of real Storm cannot do.
+    """
+    check_plan(plan)
+    check_trace(plan.topology, plan.trace)
+    _check_playable(plan)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_records(plan, machine, folder)
+    _write_emissions(plan, folder)
+    fields: dict[str, Any] = {
+        "format": 1,
+        "id": plan.topology.id,
+        "topology": storm_name(plan.topology),
+        "records": str(recording.folder),
+        "origin_ns": recording.origin_ns,
+        "window_ns": recording.window_ns,
+        "sample_every": recording.sample_every,
+        "tasks": executors_of(plan.topology, version)[-1].end,
+        "settings": topology_settings(plan.topology, version),
+        "components": [
+            _component(plan, component, version, recording, folder) for component in plan.topology.components
+        ],
+    }
+    if plan.trace.servers:
+        places = np.zeros(max(1, len(plan.trace.servers) * machine.server_places), "<i8")
+        (folder / "servers.bin").write_bytes(places.tobytes())
+        fields["servers"] = "servers.bin"
+        fields["server_places"] = machine.server_places
+        fields["server_latency_ns"] = round(machine.server_latency_us * 1000)
+    (folder / PLAN_NAME).write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return folder
+
+
+def topology_settings(topology: Topology, version: StormVersion) -> dict[str, str | int | float | bool]:
+    """The topology's configuration, by Storm's keys."""
+    settings: dict[str, str | int | float | bool] = {
+        key: _whole_if_it_is(value) for key, value in topology.settings.items()
+    }
+    settings["topology.workers"] = topology.workers
+    settings["topology.acker.executors"] = acker_count(topology, version)
+    settings["topology.message.timeout.secs"] = _whole_seconds(
+        topology.message_timeout_s, "message_timeout_s"
+    )
+    if topology.max_spout_pending is not None:
+        settings["topology.max.spout.pending"] = topology.max_spout_pending
+    return settings
+
+
+def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
+    """Let a shared queue's lines come at another rate from ``at_ns`` (CLOCK_MONOTONIC) on.
+
+    Lines that have arrived and were not taken stay. For the one process that plays the run; the spouts only
+    read what stands here.
+    """
+    with queue.open("r+b") as file:
+        content = file.read()
+        (count,) = struct.unpack_from("<q", content, _QUEUE_STEPS)
+        start, lines, gap = struct.unpack_from("<qqq", content, _QUEUE_FIRST_STEP + (count - 1) * _QUEUE_STEP)
+        arrived = lines + (max(0, at_ns - start) * 1024 // gap if gap else 0)
+        place = _QUEUE_FIRST_STEP + count * _QUEUE_STEP
+        if place + _QUEUE_STEP > len(content):
+            raise UserError("its rate has been changed too often", field="queue", value=str(queue))
+        file.seek(place)
+        file.write(struct.pack("<qqq", at_ns, arrived, _gap(rate_per_s)))
+        file.flush()
+        file.seek(_QUEUE_STEPS)
+        file.write(struct.pack("<q", count + 1))
+
+
+def queue_path(folder: Path, spout: str) -> Path:
+    """The shared queue of a spout among a topology's exported files."""
+    return folder / f"queue-{spout}.bin"
+
+
+def monotonic_ns() -> int:
+    """CLOCK_MONOTONIC now, as ``System.nanoTime()`` gives it on Linux."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _check_playable(plan: TopologyPlan) -> None:
+    for name, source in plan.sources.items():
+        if source.checkpoint_ns > 0:
+            raise UserError(
+                f"spout {name!r} reads a log with stored offsets, which is not played live",
+                field="checkpoint_ns",
+                value=source.checkpoint_ns,
+                remedy="set it to 0: failed lines are then replayed from memory",
+            )
+    for component in plan.topology.bolts:
+        for item in component.inputs:
+            others = [
+                other.grouping
+                for bolt in plan.topology.bolts
+                for other in bolt.inputs
+                if (other.source, other.stream) == (item.source, item.stream)
+            ]
+            if Grouping.DIRECT in others and set(others) != {Grouping.DIRECT}:
+                raise UserError(
+                    "a direct stream has a subscriber of another grouping, which Storm refuses",
+                    field=f"{component.id} from {item.source}.{item.stream}",
+                    value=item.grouping.value,
+                    remedy="group all of them direct, or none",
+                )
+
+
+def _write_records(plan: TopologyPlan, machine: Machine, folder: Path) -> None:
+    records = plan.trace.records.astype(_LITTLE_RECORD)
+    scale = plan.trace.reference_mhz / machine.mhz
+    records["cpu_ns"] = np.rint(plan.trace.records["cpu_ns"] * scale)
+    (folder / "records.bin").write_bytes(records.tobytes())
+
+
+def _write_emissions(plan: TopologyPlan, folder: Path) -> None:
+    emissions: NDArray[np.void] = plan.trace.emissions
+    assert emissions.dtype == EMISSION
+    wire = np.zeros(len(emissions), _WIRE_EMISSION)
+    for name in ("first_record", "stream", "bytes"):
+        wire[name] = emissions[name]
+    wire["characters"] = _characters(plan)
+    (folder / "emissions.bin").write_bytes(wire.tobytes())
+
+
+def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
+    """Length of the text that brings each tuple to its recorded payload; 0 where the rest is larger."""
+    emissions = plan.trace.emissions
+    keys = np.array(
+        [
+            sum(2 if key["two"] else 1 for key in _keys(plan.topology, *stream))
+            for stream in plan.trace.streams
+        ],
+        np.int64,
+    )
+    values = 3 + keys[emissions["stream"]]
+    # Kryo: the list's length, a byte of class for each value, whole numbers in sevens of bits.
+    fixed = 1 + 1 + _varint_bytes(2 * emissions["first_record"].astype(np.int64)) + _ROOT_BYTES + 1
+    fixed = fixed + (values - 3) * 6
+    left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
+    # A text shorter than 64 has its end marked in its last byte; a longer one has its length before it.
+    long = np.maximum(63, left - _varint_bytes(left))
+    return np.where(left < 64, left, long).astype(np.int64)
+
+
+def _varint_bytes(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    bits = np.ceil(np.log2(np.maximum(numbers, 1) + 1)).astype(np.int64)
+    return np.maximum(1, -(-bits // 7)).astype(np.int64)
+
+
+def _component(
+    plan: TopologyPlan, component: Component, version: StormVersion, recording: Recording, folder: Path
+) -> dict[str, Any]:
+    topology = plan.topology
+    index = {stream: number for number, stream in enumerate(plan.trace.streams)}
+    outputs = []
+    for stream in component.outputs:
+        subscribers = _subscribers(topology, component.id, stream)
+        direct = any(grouping is Grouping.DIRECT for _, grouping in subscribers)
+        outputs.append(
+            {
+                "stream": stream,
+                "index": index[component.id, stream],
+                "direct": direct,
+                "keys": _keys(topology, component.id, stream),
+                "consumers": [name for name, _ in subscribers] if direct else [],
+            }
+        )
+    fields: dict[str, Any] = {
+        "id": component.id,
+        "executors": component.executors,
+        "tasks": component.task_count,
+        "outputs": outputs,
+        "inputs": [_input(topology, component, item.source, item.stream) for item in component.inputs],
+        "settings": _component_settings(component, version),
+    }
+    if component.tick_seconds is not None and component.id in plan.trace.ticks:
+        fields["tick_record"] = plan.trace.ticks[component.id]
+    if component.is_spout:
+        fields["source"] = _source(plan, component.id, plan.sources[component.id], recording, folder)
+    return fields
+
+
+def _subscribers(topology: Topology, source: str, stream: str) -> list[tuple[str, Grouping]]:
+    """Who follows a stream, in the order in which the trace's records follow each other."""
+    return [
+        (component.id, item.grouping)
+        for component in topology.components
+        for item in component.inputs
+        if (item.source, item.stream) == (source, stream)
+    ]
+
+
+def _keys(topology: Topology, source: str, stream: str) -> list[dict[str, Any]]:
+    return [
+        {"position": position, "two": grouping is Grouping.PARTIAL_KEY}
+        for position, (_, grouping) in enumerate(_subscribers(topology, source, stream))
+        if grouping in _KEYED
+    ]
+
+
+def _input(topology: Topology, component: Component, source: str, stream: str) -> dict[str, Any]:
+    followers = _subscribers(topology, source, stream)
+    position = [name for name, _ in followers].index(component.id)
+    grouping = followers[position][1]
+    fields: dict[str, Any] = {
+        "source": source,
+        "stream": stream,
+        "grouping": grouping.value,
+        "position": position,
+    }
+    if grouping is Grouping.PARTIAL_KEY:
+        before = [key for key in _keys(topology, source, stream) if key["position"] < position]
+        fields["place"] = 3 + sum(2 if key["two"] else 1 for key in before)
+    return fields
+
+
+def _component_settings(component: Component, version: StormVersion) -> dict[str, int | float]:
+    settings: dict[str, int | float] = {}
+    if component.tick_seconds is not None:
+        settings["topology.tick.tuple.freq.secs"] = _whole_seconds(
+            component.tick_seconds, f"{component.id}.tick_seconds"
+        )
+    if component.resources is not None and version >= StormVersion((1, 0, 0)):
+        settings["topology.component.resources.onheap.memory.mb"] = component.resources.memory_mb
+        settings["topology.component.resources.offheap.memory.mb"] = component.resources.offheap_mb
+        settings["topology.component.cpu.pcore.percent"] = component.resources.cpu_points
+    return settings
+
+
+def _source(
+    plan: TopologyPlan, spout: str, source: SourcePlan, recording: Recording, folder: Path
+) -> dict[str, Any]:
+    lines = plan.trace.sources[spout]
+    records = f"lines-{spout}.bin"
+    (folder / records).write_bytes(np.asarray(lines).astype("<i8").tobytes())
+    queue = queue_path(folder, spout)
+    queue.write_bytes(_new_queue(source, recording.origin_ns))
+    fields: dict[str, Any] = {
+        "kind": source.kind.name,
+        "records": records,
+        "queue": queue.name,
+        "sleep_ns": source.sleep_ns,
+        "fetch_ns": source.fetch_ns,
+        "anchored": source.anchored,
+        "replays": source.on_fail is FailurePolicy.REPLAY,
+    }
+    if source.kind is SourceKind.CLOSED_LOOP:
+        fields |= {"calls": source.calls, "answer_ns": source.answer_ns}
+    if source.arrivals_ns is not None:
+        fields["arrivals"] = f"arrivals-{spout}.bin"
+        (folder / fields["arrivals"]).write_bytes(source.arrivals_ns.astype("<i8").tobytes())
+        fields["arrival_period_ns"] = source.arrival_period_ns
+    return fields
+
+
+def _new_queue(source: SourcePlan, origin_ns: int) -> bytes:
+    """A queue that nothing has been taken from, with its first rate. Its first line is there at the start."""
+    content = bytearray(_QUEUE_BYTES)
+    gap = _gap(source.rate_per_s) if source.kind is SourceKind.RATE else 0
+    struct.pack_into("<q", content, _QUEUE_STEPS, 1)
+    struct.pack_into("<qqq", content, _QUEUE_FIRST_STEP, origin_ns - (gap >> 10), 0, gap)
+    return bytes(content)
+
+
+def _gap(rate_per_s: float) -> int:
+    """Time from line to line in 1024ths of a nanosecond; 0 when none come."""
+    return round(_NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
+
+
+def _whole_seconds(seconds: float, field: str) -> int:
+    if not (math.isfinite(seconds) and seconds >= 1 and seconds == int(seconds)):
+        raise UserError(
+            "Storm counts this in whole seconds", field=field, value=seconds, remedy="give 1, 2, 3, ..."
+        )
+    return int(seconds)
+
+
+def _whole_if_it_is(value: str | float | bool) -> str | int | float | bool:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
