@@ -20,8 +20,8 @@ from typing import NoReturn
 import click
 
 from storm_lab.errors import StormLabError
-from storm_lab.papers.parameter import unknown_name
-from storm_lab.platform.options import examples, json_option
+from storm_lab.experiments.parameter import unknown_name
+from storm_lab.machine.options import examples, json_option
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
@@ -33,8 +33,8 @@ _ELSEWHERE = {
     ),
     "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
     "claims": ("storm_lab.runs.report_command", "List what the papers claim and what came out."),
-    "schedule": ("storm_lab.schedulers.commands", "Schedule cases, one JSON object a line."),
-    "explain": ("storm_lab.schedulers.commands", "Show why each executor got its slot."),
+    "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
+    "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
 }
@@ -112,7 +112,7 @@ def cli(context: click.Context) -> None:
 @json_option
 def doctor(as_json: bool) -> None:
     """Tell what this machine has and what is wrong with it; exit status 1 when something will not work."""
-    from storm_lab.platform.doctor import run_checks
+    from storm_lab.machine.doctor import run_checks
 
     findings = run_checks()
     if as_json:

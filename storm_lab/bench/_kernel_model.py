@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
-from storm_lab.emulator.logbook import Recorder
+from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import (
     ACKER,
@@ -120,7 +120,7 @@ class Latencies:
     chunks: list[tuple[NDArray[Any], NDArray[Any]]] = field(default_factory=list)
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows, as :class:`storm_lab.emulator.logbook.Recorder` asks."""
+        """Add rows, as :class:`storm_lab.emulator.setup.logbook.Recorder` asks."""
         if table == "roots":
             self.chunks.append((columns["complete_ns"].copy(), columns["latency_ns"].copy()))
 

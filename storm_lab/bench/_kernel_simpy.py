@@ -16,7 +16,7 @@ import simpy
 
 from storm_lab.bench._kernel_model import KINDS, NS_PER_S, TUPLE_BYTES, Model, Played, placed
 from storm_lab.bench._simpy_world import CONTROL_BYTES, SHARE, Message, Root, Steps, World, measure, on_wire
-from storm_lab.emulator.tables import QueueSizes
+from storm_lab.emulator.setup.tables import QueueSizes
 from storm_lab.model.version import V0_8_2
 
 

@@ -66,10 +66,10 @@ def _spark(folder: Path) -> list[Query]:
     from pyspark.sql import DataFrame
 
     from storm_lab.pipeline.execution import execution_times
-    from storm_lab.pipeline.house import TWO_PASSES_ABOVE
     from storm_lab.pipeline.latency import latency
     from storm_lab.pipeline.outcomes import outcomes
     from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.standard_metrics import TWO_PASSES_ABOVE
     from storm_lab.pipeline.tables import read_logs
     from storm_lab.pipeline.throughput import throughput
     from storm_lab.tuplelog import open_run

@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from storm_lab.emulator.dataplane import DataPlane
-from storm_lab.emulator.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
-from storm_lab.emulator.layout import Kernel
+from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.state.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
+from storm_lab.emulator.state.layout import Kernel
 
 _MAIN_NAMES = {SPOUT: "spout", BOLT: "bolt", ACKER_BOLT: "acker"}
 

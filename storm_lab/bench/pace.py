@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.compute
 import pyarrow.parquet
 
-from storm_lab.emulator.names import NS_PER_S
-from storm_lab.papers.experiment import RunSpec
+from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import is_whole, play, run_folder

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from storm_lab.platform.places import DATA_VARIABLE, REPORTS_VARIABLE
+from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.reproduce import Reproduced, reproduce, studies
 from storm_lab.runs.study import Study

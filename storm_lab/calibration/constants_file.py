@@ -12,7 +12,7 @@ from storm_lab.calibration.target import Target
 from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
-from storm_lab.platform.places import project_root
+from storm_lab.machine.places import project_root
 
 SCHEMA = "calibration/1"
 

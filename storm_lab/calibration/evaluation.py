@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import Rates, loaded_runs, predictions, targets
 from storm_lab.emulator.cost import CostModel
+from storm_lab.machine.places import project_root
 from storm_lab.papers.rstorm.recording import load_recordings
-from storm_lab.platform.places import project_root
 from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, text_digest
 
 

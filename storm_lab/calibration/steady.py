@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.papers.rstorm.recording import RecordedRun, load_recordings
 from storm_lab.papers.rstorm.recordings import plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts

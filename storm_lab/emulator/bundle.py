@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.layout import Kernel
+from storm_lab.emulator.state.layout import Kernel
 from storm_lab.errors import UserError
 
 LARGEST = 10_000

@@ -10,8 +10,8 @@ import numpy as np
 
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.emulation import Emulation, write_decisions
-from storm_lab.emulator.idle_plane import IdlePlane
-from storm_lab.emulator.logbook import Recorder
+from storm_lab.emulator.setup.idle_plane import IdlePlane
+from storm_lab.emulator.setup.logbook import Recorder
 
 _ALLOCATIONS = 50_000
 """Objects made between two garbage collections. With Python's own 700 a third of the time goes into looking

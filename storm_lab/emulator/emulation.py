@@ -25,9 +25,9 @@ from storm_lab.emulator.control.service import Sampler, Service
 from storm_lab.emulator.control.times import ControlTimes, Timers, check_timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
-from storm_lab.emulator.logbook import Recorder
 from storm_lab.emulator.loss import EmulationStoppedError
+from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.emulator.source import TopologyPlan, check_source
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, InvalidAssignmentError, StormVersion, check_assignment

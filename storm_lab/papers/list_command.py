@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storm_lab.platform.options import examples, json_option
+from storm_lab.machine.options import examples, json_option
 
 if TYPE_CHECKING:
-    from storm_lab.papers.experiment import Experiment
+    from storm_lab.experiments.experiment import Experiment
 
 
 @click.command(

@@ -24,8 +24,8 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.machine.java import JavaRuntime, activate_java
 from storm_lab.pipeline.java_process import ended_with_its_start
-from storm_lab.platform.java import JavaRuntime, activate_java
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
 """Environment variable with a master URL, such as ``spark://host:7077``."""

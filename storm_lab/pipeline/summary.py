@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 
 from storm_lab.errors import UserError
-from storm_lab.pipeline.kept import Keeper, code_digest, kept, kept_names, place_of
+from storm_lab.machine.memory import memory_bytes
+from storm_lab.pipeline.metric_cache import Keeper, code_digest, kept, kept_names, place_of
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables, sorted_table
-from storm_lab.platform.memory import memory_bytes
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
 if TYPE_CHECKING:
@@ -220,9 +220,9 @@ class _Batch:
 
 def _computed(batch: _Batch, spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     # Importing PySpark takes longer than reading kept metrics.
-    from storm_lab.pipeline.house import house_set
     from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.standard_metrics import house_set
     from storm_lab.pipeline.tables import read_logs
 
     session = spark or spark_session(driver_memory=_heap(), thorough=True)

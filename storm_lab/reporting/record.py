@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.papers.ledger import Ledger, load_claims
-from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
 
 SCHEMA_VERSION = 1

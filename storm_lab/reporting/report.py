@@ -17,9 +17,9 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from storm_lab.errors import UserError
-from storm_lab.papers.claim import number, with_unit
-from storm_lab.papers.contradiction import Contradiction, load_contradictions
-from storm_lab.papers.ledger import Ledger, load_claims
+from storm_lab.experiments.claim import number, with_unit
+from storm_lab.experiments.contradiction import Contradiction, load_contradictions
+from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from storm_lab.errors import UserError
-from storm_lab.papers.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
-from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
 
 __all__ = ["Basis", "Measured", "Measurement", "Outcome", "Verdict", "judge", "measured_text"]
 

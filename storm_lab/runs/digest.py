@@ -8,9 +8,9 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from storm_lab.papers.experiment import RunSpec
-from storm_lab.papers.parameter import ParameterValue
-from storm_lab.platform.places import PACKAGE, project_root
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.places import PACKAGE, project_root
 from storm_lab.tuplelog import RunIdentity, Scalar
 
 EMULATION_ROOMS = (
@@ -20,15 +20,15 @@ EMULATION_ROOMS = (
     "workloads",
     "emulator",
     "monitoring",
-    "papers/experiment.py",
-    "papers/parameter.py",
+    "experiments/experiment.py",
+    "experiments/parameter.py",
 )
 """Parts of the package that can change what an emulation writes; the paper's own package comes on top."""
 
 CLAIMS_ENDING = "_claims.py"
 """Files of a paper that only read metrics; no run depends on them."""
 
-CONCLUSION_ROOMS = ("papers", "pipeline", "reporting", "runs", "platform")
+CONCLUSION_ROOMS = ("experiments", "papers", "league", "pipeline", "reporting", "runs", "machine")
 """Parts that can change what a notebook makes of given runs."""
 
 _LIBRARIES = ("numpy", "numba", "pyarrow", "pandas", "pyspark", "scipy", "networkx", "seaborn", "matplotlib")

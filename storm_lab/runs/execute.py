@@ -16,8 +16,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from storm_lab.errors import StormLabError
-from storm_lab.papers.experiment import Advance, RunSpec
-from storm_lab.platform.places import runs_folder
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.machine.places import runs_folder
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.pool import Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run

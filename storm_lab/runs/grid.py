@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.papers.experiment import RunSpec
-from storm_lab.papers.parameter import Parameter, ParameterValue, check_parameters, unknown_name
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters, unknown_name
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
 from storm_lab.papers.tstorm.word_count import PARAMETERS as LEAGUE_PARAMETERS

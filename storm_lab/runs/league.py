@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from storm_lab.errors import UserError
-from storm_lab.papers.measurement import over_seeds
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.site import Site, site_parameters
+from storm_lab.experiments.measurement import over_seeds
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.league.reader_site import Site, site_parameters
 from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 
@@ -48,7 +48,7 @@ class League:
         site: Site | None = None,
     ) -> League:
         """A league on T-Storm's Word Count and its ten blades, or on a ``site`` of the reader's, with some
-        parameters set: Word Count's, or those of `storm_lab.papers.site`.
+        parameters set: Word Count's, or those of `storm_lab.league.reader_site`.
 
         Raises:
             UserError: two entrants of one name, or a parameter that does not fit.

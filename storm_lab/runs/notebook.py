@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.papers.parameter import ParameterValue
-from storm_lab.platform.places import project_root, reports_folder
+from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.places import project_root, reports_folder
 from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from storm_lab.platform.options import examples, json_option
+from storm_lab.machine.options import examples, json_option
 
 
 @click.command(epilog=examples("storm-lab report"))
@@ -26,8 +26,8 @@ def report() -> None:
 @json_option
 def claims(slug: str | None, as_json: bool) -> None:
     """List what the papers claim and what came out."""
-    from storm_lab.papers.ledger import load_claims
-    from storm_lab.papers.parameter import unknown_name
+    from storm_lab.experiments.ledger import load_claims
+    from storm_lab.experiments.parameter import unknown_name
     from storm_lab.reporting.record import claim_rows
     from storm_lab.runs.reproduce import published_verdicts
     from storm_lab.runs.study import verdict_table

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.papers.parameter import ParameterValue
+from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.places import reports_folder, runs_folder
 from storm_lab.papers.registry import experiments
-from storm_lab.platform.places import reports_folder, runs_folder
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
@@ -209,7 +209,7 @@ def build_report() -> Path:
     from storm_lab.emulator.control.times import ControlTimes
     from storm_lab.emulator.cost import CostModel
     from storm_lab.reporting.report import ConstantRecord, collect_report, write_report
-    from storm_lab.runs.left_out import left_out
+    from storm_lab.runs.refused_runs import left_out
 
     constants = [
         ConstantRecord(**{field.name: getattr(entry, field.name) for field in fields(ConstantRecord)})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from storm_lab.platform.options import examples, fresh_option, jobs_option, json_option
+from storm_lab.machine.options import examples, fresh_option, jobs_option, json_option
 
 if TYPE_CHECKING:
     from storm_lab.runs.reproduce import Reproduced
@@ -93,7 +93,7 @@ def _say(line: str) -> None:
 
 
 def _print_outcome(done: Reproduced, as_json: bool) -> None:
-    from storm_lab.papers.ledger import load_claims
+    from storm_lab.experiments.ledger import load_claims
     from storm_lab.reporting.record import claim_rows, read_verdicts
     from storm_lab.reporting.verdict import judge
     from storm_lab.runs.study import verdict_table

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Experiment
-from storm_lab.papers.parameter import Parameters
+from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.machine.places import data_folder
 from storm_lab.papers.registry import experiment
-from storm_lab.platform.places import data_folder
 from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.namespace import notebook_parameters
@@ -125,7 +125,7 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-        from storm_lab.papers.ledger import load_claims
+        from storm_lab.experiments.ledger import load_claims
         from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
         from storm_lab.reporting.verdict import judge
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.papers.experiment import RunSpec
-from storm_lab.platform.places import sweeps_folder
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.machine.places import sweeps_folder
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of

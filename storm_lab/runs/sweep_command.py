@@ -11,7 +11,7 @@ import click
 import pandas as pd
 
 from storm_lab.errors import UserError
-from storm_lab.papers.parameter import ParameterValue
+from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.sweep import SweepResult, Where, planned
 from storm_lab.runs.sweep_table import shown

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from storm_lab.errors import UserError
-from storm_lab.papers.measurement import over_seeds
-from storm_lab.papers.parameter import unknown_name
+from storm_lab.experiments.measurement import over_seeds
+from storm_lab.experiments.parameter import unknown_name
 from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storm_lab.model import Assignment, MeasuredLoad
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.traffic import inter_node_traffic
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 
 @dataclass(frozen=True, slots=True)

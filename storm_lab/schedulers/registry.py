@@ -1,7 +1,7 @@
 """Finding policies by name.
 
-Policies, the project's own included, are entry points of the group ``storm_lab.schedulers``; the entry
-point's name is the policy's name. So an outside package adds a policy by declaring one.
+The project's own policies stand in a table here, so that a plain checkout has them, too. An outside package
+adds one by declaring an entry point of the group ``storm_lab.schedulers``, whose name is the policy's name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,29 @@ from storm_lab.schedulers.parameters import parse_parameters
 
 GROUP = "storm_lab.schedulers"
 
+_OWN = {
+    "even": "storm.even:EvenScheduler",
+    "default": "storm.default:DefaultScheduler",
+    "isolation": "storm.isolation:IsolationScheduler",
+    "ras": "storm.ras:ResourceAwareScheduler",
+    "rstorm": "papers.rstorm:RStormScheduler",
+    "tstorm": "papers.tstorm:TStormScheduler",
+    "tstorm-initial": "papers.tstorm_initial:TStormInitialScheduler",
+    "mfstorm": "papers.mfstorm:MFStormScheduler",
+    "aniello-offline": "papers.aniello_offline:AnielloOfflineScheduler",
+    "aniello-online": "papers.aniello_online:AnielloOnlineScheduler",
+    "partition": "baselines.partition:PartitionScheduler",
+    "random": "baselines.random_placement:RandomScheduler",
+    "optimal": "baselines.optimal:OptimalScheduler",
+}
+"""The project's own policies, by name: where each class stands below `storm_lab.schedulers`."""
+
 
 def _found() -> list[EntryPoint]:
-    # A checkout on the path and an installed copy may both declare the very same policy.
-    return list({(e.name, e.value): e for e in entry_points(group=GROUP)}.values())
+    own = [EntryPoint(name, f"storm_lab.schedulers.{place}", GROUP) for name, place in _OWN.items()]
+    # Two copies of an outside package on the path may declare the very same policy.
+    outside = {(point.name, point.value): point for point in entry_points(group=GROUP)}
+    return [*own, *(point for point in outside.values() if not point.value.startswith("storm_lab."))]
 
 
 def _by_name(points: Sequence[EntryPoint]) -> dict[str, EntryPoint]:

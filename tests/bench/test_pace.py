@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from storm_lab.bench.pace import declared_size, executions_of, largest
+from storm_lab.experiments.experiment import Advance, RunSpec
 from storm_lab.model.version import V0_8_2
-from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play
 from storm_lab.tuplelog import RunWriter

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.bench import reproduce as bench
-from storm_lab.platform.places import DATA_VARIABLE, reports_folder, runs_folder
+from storm_lab.machine.places import DATA_VARIABLE, reports_folder, runs_folder
 from storm_lab.runs.reproduce import Reproduced
 from storm_lab.runs.study import Study
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.platform.places import DATA_VARIABLE, REPORTS_VARIABLE
+from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE
 
 SETTINGS = ("duration_s=120", "seeds=1,2", "lines_per_s=20", "gammas=1")
 

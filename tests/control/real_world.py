@@ -19,7 +19,7 @@ from storm_lab.emulator.emulation import Emulation, EmulationOutcome, EmulationS
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import Cluster, Component, Node, StormVersion, Subscription, Topology
 from storm_lab.model.version import V0_9_7
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.trace import WorkloadTrace

@@ -20,7 +20,7 @@ from storm_lab.errors import UserError
 from storm_lab.model.version import V0_8_2
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.monitoring.random_moves import RandomMoves
-from storm_lab.schedulers.tstorm import TStormScheduler
+from storm_lab.schedulers.papers.tstorm import TStormScheduler
 from tests.control.real_world import TOPOLOGY, Played, play, spec
 from tests.control.world import build, chain, run_to, seconds_of
 

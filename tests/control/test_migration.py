@@ -11,7 +11,7 @@ from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import (
     MIGRATION_METHODS,
-    HandOver,
+    Migration,
     MigrationMethod,
     migration_method,
 )
@@ -161,11 +161,11 @@ class _Lazy(MigrationMethod):
 
     name: ClassVar[str] = "lazy-test-method"
 
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         return _NeverRetires(control)
 
 
-class _NeverRetires(HandOver):
+class _NeverRetires(Migration):
     def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
         self.control.log.note(supervisor.actor, "spare-worker", str(process.slot), reason)
 

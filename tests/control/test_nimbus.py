@@ -14,7 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Assignment, InvalidAssignmentError, Slot
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
 
 

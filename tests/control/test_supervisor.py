@@ -12,7 +12,7 @@ from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.model import Assignment, Cluster, Slot, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 from tests.control.world import build, chain, cluster, executor_of, phases_at, run_to, seconds_of, swapped
 

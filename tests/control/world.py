@@ -21,7 +21,7 @@ from storm_lab.model import (
     Topology,
 )
 from storm_lab.model.version import V0_8_2
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 
 

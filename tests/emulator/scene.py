@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import (
     Cluster,

@@ -11,8 +11,8 @@ from typing import Any
 import numba
 import pytest
 
-from storm_lab.emulator import jit
-from storm_lab.emulator.one_module import EntryCompiler
+from storm_lab.emulator.state import jit
+from storm_lab.emulator.state.one_module import EntryCompiler
 
 
 @jit.jit

@@ -127,7 +127,7 @@ _PLAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_conservation import storm, digest
-from storm_lab.emulator.jit import ENABLED
+from storm_lab.emulator.state.jit import ENABLED
 from storm_lab.model import Grouping
 from storm_lab.model.version import V0_8_2, V2_8_8
 assert not ENABLED

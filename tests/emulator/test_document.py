@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.emulator import kinds
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.document import constants_table, with_constants
-from storm_lab.emulator.tables import QueueSizes
+from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.state import kinds
 from storm_lab.model.version import V0_8_2, V2_8_8
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -47,9 +47,9 @@ def test_names_of_code_on_the_page_exist() -> None:
     named = set(re.findall(r"`([a-z_]+)\.py`", page()))
     assert named
     for module in named:
-        assert (package / f"{module}.py").is_file(), f"{module}.py is on the page and not in the package"
+        assert list(package.rglob(f"{module}.py")), f"{module}.py is on the page and not in the package"
     for module, function in re.findall(r"`([a-z_]+)\.([a-z_]+)\(\)`", page()):
-        text = (package / f"{module}.py").read_text(encoding="utf-8")
+        text = "".join(file.read_text(encoding="utf-8") for file in package.rglob(f"{module}.py"))
         assert re.search(rf"def {function}\b", text), f"{module}.{function} is on the page only"
 
 

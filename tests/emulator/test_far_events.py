@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator import parts
-from storm_lab.emulator.kinds import NEVER, UNSCHEDULED
+from storm_lab.emulator.events import parts
+from storm_lab.emulator.state.kinds import NEVER, UNSCHEDULED
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
 MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=6.0, copies=80, lines=101)
 FEW = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1200.0, copies=1, lines=101)
 
-UNDIVIDED = "from storm_lab.emulator import parts; parts.LEAST_PARTS = 1000"
+UNDIVIDED = "from storm_lab.emulator.events import parts; parts.LEAST_PARTS = 1000"
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
 
-from storm_lab.emulator.layout import DTYPES
 from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.model import Executor, Slot, StormVersion, Topology
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator import parts
-from storm_lab.emulator.far_events import _LARGE
+from storm_lab.emulator.events import parts
+from storm_lab.emulator.events.calendar_queue import _LARGE
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
@@ -40,7 +40,6 @@ def test_topologies_do_the_same_among_more_of_them() -> None:
 
 
 def test_every_index_on_the_way_exists() -> None:
-    always = (
-        "from storm_lab.emulator import far_events, parts; far_events._LARGE = 1; parts.LEAST_PARTS = 1000"
-    )
+    events = "from storm_lab.emulator.events import calendar_queue, parts; "
+    always = events + "calendar_queue._LARGE = 1; parts.LEAST_PARTS = 1000"
     assert printed(__name__, "t.counts_after(t.MANY, 200)", always) == str(counts_after(MANY, 200))

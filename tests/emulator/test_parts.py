@@ -12,10 +12,10 @@ import pytest
 from scene import MS, Tape
 
 from storm_lab.bench._kernel_model import COST, Model, _topology, _trace, placed
-from storm_lab.emulator import parts
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
-from storm_lab.emulator.parts import Parts
+from storm_lab.emulator.events import parts
+from storm_lab.emulator.events.parts import Parts
+from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import Cluster, Executor, Node, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V1_0_0, V2_0_0
@@ -198,7 +198,7 @@ def digest_after(stop_ms: int) -> str:
 
 @pytest.mark.usefixtures("divided")
 def test_parts_are_the_same_without_the_compiler() -> None:
-    always = "from storm_lab.emulator import parts; parts.LEAST_PARTS = 2"
+    always = "from storm_lab.emulator.events import parts; parts.LEAST_PARTS = 2"
     assert printed(__name__, "t.digest_after(60)", always) == digest_after(60)
 
 

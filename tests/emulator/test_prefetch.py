@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator.prefetch import _LONG
+from storm_lab.emulator.events.prefetch import _LONG
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000

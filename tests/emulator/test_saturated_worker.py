@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
 
-from storm_lab.emulator.kinds import NETWORK
 from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.state.kinds import NETWORK
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 

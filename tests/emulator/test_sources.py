@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storm_lab.emulator.offset_log import Partition
+from storm_lab.emulator.setup.offset_log import Partition
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot
@@ -254,7 +254,7 @@ def test_the_same_deaths_give_the_same_rows() -> None:
 
 _PLAIN = """
 from tests.emulator.test_sources import rows_after_a_death
-from storm_lab.emulator.jit import ENABLED
+from storm_lab.emulator.state.jit import ENABLED
 assert not ENABLED
 print(rows_after_a_death())
 """

@@ -9,9 +9,9 @@ import pytest
 from scene import chain, chain_trace, constant_work, nodes
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.dataplane import DataPlane
+from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.setup.trace_check import LARGEST_TUPLE, LONGEST_CALL_NS
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-from storm_lab.emulator.trace_check import LARGEST_TUPLE, LONGEST_CALL_NS
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology
 from storm_lab.model.version import V1_0_6

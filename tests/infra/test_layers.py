@@ -13,11 +13,11 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "storm_lab"
 
-LEAVES = frozenset({"errors", "platform", "version"})
+LEAVES = frozenset({"errors", "machine", "version"})
 """Everybody may import these; they import none but each other."""
 
 BELOW_PAPERS = frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator", "monitoring"})
-ALL_BUT_CLI = BELOW_PAPERS | {"papers", "pipeline", "reporting", "runs", "bench"}
+ALL_BUT_CLI = BELOW_PAPERS | {"experiments", "papers", "league", "pipeline", "reporting", "runs", "bench"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "model": frozenset(),
@@ -26,9 +26,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "workloads": frozenset({"model"}),
     "emulator": frozenset({"model", "schedulers", "tuplelog", "workloads"}),
     "monitoring": frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator"}),
-    "papers": BELOW_PAPERS,
+    "experiments": BELOW_PAPERS,
+    "papers": BELOW_PAPERS | {"experiments"},
+    "league": BELOW_PAPERS | {"experiments", "papers"},
     "pipeline": frozenset({"tuplelog"}),
-    "reporting": frozenset({"pipeline", "tuplelog", "papers", "model"}),
+    "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "model"}),
     "runs": ALL_BUT_CLI - {"runs", "bench"},
     "calibration": ALL_BUT_CLI - {"reporting", "bench"},
     "bench": ALL_BUT_CLI - {"bench"},

@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import storm_lab
-from storm_lab.platform.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
+from storm_lab.machine.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
 

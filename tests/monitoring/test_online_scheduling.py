@@ -260,7 +260,7 @@ from storm_lab.model import Assignment
 from storm_lab.monitoring.database import LoadDatabase, WindowLoad
 from storm_lab.monitoring.generator import generate
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 
 topologies, cluster, version, slots = pickle.load(sys.stdin.buffer)
 view = SchedulingView(topologies, cluster, version, Assignment(slots))

@@ -8,17 +8,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.model import Assignment, Resources, Topology, executors_of
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, trees, tstorm, twitter
 from storm_lab.papers.algorithms.algorithms import EXPERIMENT, SLUG
-from storm_lab.papers.ledger import load_claims
-from storm_lab.papers.measurement import Basis, Measurement
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
-from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.papers.twitter.testbed import SLOTS
-from storm_lab.platform.places import DATA_VARIABLE
 from storm_lab.reporting.figures import nodes_by_gamma, save_figure
 from storm_lab.reporting.record import read_verdicts
 from storm_lab.reporting.report import SEVERAL, collect_report, render_report
@@ -124,7 +124,7 @@ def test_for_each_topology_nodes_never_grow_with_gamma_and_begin_with_ten() -> N
 def test_the_spread_counts_nodes_without_executors() -> None:
     packed = tstorm.placed_by_tstorm(tstorm.throughput_test(), 6.0)
     assert nodes_used(packed) == 2
-    assert tstorm.spread(packed, section_v()) >= 22
+    assert tstorm.spread(packed, blades()) >= 22
 
 
 def test_mfstorm_fills_the_strongest_desktop_first_however_they_are_declared() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.papers.experiment import Experiment
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.papers.registry import experiments
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 

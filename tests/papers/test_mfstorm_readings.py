@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from storm_lab.papers.ledger import load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.mfstorm.grid import variant
 from storm_lab.papers.mfstorm.grid_claims import (
     both_names,

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
-from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.nstorm import (
     delayed_kill,
     multi_migration,

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from storm_lab.papers.readings import mean_over, measured, reductions, value_of
+from storm_lab.experiments.readings import mean_over, measured, reductions, value_of
 
 BINS = pd.DataFrame(
     {

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from storm_lab.papers.ledger import load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm import cpu_bound_claims as cpu
 from storm_lab.papers.rstorm.layouts import MICRO, layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storm_lab.papers.ledger import load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm.cpu_bound import settings
 from storm_lab.papers.rstorm.multi_topology import submitted

@@ -9,8 +9,8 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
+from storm_lab.league.reader_site import Site, site_parameters
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.papers.site import Site, site_parameters
 from storm_lab.papers.tstorm.entrant import Entrant
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play_all

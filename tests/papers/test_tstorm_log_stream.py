@@ -8,10 +8,10 @@ import pytest
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.algorithms import tstorm as algorithms
-from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.tstorm import (
     gamma_sweep,
     log_stream,
@@ -20,11 +20,11 @@ from storm_lab.papers.tstorm import (
     reassign_smoothing,
     word_count,
 )
+from storm_lab.papers.tstorm.blade_runs import blades_of, overload_rule
 from storm_lab.papers.tstorm.overload_relief import in_one_worker
 from storm_lab.papers.tstorm.part_claims import part_of
 from storm_lab.papers.tstorm.reassign_smoothing_claims import excess_ms_s, lost
 from storm_lab.papers.tstorm.relief_claims import before_ms, first_schedule_nodes, noticed_s
-from storm_lab.papers.tstorm.section_v import blades, overload_rule
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.workloads.access_log import load_log
 
@@ -94,7 +94,7 @@ def test_two_streams_reach_one_worker_on_one_node(module: Any) -> None:
     spec = module.runs(checked)[0]
     assert spec.parameters.number("lines_per_s") == 2 * checked.number("lines_per_s")
     topology = figure.topology(spec.parameters)
-    placed = in_one_worker(topology, blades(spec.parameters), VERSION)
+    placed = in_one_worker(topology, blades_of(spec.parameters), VERSION)
     assert set(placed.slots) == set(executors_of(topology, VERSION))
     assert len(set(placed.slots.values())) == 1
 

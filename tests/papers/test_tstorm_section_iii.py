@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.assignment import Assignment
-from storm_lab.papers.experiment import RunSpec
-from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.tstorm import chain, overload, traffic
 from storm_lab.papers.tstorm.overload_claims import failures_around_onset, last_minute_ms
 from storm_lab.papers.tstorm.testbed import VERSION
@@ -20,7 +20,7 @@ OVERLOAD = overload.EXPERIMENT
 def placed(workers: int) -> Assignment:
     """Where Nimbus puts the chain when it is asked for that many workers."""
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     spec = next(s for s in TRAFFIC.runs(TRAFFIC.checked()) if s.parameters.integer("workers") == workers)
     plan = chain.plan(spec)

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
-from storm_lab.papers.ledger import load_claims
 from storm_lab.papers.tstorm import gamma_runs
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, figure_runs, plan, topology

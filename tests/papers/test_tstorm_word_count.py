@@ -11,7 +11,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.tstorm.testbed import STORM, VERSION, section_v
+from storm_lab.papers.tstorm.testbed import STORM, VERSION, blades
 from storm_lab.papers.tstorm.word_count import SLUG, costs, plan, topology
 from storm_lab.papers.tstorm.word_count_claims import SPARED, gain_parts
 from storm_lab.runs.digest import identity_of
@@ -36,10 +36,10 @@ def test_the_topology_is_the_printed_one() -> None:
 
 
 def test_the_testbed_has_forty_slots_on_ten_nodes() -> None:
-    cluster = section_v()
+    cluster = blades()
     assert (len(cluster.nodes), len(list(cluster.slots()))) == (10, 40)
     assert {node.capacity_mhz for node in cluster.nodes} == {8000.0}, "four cores of 2.0 GHz"
-    assert {node.capacity_mhz for node in section_v(cores=2).nodes} == {4000.0}
+    assert {node.capacity_mhz for node in blades(cores=2).nodes} == {4000.0}
 
 
 def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:

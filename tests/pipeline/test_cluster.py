@@ -17,9 +17,9 @@ import pandas as pd
 import pyspark
 import pytest
 
+from storm_lab.machine.java import activate_java
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.pipeline.session import REMOTE_VARIABLE
-from storm_lab.platform.java import activate_java
 
 ROOT = Path(__file__).resolve().parents[2]
 

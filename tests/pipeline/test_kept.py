@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from storm_lab.pipeline import kept as kept_module
-from storm_lab.pipeline.kept import TABLES_FILE, keep, kept, kept_names, place_of
+from storm_lab.pipeline import metric_cache as kept_module
+from storm_lab.pipeline.metric_cache import TABLES_FILE, keep, kept, kept_names, place_of
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import open_run
 from tests.tuplelog.tiny import write_run

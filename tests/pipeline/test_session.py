@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from storm_lab.machine.java import find_java
 from storm_lab.pipeline import session
 from storm_lab.pipeline.session import spark_session
-from storm_lab.platform.java import find_java
 
 pytestmark = pytest.mark.spark
 

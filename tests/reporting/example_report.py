@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from storm_lab.papers.ledger import load_claims
-from storm_lab.papers.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
 from storm_lab.reporting.report import ConstantRecord, collect_report, write_report

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.papers.ledger import load_claims
 from storm_lab.reporting.readme import PICTURE, picture, update_readme, updated, updated_readme, verdict_table
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.schedulers import SchedulingView, check_result

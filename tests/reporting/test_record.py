@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.papers.ledger import load_claims
-from storm_lab.papers.measurement import Basis, Measured, Measurement, single
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Basis, Measured, Measurement, single
 from storm_lab.reporting.record import (
     Refusal,
     VerdictFile,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.papers.contradiction import load_contradictions
-from storm_lab.papers.ledger import load_claims
+from storm_lab.experiments.contradiction import load_contradictions
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
 from storm_lab.reporting.tally import Tally
 from storm_lab.reporting.verdict import Outcome

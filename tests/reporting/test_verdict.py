@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from storm_lab.errors import UserError
-from storm_lab.papers.claim import Claim, Kind, Target
-from storm_lab.papers.ledger import load_claims, parse_chain
-from storm_lab.papers.measurement import (
+from storm_lab.experiments.claim import Claim, Kind, Target
+from storm_lab.experiments.ledger import load_claims, parse_chain
+from storm_lab.experiments.measurement import (
     Basis,
     Measured,
     Measurement,

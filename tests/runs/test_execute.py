@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.papers.experiment import RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.runs.execute import RunFailed, is_whole, play_all, run_folder
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from storm_lab.papers.experiment import RunSpec
-from storm_lab.platform.places import DATA_VARIABLE, runs_folder
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.machine.places import DATA_VARIABLE, runs_folder
 from storm_lab.reporting.report import collect_report, render_report
 from storm_lab.runs.execute import PlayedRun, play_all
-from storm_lab.runs.left_out import left_out
 from storm_lab.runs.prepare import prepare
+from storm_lab.runs.refused_runs import left_out
 from tests.runs import tiny_runs
 from tests.runs.test_prepare import study
 from tests.runs.tiny_runs import spec

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.papers.parameter import (
+from storm_lab.experiments.parameter import (
     Parameter,
     Parameters,
     ParameterValue,

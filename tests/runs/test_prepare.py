@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.papers.experiment import Experiment
-from storm_lab.papers.parameter import Parameters
-from storm_lab.platform.places import DATA_VARIABLE
+from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs

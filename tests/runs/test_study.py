@@ -67,7 +67,7 @@ def test_a_runs_identity_holds_no_path(tmp_path: Path) -> None:
 
 
 def test_every_experiment_names_claims_of_its_own() -> None:
-    from storm_lab.papers.ledger import load_claims
+    from storm_lab.experiments.ledger import load_claims
 
     ledger = load_claims()
     for item in experiments():

@@ -11,8 +11,8 @@ import pytest
 
 from storm_lab.cli import main
 from storm_lab.errors import UserError
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.runs import grid
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import Advance, Emulate, RunSpec
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.model.version import V0_8_2
-from storm_lab.papers.experiment import Advance, Emulate, RunSpec
-from storm_lab.papers.parameter import Parameters
 from storm_lab.tuplelog import RunWriter
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from storm_lab.model import StormVersion
 from storm_lab.schedulers import make_scheduler
-from storm_lab.schedulers.case_format import read_case
+from storm_lab.schedulers.cases.case_format import read_case
 
 Workers = dict[str, list[list[Any]]]
 

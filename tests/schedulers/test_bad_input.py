@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from storm_lab.errors import UserError
-from storm_lab.schedulers.commands import schedule
+from storm_lab.schedulers.cases.commands import schedule
 
 CASE: dict[str, Any] = {
     "name": "good",

@@ -16,8 +16,8 @@ from storm_lab.model import (
 )
 from storm_lab.schedulers import SchedulingView, check_memory, make_scheduler
 from storm_lab.schedulers.measures import measure, nodes_used
-from storm_lab.schedulers.mfstorm import processing_power
-from storm_lab.schedulers.rstorm import RStormParameters, RStormScheduler
+from storm_lab.schedulers.papers.mfstorm import processing_power
+from storm_lab.schedulers.papers.rstorm import RStormParameters, RStormScheduler
 from tests.schedulers.clusters import chain, cluster, even_load
 
 STORM_082 = StormVersion.parse("0.8.2")

@@ -11,7 +11,7 @@ import pytest
 
 from storm_lab.model import StormVersion
 from storm_lab.schedulers import SchedulingView, check_result, scheduler_class, scheduler_names
-from storm_lab.schedulers.case_format import read_case
+from storm_lab.schedulers.cases.case_format import read_case
 from tests.schedulers.clusters import chain, cluster
 
 PAGE = (Path(__file__).parents[2] / "docs" / "schedulers.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import pytest
 
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.javahash import string_hash
-from storm_lab.schedulers.hash_order import (
+from storm_lab.schedulers.storm.hash_order import (
     ClojureOrder,
     built_and_copied_order,
     copied_map_order,

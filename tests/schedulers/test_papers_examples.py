@@ -23,12 +23,12 @@ from storm_lab.model import (
     Topology,
 )
 from storm_lab.schedulers import SchedulingView, make_scheduler
-from storm_lab.schedulers.cuts import cut_weight, parts_of_equal_size
+from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
+from storm_lab.schedulers.graph.cuts import cut_weight, parts_of_equal_size
 from storm_lab.schedulers.measures import measure
-from storm_lab.schedulers.mfstorm import minimum_cut, recursive_bisection
-from storm_lab.schedulers.placement_problem import PlacementProblem
-from storm_lab.schedulers.rstorm import breadth_first, task_selection
-from storm_lab.schedulers.tstorm import TStormParameters, fewest_nodes
+from storm_lab.schedulers.papers.mfstorm import minimum_cut, recursive_bisection
+from storm_lab.schedulers.papers.rstorm import breadth_first, task_selection
+from storm_lab.schedulers.papers.tstorm import TStormParameters, fewest_nodes
 from tests.schedulers.clusters import chain, cluster, even_load
 
 STORM_082 = StormVersion.parse("0.8.2")

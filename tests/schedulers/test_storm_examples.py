@@ -20,8 +20,8 @@ from storm_lab.model import (
     Topology,
 )
 from storm_lab.schedulers import SchedulingResult, SchedulingView, make_scheduler
-from storm_lab.schedulers.cluster_state import sort_slots
-from storm_lab.schedulers.default import bad_slots
+from storm_lab.schedulers.storm.cluster_state import sort_slots
+from storm_lab.schedulers.storm.default import bad_slots
 from tests.schedulers.clusters import chain, cluster
 
 NEWEST = StormVersion.parse("2.8.8")

@@ -12,7 +12,7 @@ from functools import partial
 
 from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
 from storm_lab.emulator.control.decision_log import DecisionLog
-from storm_lab.emulator.control.migration.method import HandOver
+from storm_lab.emulator.control.migration.method import Migration
 from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.worker import NOT_READY, WorkerProcess
@@ -35,7 +35,7 @@ class Connections:
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
-        self.hand_over: HandOver
+        self.migration: Migration
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """The topology's running workers, in order of readiness."""
@@ -113,7 +113,7 @@ class Connections:
             process.links[slot] = process
             return
         listening = [peer for peer in self._listening.get(slot, ()) if peer.topology == process.topology]
-        listener = self.hand_over.listener(process, listening) if listening else None
+        listener = self.migration.listener(process, listening) if listening else None
         if listener is not None:
             process.links[slot] = listener
             process.trying_since.pop(slot, None)

@@ -70,8 +70,8 @@ class ControlPlane:
         self.connections = Connections(self.clock, self.plane, self.log, times, timers)
         self.nimbus = Nimbus(self, cluster, scheduler, seed)
         self.fleet = Fleet(self)
-        self.hand_over = migration.begin(self)
-        self.connections.hand_over = self.hand_over
+        self.migration = migration.begin(self)
+        self.connections.migration = self.migration
         self.supervisors: dict[str, Supervisor] = {}
         for node in cluster.nodes:
             node_phases = (phases or {}).get(node.id) or Phases.drawn(

@@ -92,7 +92,7 @@ class Fleet:
             executors=[str(e) for e in process.executors],
             generation=process.generation,
         )
-        idle_s = control.hand_over.spout_idle_s(process)
+        idle_s = control.migration.spout_idle_s(process)
         process.idle_until_ns = now + ns(idle_s)
         if idle_s > 0:
             control.clock.at(
@@ -102,7 +102,7 @@ class Fleet:
                 partial(control.connections.settle, process),
             )
         control.connections.joined(process)
-        control.hand_over.worker_ready(process)
+        control.migration.worker_ready(process)
         self.refresh(process)
         self._beat(process)
         timers = control.timers
@@ -131,7 +131,7 @@ class Fleet:
         """The worker re-reads who is where and whether its topology is active."""
         control = self._control
         process.topology_active = control.zookeeper.active.get(process.topology, False)
-        table = control.hand_over.table_for(process)
+        table = control.migration.table_for(process)
         if table is not None:
             control.connections.refresh(process, table)
 
@@ -139,7 +139,7 @@ class Fleet:
         control = self._control
         if not control.zookeeper.up:
             return
-        if control.hand_over.refreshes_from_zookeeper(process):
+        if control.migration.refreshes_from_zookeeper(process):
             self.refresh(process)
         else:
             process.topology_active = control.zookeeper.active.get(process.topology, False)

@@ -229,7 +229,7 @@ class Nimbus:
                 continue
             changed = True
             self._take_worker_count(topology_id, part)
-            self._control.hand_over.publish(topology_id, part.slots, reason)
+            self._control.migration.publish(topology_id, part.slots, reason)
         return changed
 
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:

@@ -111,7 +111,7 @@ class Supervisor:
         control = self._control
         if not self.up or self._busy or not control.zookeeper.up:
             return
-        work_ns = ns(control.hand_over.sync_work_s())
+        work_ns = ns(control.migration.sync_work_s())
         wanted = self._read()
         if work_ns == 0:
             self._fetch(wanted)
@@ -173,10 +173,10 @@ class Supervisor:
                 if (
                     local_here is not None
                     and process.running
-                    and self._control.hand_over.keeps(process, local_here)
+                    and self._control.migration.keeps(process, local_here)
                 ):
-                    self._control.hand_over.kept(process, local_here)
-        self._control.hand_over.assignments_read(self)
+                    self._control.migration.kept(process, local_here)
+        self._control.migration.assignments_read(self)
         self.sync_processes()
 
     def state_of(self, process: WorkerProcess) -> WorkerState:
@@ -190,7 +190,7 @@ class Supervisor:
             late = now - process.launched_ns >= self._start_timeout_ns
             return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
         wanted = self.local.get(process.slot)
-        if wanted is None or not control.hand_over.keeps(process, wanted):
+        if wanted is None or not control.migration.keeps(process, wanted):
             return WorkerState.DISALLOWED
         return WorkerState.TIMED_OUT if now - beat > self._timeout_ns else WorkerState.VALID
 
@@ -214,14 +214,14 @@ class Supervisor:
             if state is WorkerState.VALID or starting:
                 served.add(process.slot)
             else:
-                self._control.hand_over.retire(self, process, state.value)
+                self._control.migration.retire(self, process, state.value)
                 ended += process.ended_ns is not None
         for slot in sorted(set(self.local) - served):
             self._launch(slot, self.local[slot], ended)
 
     def _still_wanted(self, process: WorkerProcess) -> bool:
         wanted = self.local.get(process.slot)
-        return wanted is not None and self._control.hand_over.keeps(process, wanted)
+        return wanted is not None and self._control.migration.keeps(process, wanted)
 
     def _launch(self, slot: Slot, local: LocalAssignment, kills_before: int) -> None:
         # Killing is done one worker after the other, and each waits for the terminate signal to work.

@@ -6,10 +6,10 @@ answers it.
 
 from __future__ import annotations
 
+from storm_lab.experiments.experiment import Experiment, no_runs
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.papers.algorithms.algorithms_claims import CLAIMS, measure
 from storm_lab.papers.algorithms.twitter import PARAMETERS as TWITTER_PARAMETERS
-from storm_lab.papers.experiment import Experiment, no_runs
-from storm_lab.papers.parameter import Parameter
 
 SLUG = "algorithms"
 

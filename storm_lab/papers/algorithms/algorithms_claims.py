@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, tstorm, twitter
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
 
 CLAIMS = (*twitter.CLAIMS, *tstorm.CLAIMS, *rstorm.CLAIMS, *nstorm.CLAIMS, *mfstorm.CLAIMS)
 

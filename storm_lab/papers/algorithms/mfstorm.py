@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storm_lab.papers.measurement import Basis, Measurement, labelled, single
+from storm_lab.experiments.measurement import Basis, Measurement, labelled, single
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT, starter
 from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
 from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.mfstorm import processing_power
+from storm_lab.schedulers.papers.mfstorm import processing_power
 
 CLAIMS = (
     "mfstorm-table3-gflops",

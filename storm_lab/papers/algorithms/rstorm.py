@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from storm_lab.papers.measurement import Basis, Measurement, single
+from storm_lab.experiments.measurement import Basis, Measurement, single
 from storm_lab.papers.rstorm.layouts import MEMORY_MB, MICRO, layout
 from storm_lab.papers.rstorm.testbed import OFFER, VERSION, emulab
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.measures import PlacementMeasures
 from storm_lab.schedulers.measures import measure as measure_placement
-from storm_lab.schedulers.rstorm import RStormScheduler
+from storm_lab.schedulers.papers.rstorm import RStormScheduler
 
 CLAIMS = (
     "rstorm-fig9a-nodes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from storm_lab.experiments.measurement import Basis, Measurement, labelled, single
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -14,14 +15,13 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
-from storm_lab.papers.measurement import Basis, Measurement, labelled, single
 from storm_lab.papers.tstorm import word_count
-from storm_lab.papers.tstorm.testbed import VERSION, section_v
+from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.default import DefaultScheduler
 from storm_lab.schedulers.measures import nodes_used
-from storm_lab.schedulers.tstorm import TStormParameters, TStormScheduler
-from storm_lab.schedulers.tstorm_initial import TStormInitialScheduler
+from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 CLAIMS = (
     "tstorm-storm-all-nodes",
@@ -99,7 +99,7 @@ def even_load(topology: Topology, cluster: Cluster) -> MeasuredLoad:
 
 def placed_by_default(topology: Topology) -> Assignment:
     """Where Storm's default scheduler puts the topology on ten idle blades."""
-    return DefaultScheduler().schedule(SchedulingView((topology,), section_v(), VERSION)).assignment
+    return DefaultScheduler().schedule(SchedulingView((topology,), blades(), VERSION)).assignment
 
 
 def placed_by_tstorm(topology: Topology, gamma: float) -> Assignment:
@@ -108,7 +108,7 @@ def placed_by_tstorm(topology: Topology, gamma: float) -> Assignment:
     The initial assignment comes first; it stays where Algorithm 1 finds no schedule, as with gamma 1 and a
     cap that rounds down.
     """
-    cluster = section_v()
+    cluster = blades()
     first = TStormInitialScheduler().schedule(SchedulingView((topology,), cluster, VERSION)).assignment
     view = SchedulingView((topology,), cluster, VERSION, first, even_load(topology, cluster))
     return TStormScheduler(TStormParameters(gamma=gamma)).schedule(view).assignment
@@ -141,7 +141,7 @@ def measure() -> tuple[Measurement, ...]:
     )
     by_gamma = nodes_by_gamma(SWEPT)
     order: dict[str, float | None] = {
-        "spread/gamma-1": max(spread(placed_by_tstorm(t, 1.0), section_v()) for t in topologies())
+        "spread/gamma-1": max(spread(placed_by_tstorm(t, 1.0), blades()) for t in topologies())
     }
     order |= {
         f"nodes/gamma-{gamma:g}": sum(counts[place] for counts in by_gamma.values())

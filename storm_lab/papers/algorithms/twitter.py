@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.experiments.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -17,12 +19,10 @@ from storm_lab.model import (
 from storm_lab.model.version import V0_9_7
 from storm_lab.papers.algorithms import trees
 from storm_lab.papers.algorithms.trees import TreeCheck, check_trees
-from storm_lab.papers.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.testbed import VERSION, client_event_count, machines
 from storm_lab.papers.twitter.timeline import MACHINES
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 CLAIMS = (
     "twitter-workers-per-machine",

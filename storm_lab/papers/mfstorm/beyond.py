@@ -7,8 +7,9 @@ There are no claims: the paper says nothing about it.
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.measurement import Measurement
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm.grid import (
     COMMON,
     cells,
@@ -19,7 +20,6 @@ from storm_lab.papers.mfstorm.grid import (
 from storm_lab.papers.mfstorm.grid_claims import GridTables
 from storm_lab.papers.mfstorm.placement import ISOLATION, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_COUNT
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLUG = "mfstorm-beyond"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm.exclamation_claims import CLAIMS, METRICS, SLUG, measure
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
 from storm_lab.papers.mfstorm.starter import EXCLAMATION
-from storm_lab.papers.parameter import Parameter, Parameters
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,

@@ -130,7 +130,7 @@ class _Cell:
 
     def best(self, nodes: tuple[str, ...], fullest: int, load: MeasuredLoad) -> tuple[Assignment, bool]:
         """The best placement on these nodes with at most ``fullest`` executors on each."""
-        from storm_lab.schedulers.optimal import OptimalParameters, OptimalScheduler
+        from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
 
         topology = starter(self.kind, self.required)
         used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))

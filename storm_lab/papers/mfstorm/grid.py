@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, SCHEDULERS, played_in, policy, refusal
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.workloads.text import BOOK, GENERATED
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.readings import measurement, value_of
 from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.grid import READING_S, variant
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, refusal
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
-from storm_lab.papers.readings import measurement, value_of
 
 PER_NODE = "executed_per_s_per_node"
 THROUGHPUT = "executed_per_s"

@@ -27,7 +27,7 @@ def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
     paper does not print ``isolation.scheduler.machines``, and this one yields its node counts.
     """
     from storm_lab.schedulers import make_scheduler
-    from storm_lab.schedulers.isolation import IsolationParameters, IsolationScheduler
+    from storm_lab.schedulers.storm.isolation import IsolationParameters, IsolationScheduler
 
     if scheduler == ISOLATION:
         return IsolationScheduler(IsolationParameters(machines=f"{kind}:{min(required, len(DESKTOPS))}"))

@@ -16,7 +16,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, MeasuredLoad, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 
 @dataclass(slots=True)

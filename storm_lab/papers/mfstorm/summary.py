@@ -5,12 +5,12 @@ The runs are those of the other experiments, named after them, so that nothing i
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.summary_claims import CLAIMS, METRICS, SLUG, TRIED_MS, measure, tried_prefix
-from storm_lab.papers.parameter import Parameter, Parameters
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, measurement, value_of
 from storm_lab.papers.mfstorm import (
     exclamation_claims,
     tweet_exclamation_claims,
@@ -28,8 +30,6 @@ from storm_lab.papers.mfstorm.grid_claims import (
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, measurement, value_of
 
 SLUG = "mfstorm-summary"
 

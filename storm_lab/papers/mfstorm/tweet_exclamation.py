@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
 from storm_lab.papers.mfstorm.starter import TWEET_EXCLAMATION
 from storm_lab.papers.mfstorm.tweet_exclamation_claims import CLAIMS, METRICS, SLUG, measure
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLEEP_MS = 50.0
 """Sleep of a spout executor before each emit (section on the tweet topologies)."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.papers.mfstorm.grid_claims import PER_NODE, GridTables, grid_claims, grid_values
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT
-from storm_lab.papers.parameter import Parameters
 
 SLUG = "mfstorm-tweet-wordcount"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter
 from storm_lab.papers.mfstorm.placement import RAS
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.tweet_wordcount import SLEEP_MS
 from storm_lab.papers.mfstorm.tweet_wordcount_claims import SLUG as TWEET_SLUG
 from storm_lab.papers.mfstorm.wordcount_claims import CLAIMS, METRICS, SLUG, measure
-from storm_lab.papers.parameter import Parameter, Parameters
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, measurement
 from storm_lab.papers.mfstorm.grid import variant
 from storm_lab.papers.mfstorm.grid_claims import (
     LEVEL,
@@ -23,8 +25,6 @@ from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULE
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.mfstorm.tweet_wordcount_claims import SLUG as TWEET_SLUG
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, measurement
 
 SLUG = "mfstorm-wordcount"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.delayed_kill_claims import CLAIMS, METRICS, measure, plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
 from storm_lab.papers.nstorm.setting import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLUG = "nstorm-delayed-kill"
 MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", low=1, high=36)

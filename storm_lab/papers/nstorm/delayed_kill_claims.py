@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measurement, reductions
 from storm_lab.papers.nstorm.durations_claims import (
     LEVELS,
     Tables,
@@ -15,8 +17,6 @@ from storm_lab.papers.nstorm.durations_claims import (
 )
 from storm_lab.papers.nstorm.multi_migration_claims import moving
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measurement, reductions
 
 CLAIMS = (
     "nstorm-fig11-60",

@@ -13,9 +13,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Measured, Measurement
+from storm_lab.experiments.measurement import Measured, Measurement
+from storm_lab.experiments.readings import measured, of_run
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
-from storm_lab.papers.readings import measured, of_run
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 is a standstill."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.multi_migration_claims import CLAIMS, COMPARED_S, METRICS, STILL, measure, moving
 from storm_lab.papers.nstorm.setting import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLUG = "nstorm-multi-migration"
 PARAMETERS: tuple[Parameter, ...] = (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storm_lab.papers.measurement import Measurement, single
+from storm_lab.experiments.measurement import Measurement, single
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measurement
 from storm_lab.papers.nstorm.durations_claims import (
     LEVELS,
     QUIET_S,
@@ -18,8 +20,6 @@ from storm_lab.papers.nstorm.durations_claims import (
 )
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measurement
 
 STILL = replace(NSTORM, moved=0)
 """N-Storm in a run in which nothing moves: the initial placement, warmed up as long as the others."""

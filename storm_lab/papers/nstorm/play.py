@@ -11,8 +11,9 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.monitoring.random_moves import RandomMoves
-from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, Setting
 from storm_lab.papers.nstorm.testbed import (
     FIRST_S,
@@ -25,8 +26,7 @@ from storm_lab.papers.nstorm.testbed import (
     plan,
     servers,
 )
-from storm_lab.papers.parameter import Parameters
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunWriter, Status
 
 

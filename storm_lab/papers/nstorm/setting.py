@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameters, ParameterValue
 from storm_lab.papers.nstorm.testbed import VERSION, sentences
-from storm_lab.papers.parameter import Parameters, ParameterValue
 
 if TYPE_CHECKING:
     from storm_lab.tuplelog import RunWriter

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import chain
 
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting, run_specs, trial_tag, trials
 from storm_lab.papers.nstorm.single_migration_claims import CLAIMS, METRICS, PRINTED, fitted, measure
 from storm_lab.papers.nstorm.testbed import COMMON
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLUG = "nstorm-single-migration"
 PARAMETERS: tuple[Parameter, ...] = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from storm_lab.papers.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measurement, reductions
 from storm_lab.papers.nstorm.durations_claims import (
     Samples,
     Tables,
@@ -19,8 +21,6 @@ from storm_lab.papers.nstorm.durations_claims import (
     total,
 )
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measurement, reductions
 
 PRINTED = Setting(REBALANCE, wait_s=30.0)
 """Storm with the wait that the paper prints."""

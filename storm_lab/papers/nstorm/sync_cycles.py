@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import chain
 
 from storm_lab.errors import UserError
-from storm_lab.papers.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED
 from storm_lab.papers.nstorm.delayed_kill_claims import plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
 from storm_lab.papers.nstorm.setting import run_specs, trials
 from storm_lab.papers.nstorm.sync_cycles_claims import CLAIMS, METRICS, cycles, measure
 from storm_lab.papers.nstorm.testbed import COMMON
-from storm_lab.papers.parameter import Parameter, Parameters
 
 SLUG = "nstorm-sync-cycles"
 PARAMETERS: tuple[Parameter, ...] = (

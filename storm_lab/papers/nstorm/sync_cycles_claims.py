@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measurement, reductions
 from storm_lab.papers.nstorm.delayed_kill_claims import plus
 from storm_lab.papers.nstorm.durations_claims import Tables, degraded_s, labelled, total
 from storm_lab.papers.nstorm.multi_migration_claims import moving
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measurement, reductions
 
 CLAIMS = (
     "nstorm-fig13-decline",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_9_7
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
 
 if TYPE_CHECKING:

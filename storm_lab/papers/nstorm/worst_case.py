@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from storm_lab.papers.experiment import Experiment, no_runs
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, no_runs
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters
 
 SLUG = "nstorm-worst-case"
 SCHEDULED_S = 0.5

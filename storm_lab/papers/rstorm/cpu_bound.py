@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.cpu_bound_claims import (
     CLAIMS,
     METRICS,

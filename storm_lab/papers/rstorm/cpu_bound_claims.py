@@ -13,9 +13,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measured, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, measurement, of_run, value_of
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, measurement, of_run, value_of
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
 from storm_lab.papers.rstorm.testbed import MACHINES

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
 from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, METRICS, measure

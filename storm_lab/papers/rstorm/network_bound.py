@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
 from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of

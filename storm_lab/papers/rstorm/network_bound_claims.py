@@ -5,9 +5,9 @@ Kept apart from the runs themselves: a change here needs no new emulation.
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Basis, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, measurement
 from storm_lab.papers.rstorm.layouts import MICRO
 from storm_lab.papers.rstorm.sinks import SinkTables, gains, rates_of
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, METRICS, measure
 from storm_lab.papers.rstorm.playing import DEFAULT, play, scheduler_of
 from storm_lab.papers.rstorm.recording import Definition

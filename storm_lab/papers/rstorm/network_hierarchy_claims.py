@@ -6,9 +6,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, value_of
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, value_of
 
 CLAIMS = ("rstorm-network-hierarchy",)
 METRICS = ("steady_elapsed",)

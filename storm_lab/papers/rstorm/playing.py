@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from storm_lab.experiments.experiment import Advance, RunSpec
 from storm_lab.model import Assignment, Cluster
-from storm_lab.papers.experiment import Advance, RunSpec
 from storm_lab.papers.rstorm.testbed import emulab_costs
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ WINDOW_S = 10.0
 
 def scheduler_of(name: str) -> Scheduler[Any]:
     """Storm's default scheduler, or R-Storm with the recommended readings."""
-    from storm_lab.schedulers.default import DefaultScheduler
-    from storm_lab.schedulers.rstorm import RStormScheduler
+    from storm_lab.schedulers.papers.rstorm import RStormScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     known: dict[str, Scheduler[Any]] = {DEFAULT: DefaultScheduler(), RSTORM: RStormScheduler()}
     return known[name]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.recording import (
     PACKAGED,
     RecordedRun,
@@ -131,7 +131,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run."""
     from storm_lab.emulator.cost import CostModel
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
     from storm_lab.tuplelog import Status
 
     recordings = load_recordings(spec.files["recordings"])

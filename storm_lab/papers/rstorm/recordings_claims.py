@@ -10,8 +10,8 @@ from typing import Protocol, cast
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.papers.rstorm.recording import RecordedRun, Recordings
 from storm_lab.papers.rstorm.trial import Trial, variant_of
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.readings import measured, of_run
+from storm_lab.experiments.readings import measured, of_run
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.trial import Trial, variant_of
 

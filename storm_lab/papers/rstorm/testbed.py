@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.emulator.cost import CostModel
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.model import Cluster, Node, Resources, StormVersion
 from storm_lab.model.cluster import DEFAULT_RACK
-from storm_lab.papers.parameter import Parameter
 from storm_lab.papers.rstorm.recording import HOSTS, host
 from storm_lab.papers.rstorm.usercode import CHARACTER_US
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storm_lab.papers.parameter import Parameter, Parameters, ParameterValue
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.papers.rstorm.playing import DEFAULT
 
 TRIALS = Parameter(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measurement
 from storm_lab.papers.rstorm.layouts import YAHOO
 from storm_lab.papers.rstorm.sinks import SinkTables, gains, rates_of
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Component, Resources, Subscription, Topology
-from storm_lab.papers.experiment import Advance, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.workloads.throughput import FIELDS
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def settled_from_s(parameters: Parameters) -> float:
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run."""
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
     from storm_lab.tuplelog import Status
 
     emulation = Emulation(

@@ -16,14 +16,14 @@ from typing import Any
 
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.papers.experiment import Advance, RunSpec
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.tstorm.section_v import generator, play_on_blades
+from storm_lab.papers.tstorm.blade_runs import generator, play_on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.schedulers.default import DefaultScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunWriter
 from storm_lab.workloads.text import load_text
 
@@ -75,7 +75,7 @@ def league_parameters(given: Mapping[str, object]) -> Parameters:
     Raises:
         UserError: unknown name, wrong type or out of range.
     """
-    from storm_lab.papers.parameter import check_parameters
+    from storm_lab.experiments.parameter import check_parameters
 
     declared = tuple(parameter for parameter in PARAMETERS if parameter.name != "gammas")
     return check_parameters(declared, given, EXPERIMENT)

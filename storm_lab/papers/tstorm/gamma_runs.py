@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.papers.readings import Tables, mean_over, of_run, reductions
+from storm_lab.experiments.readings import Tables, mean_over, of_run, reductions
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 
 RESTABLE_S = 500.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 
 TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overload_windows")

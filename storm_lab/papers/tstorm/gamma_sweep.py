@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_sweep_claims import CLAIMS, METRICS, measure, tried_variant
 from storm_lab.papers.tstorm.testbed import COMMON

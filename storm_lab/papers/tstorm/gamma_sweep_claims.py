@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, measured, measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
 from storm_lab.papers.tstorm.part_claims import part_of
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.log_stream_claims import CLAIMS, METRICS, measure, tried_variant
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
@@ -226,9 +226,9 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run."""
-    from storm_lab.papers.tstorm.section_v import play_section_v
+    from storm_lab.papers.tstorm.blade_runs import play_blades
 
-    play_section_v(spec, (plan(spec),), writer, advance)
+    play_blades(spec, (plan(spec),), writer, advance)
 
 
 EXPERIMENT = Experiment(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.chain import SHARED, emulate
 from storm_lab.papers.tstorm.overload_claims import (
     CLAIMS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
 from storm_lab.papers.tstorm.chain import settled_from_s
 
 LIGHT = "spouts-1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_logstream_claims import (
     CLAIMS,

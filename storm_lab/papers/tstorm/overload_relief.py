@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.experiment import Advance, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.relief_claims import RELIEVED
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def emulate_log_stream(spec: RunSpec, writer: RunWriter, advance: Advance) -> No
 
 
 def _play(spec: RunSpec, plan: TopologyPlan, writer: RunWriter, advance: Advance) -> None:
-    from storm_lab.papers.tstorm.section_v import blades, online_scheduling, play_on_blades
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.papers.tstorm.blade_runs import blades_of, online_scheduling, play_on_blades
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     services, migration = online_scheduling(spec.parameters)
-    first = in_one_worker(plan.topology, blades(spec.parameters), spec.storm_version)
+    first = in_one_worker(plan.topology, blades_of(spec.parameters), spec.storm_version)
     play_on_blades(spec, (plan,), DefaultScheduler(), services, migration, writer, advance, placement=first)

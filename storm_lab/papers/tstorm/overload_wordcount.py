@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_word_count, relief_settings
 from storm_lab.papers.tstorm.overload_wordcount_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.tstorm.testbed import COMMON, with_defaults

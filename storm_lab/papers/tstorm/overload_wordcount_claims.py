@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.measurement import Basis, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import measured, measurement
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import measured, measurement
 from storm_lab.papers.tstorm.relief_claims import (
     BEFORE_S,
     NOTICED,

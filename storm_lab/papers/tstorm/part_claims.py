@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import pandas as pd
 
-from storm_lab.papers.readings import Tables
+from storm_lab.experiments.readings import Tables
 
 
 @dataclass(frozen=True, slots=True)

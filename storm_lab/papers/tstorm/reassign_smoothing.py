@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.reassign_smoothing_claims import (
@@ -91,8 +91,8 @@ def _other(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run with the hand-over that its variant names."""
-    from storm_lab.papers.tstorm.section_v import online_scheduling, play_on_blades
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.papers.tstorm.blade_runs import online_scheduling, play_on_blades
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     services, _ = online_scheduling(spec.parameters)
     play_on_blades(

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.readings import Tables, mean_over, of_run
+from storm_lab.experiments.readings import Tables, mean_over, of_run
 
 
 class ControlTables(Tables, Protocol):

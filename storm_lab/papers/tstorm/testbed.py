@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from storm_lab.experiments.parameter import Parameter, ParameterValue
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Resources
 from storm_lab.model.version import V0_8_2
-from storm_lab.papers.parameter import Parameter, ParameterValue
 
 VERSION = V0_8_2
 
@@ -29,7 +29,7 @@ cores, and forty workers on ten nodes are four slots a node, a slot per core: fo
 two as well, the other reading."""
 
 
-def section_v(nodes: int = SECTION_V_NODES, cores: int = SECTION_V_CORES) -> Cluster:
+def blades(nodes: int = SECTION_V_NODES, cores: int = SECTION_V_CORES) -> Cluster:
     """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; nimbus has a machine of its own.
 
     How many cores a blade has is not printed there.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, METRICS, REASSIGNED, measure, tried_variant
@@ -141,12 +141,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run; a trial's with its own time constant of the warm-up in place of the shared one."""
     from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.section_v import play_section_v
+    from storm_lab.papers.tstorm.blade_runs import play_blades
 
     cost = CostModel()
     if "warm_up_s" in spec.parameters:
         cost = replace(cost, warm_up_s=spec.parameters.number("warm_up_s"))
-    play_section_v(spec, (plan(spec),), writer, advance, cost=cost)
+    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
 
 
 EXPERIMENT = Experiment(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.experiment import Experiment, RunSpec
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameter, Parameters
-from storm_lab.papers.readings import Tables, mean_over, measured, measurement, reductions
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions
 from storm_lab.papers.tstorm.chain import SHARED, emulate, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.word_count_claims import (
@@ -253,12 +253,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
     from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.section_v import play_section_v
+    from storm_lab.papers.tstorm.blade_runs import play_blades
 
     cost = CostModel()
     if "spared" in spec.parameters:
         cost = replace(cost, **dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0))
-    play_section_v(spec, (plan(spec),), writer, advance, cost=cost)
+    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
 
 
 EXPERIMENT = Experiment(

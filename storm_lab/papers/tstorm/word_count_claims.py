@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, measured, measurement, reductions, value_of
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement, reductions, value_of
 from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms, spike_at
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 

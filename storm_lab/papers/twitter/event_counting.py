@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.testbed import CORE_MHZ, COUNT_TOPOLOGY, client_event_count
 from storm_lab.workloads.client_events import (
     AddReports,
@@ -23,8 +23,8 @@ from storm_lab.workloads.client_events import (
 if TYPE_CHECKING:
     from storm_lab.emulator.control.faults import FaultPlan
     from storm_lab.emulator.source import TopologyPlan
+    from storm_lab.experiments.experiment import Advance, RunSpec
     from storm_lab.model import Cluster, StormVersion
-    from storm_lab.papers.experiment import Advance, RunSpec
     from storm_lab.tuplelog import RunWriter
     from storm_lab.workloads.trace import WorkloadTrace
 
@@ -161,7 +161,7 @@ def play(
     """
     from storm_lab.emulator.bundle import Bundle
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
     from storm_lab.tuplelog import Status
 
     delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True

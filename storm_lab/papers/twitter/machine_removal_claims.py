@@ -10,9 +10,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measured, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
 from storm_lab.papers.twitter.event_counting import bundle_of, latency_ms, million_a_minute
 from storm_lab.papers.twitter.timeline import (
     MACHINES,

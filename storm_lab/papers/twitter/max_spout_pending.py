@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.max_spout_pending_claims import (
     CLAIMS,
     METRICS,
@@ -178,7 +178,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     from storm_lab.emulator.control.service import Service
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
     from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
     from storm_lab.tuplelog import Status
 
     values = spec.parameters

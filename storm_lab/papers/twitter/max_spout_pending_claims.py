@@ -8,9 +8,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
 
 NO_LIMIT = 0
 CONVERGED = 0.75

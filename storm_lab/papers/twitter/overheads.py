@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.overheads_claims import (
     ACKS_OFF,
     ACKS_ON,
@@ -206,7 +206,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run."""
     from storm_lab.emulator.bundle import Bundle
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
     from storm_lab.tuplelog import Status
 
     values = spec.parameters

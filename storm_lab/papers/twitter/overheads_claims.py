@@ -12,9 +12,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Basis, Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, measured, measurement, of_run
+from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement, of_run
 from storm_lab.papers.twitter.testbed import CORES
 
 ACKS_OFF = "storm-no-acks"

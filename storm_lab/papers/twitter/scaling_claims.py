@@ -6,9 +6,9 @@ from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.papers.measurement import Measurement
-from storm_lab.papers.parameter import Parameters
-from storm_lab.papers.readings import Tables, of_run
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter.event_counting import FULL_FROM_S
 
 AT_S = 300.0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.semantics_claims import (
     ACKS_OFF,
     CLAIMS,
@@ -145,7 +145,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Play one run."""
     from storm_lab.emulator.control.faults import FaultPlan
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     emulation = Emulation(
         EmulationSpec(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.papers.experiment import Advance, Experiment, RunSpec
-from storm_lab.papers.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.testbed import VERSION, machines
 from storm_lab.papers.twitter.zookeeper_load_claims import (
     CAPTURE,
@@ -182,7 +182,7 @@ def emulation(spec: RunSpec) -> Emulation:
     from storm_lab.emulator.emulation import Emulation, EmulationSpec
     from storm_lab.model.version import V0_9_7
     from storm_lab.monitoring.write_capture import WriteCapture
-    from storm_lab.schedulers.default import DefaultScheduler
+    from storm_lab.schedulers.storm.default import DefaultScheduler
 
     values = spec.parameters
     workers, duration_s = values.integer("workers"), values.number("duration_s")

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from storm_lab.errors import UserError
-from storm_lab.papers.measurement import over_seeds
+from storm_lab.experiments.measurement import over_seeds
 
 WIDTH = 8.0
 """Width of every figure in inches."""

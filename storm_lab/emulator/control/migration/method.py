@@ -1,7 +1,7 @@
 """What a method of migration is: how a new assignment gets from Nimbus into the workers.
 
 A method is a frozen set of parameters with a name; :meth:`MigrationMethod.begin` makes the object that acts
-in one run. :class:`HandOver` is Storm's own behaviour (worker-level restart at the supervisors' ticks); a
+in one run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks); a
 method overrides the steps that it does differently. A new method is one new file with the
 ``@migration_method`` decorator.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from storm_lab.emulator.control.worker import WorkerProcess
 
 
-class HandOver:
+class Migration:
     """The steps of a hand-over, as Storm's supervisors and workers take them."""
 
     def __init__(self, control: ControlPlane) -> None:
@@ -80,7 +80,7 @@ class MigrationMethod(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         """The method at work in one run."""
 
 

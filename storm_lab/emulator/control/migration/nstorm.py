@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from storm_lab.emulator.control.clock import Cycle, Event, Rank, ns
-from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor
 
@@ -49,12 +49,12 @@ class NStorm(MigrationMethod):
     poll_s: float = 3.0
     kill_delay_s: float = 0.0
 
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         """The update at work."""
         return _ThreadLevelUpdate(control, self)
 
 
-class _ThreadLevelUpdate(HandOver):
+class _ThreadLevelUpdate(Migration):
     def __init__(self, control: ControlPlane, method: NStorm) -> None:
         super().__init__(control)
         self._method = method

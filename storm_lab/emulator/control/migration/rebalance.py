@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.zookeeper import Origin
 from storm_lab.model import Executor, Slot
 
@@ -36,12 +36,12 @@ class Rebalance(MigrationMethod):
     wait_s: float | None = None
     restart_all: bool = False
 
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         """The command at work."""
         return _Rebalance(control, self)
 
 
-class _Rebalance(HandOver):
+class _Rebalance(Migration):
     def __init__(self, control: ControlPlane, method: Rebalance) -> None:
         super().__init__(control)
         self._method = method

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 
 if TYPE_CHECKING:
     from storm_lab.emulator.control.control_plane import ControlPlane
@@ -23,6 +23,6 @@ class Restart(MigrationMethod):
 
     name: ClassVar[str] = "restart"
 
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         """Storm's own steps, unchanged."""
-        return HandOver(control)
+        return Migration(control)

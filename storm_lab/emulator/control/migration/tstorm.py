@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.migration.method import HandOver, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Smooth(MigrationMethod):
     spout_delay_s: float = 10.0
     dispatch_by_id: bool = True
 
-    def begin(self, control: ControlPlane) -> HandOver:
+    def begin(self, control: ControlPlane) -> Migration:
         """The hand-over at work."""
         return _Smooth(control, self)
 
 
-class _Smooth(HandOver):
+class _Smooth(Migration):
     def __init__(self, control: ControlPlane, method: Smooth) -> None:
         super().__init__(control)
         self._method = method

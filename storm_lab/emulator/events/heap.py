@@ -1,0 +1,113 @@
+"""The event heap: what happens next, and to whom.
+
+An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
+wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
+times are served in the order in which they were scheduled (a running counter). In a large cluster only what
+is due soon stands in the heap (``calendar_queue.py``), or only what concerns one part of it (``parts.py``).
+
+Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
+thread (timer, period).
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.parts import turn_to
+from storm_lab.emulator.state.arrays import event_at, s_at, slot_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import UNSCHEDULED
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def timer_source(k: State, thread: int) -> int:
+    """Event source of a thread's one-shot timer."""
+    return s_at(k, 0).timers + 2 * thread
+
+
+@inline
+def period_source(k: State, thread: int) -> int:
+    """Event source of a thread's periodic tick."""
+    return s_at(k, 0).timers + 2 * thread + 1
+
+
+@inline
+def line_source(k: State, source: int) -> int:
+    """Event source of a spout source: the turn that finds its next line."""
+    s = s_at(k, 0)
+    return 2 * s.nodes + s.channels + source
+
+
+@inline
+def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
+    e = event_at(k, i)
+    e.time = time
+    e.seq = seq
+    e.source = source
+    slot_at(k, source).place = i
+
+
+@jit
+def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
+    """Put an event at place ``i`` or nearer to the root."""
+    while i > 0:
+        parent = (i - 1) >> 1
+        p = event_at(k, parent)
+        if p.time < time or (p.time == time and p.seq < seq):
+            break
+        _place(k, i, p.time, p.seq, p.source)
+        i = parent
+    _place(k, i, time, seq, source)
+
+
+@jit
+def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
+    """Put an event at place ``i`` or further from the root."""
+    n = s_at(k, 0).heap_n
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        c = event_at(k, child)
+        if child + 1 < n:
+            d = event_at(k, child + 1)
+            if d.time < c.time or (d.time == c.time and d.seq < c.seq):
+                child += 1
+                c = d
+        if time < c.time or (time == c.time and seq < c.seq):
+            break
+        _place(k, i, c.time, c.seq, c.source)
+        i = child
+    _place(k, i, time, seq, source)
+
+
+@inline
+def insert(k: State, source: int, time: int, seq: int) -> None:
+    """Put the event of a source that has none into the heap."""
+    s = s_at(k, 0)
+    i = s.heap_n
+    s.heap_n = i + 1
+    slot_at(k, source).time = time
+    sift_up(k, i, time, seq, source)
+
+
+@jit
+def remove(k: State, source: int) -> None:
+    """Take a source's event out of the heap, between two windows that of its part."""
+    slot = slot_at(k, source)
+    s = s_at(k, 0)
+    if s.horizon < 0:
+        turn_to(k, slot.part)
+    i = slot.place
+    slot.place = UNSCHEDULED
+    s.heap_n -= 1
+    n = s.heap_n
+    if i == n:
+        return
+    last = event_at(k, n)
+    time, seq, source = last.time, last.seq, last.source
+    if i > 0:
+        p = event_at(k, (i - 1) >> 1)
+        if time < p.time or (time == p.time and seq < p.seq):
+            sift_up(k, i, time, seq, source)
+            return
+    sift_down(k, i, time, seq, source)

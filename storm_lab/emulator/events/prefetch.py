@@ -1,0 +1,52 @@
+"""Fetching what a queue's next messages will touch, before their turn.
+
+A workload's trace and the messages of a long queue fill more than a core's cache, and which record a message
+names is known only when the message itself is there. So each step fetches for what the step after it reads:
+first a message, then its record, then the record's emissions, then the records that these lead to. Fetching
+is a hint and changes nothing.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.state.arrays import (
+    fetch_emission,
+    fetch_message,
+    fetch_record,
+    fetch_root,
+    message_at,
+    record_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.layout import State
+
+# Messages of a shorter queue have come so recently that they are still in the cache.
+_LONG = 3
+# Emissions in a cache line.
+_EMISSIONS = 5
+
+
+@inline
+def fetch_emissions(k: State, record: int) -> None:
+    """A record is there: fetch its emissions."""
+    if record >= 0:
+        first = record_at(k, record).first_emission
+        fetch_emission(k, first)
+        fetch_emission(k, first + _EMISSIONS)
+
+
+@jit
+def _fetch_next(k: State, m: int) -> None:
+    message = message_at(k, m)
+    fetch_emissions(k, message.record)
+    if message.next >= 0:
+        second = message_at(k, message.next)
+        fetch_record(k, second.record)
+        fetch_root(k, second.root)
+        fetch_message(k, second.next)
+
+
+@inline
+def fetch_queued(k: State, m: int, length: int) -> None:
+    """Message ``m`` is the next of a queue of ``length``: fetch for it and for those behind it."""
+    if length >= _LONG:
+        _fetch_next(k, m)

@@ -1,0 +1,270 @@
+"""Reliability: roots, the XOR ledger in the acker executors, and the spouts' pending maps.
+
+Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker of a root XORs what spouts
+and bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The
+ledger entry stands in the root's record but belongs to one acker executor: when that executor dies, or its
+map has been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated
+once per message timeout, so a tuple fails between one and two timeouts after its emit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.kernel.queues import next_random, release_root
+from storm_lab.emulator.kernel.routing import emit_control
+from storm_lab.emulator.kernel.source_queue import return_line
+from storm_lab.emulator.state.arrays import (
+    component_at,
+    executor_at,
+    message_at,
+    root_at,
+    root_row_at,
+    s_at,
+    source_at,
+    task_at,
+    topology_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import (
+    ACK,
+    ACKED,
+    COMPLETE,
+    EXTENDED,
+    FAIL,
+    FAILED,
+    INIT,
+    RESET,
+    S_CLOSED,
+    TIMED_OUT,
+)
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
+    """Target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
+    folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
+    value = (31 + folded) & 0xFFFFFFFF
+    if value >= 0x80000000:
+        value -= 0x100000000
+    return component_at(k, component).first_task + value % ackers
+
+
+@jit
+def open_root(k: State, executor: int, task: int, number: int) -> int:
+    """Begin a root tuple that its spout will wait for; the caller made sure that the pool has one."""
+    s = s_at(k, 0)
+    root = s.free_root
+    r = root_at(k, root)
+    s.free_root = r.next
+    s.free_roots -= 1
+    e = executor_at(k, executor)
+    r.id = next_random(k, task)
+    r.ledger = np.uint64(0)
+    r.references = 0
+    r.outcome = 0
+    r.executor = executor
+    r.task = task
+    r.known = 0
+    r.failed = 0
+    r.acker = -1
+    r.rotation = 0
+    r.number = number
+    r.line = e.line
+    r.attempt = e.attempt
+    r.emitted = s.now
+    r.init_time = -1
+    r.delta = -1
+    r.sleep = source_at(k, e.source).sleep
+    _link(k, root)
+    e.pending += 1
+    return root
+
+
+@inline
+def _link(k: State, root: int) -> None:
+    """Put a root into the newest bucket of its spout's pending map."""
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
+    r.bucket = e.bucket
+    r.next = -1
+    r.previous = e.new_tail
+    if e.new_tail >= 0:
+        root_at(k, e.new_tail).next = root
+    else:
+        e.new_head = root
+    e.new_tail = root
+
+
+@jit
+def extend_root(k: State, root: int) -> None:
+    """Its acker has told the spout that a root's time begins anew; too late when it has expired."""
+    r = root_at(k, root)
+    if r.bucket >= executor_at(k, r.executor).bucket - 1:
+        _unlink(k, root)
+        _link(k, root)
+
+
+@inline
+def _unlink(k: State, root: int) -> None:
+    """Take a root out of the list of its spout's pending map that holds it."""
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
+    before, after = r.previous, r.next
+    if before >= 0:
+        root_at(k, before).next = after
+    elif r.bucket == e.bucket:
+        e.new_head = after
+    elif r.bucket == e.bucket - 1:
+        e.old_head = after
+    else:
+        e.expired_head = after
+    if after >= 0:
+        root_at(k, after).previous = before
+    elif r.bucket == e.bucket:
+        e.new_tail = before
+    elif r.bucket == e.bucket - 1:
+        e.old_tail = before
+    else:
+        e.expired_tail = before
+
+
+@jit
+def close_root(k: State, root: int, outcome: int) -> None:
+    """The spout learns how a root ended: log it, tell the source, forget it."""
+    s = s_at(k, 0)
+    r = root_at(k, root)
+    e = executor_at(k, r.executor)
+    _unlink(k, root)
+    e.pending -= 1
+    row = root_row_at(k, s.root_rows)
+    s.root_rows += 1
+    row.number = r.number
+    row.topology = e.topology
+    row.task = r.task
+    row.line = r.line
+    row.attempt = r.attempt
+    row.emitted = r.emitted
+    row.completed = s.now
+    row.outcome = outcome
+    row.latency = r.delta if s.version_1 != 0 else s.now - r.emitted
+    row.sleep = r.sleep
+    if outcome == ACKED:
+        task_at(k, r.task).acked += 1
+    else:
+        task_at(k, r.task).failed += 1
+    source = source_at(k, e.source)
+    if outcome != ACKED and source.replay != 0:
+        return_line(k, e.source, r.line, r.attempt + 1, s.now)
+    elif source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s.now + source.answer)
+    r.executor = -1
+    if r.references == 0:
+        release_root(k, root)
+
+
+@jit
+def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
+    """A root emitted with a message id while the topology has no ackers: it is acked at once, latency 0."""
+    s = s_at(k, 0)
+    e = executor_at(k, executor)
+    row = root_row_at(k, s.root_rows)
+    s.root_rows += 1
+    row.number = number
+    row.topology = e.topology
+    row.task = task
+    row.line = e.line
+    row.attempt = e.attempt
+    row.emitted = s.now
+    row.completed = s.now
+    row.outcome = ACKED
+    row.latency = 0
+    row.sleep = 0
+    task_at(k, task).acked += 1
+    source = source_at(k, e.source)
+    if source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s.now + source.answer)
+
+
+@jit
+def rotate_pending(k: State, executor: int) -> None:
+    """The spout's timeout tick: the older bucket's roots have expired, the newer one becomes the older."""
+    e = executor_at(k, executor)
+    if e.old_head >= 0:
+        if e.expired_head < 0:
+            e.expired_head = e.old_head
+        else:
+            root_at(k, e.expired_tail).next = e.old_head
+            root_at(k, e.old_head).previous = e.expired_tail
+        e.expired_tail = e.old_tail
+    e.old_head = e.new_head
+    e.old_tail = e.new_tail
+    e.new_head = -1
+    e.new_tail = -1
+    e.bucket += 1
+
+
+@jit
+def fail_expired(k: State, executor: int, most: int) -> None:
+    """Fail up to ``most`` roots that fell out of the pending map."""
+    e = executor_at(k, executor)
+    for _ in range(most):
+        if e.expired_head < 0:
+            return
+        close_root(k, e.expired_head, TIMED_OUT)
+
+
+@jit
+def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
+    """What an acker does with one message: update the ledger, tell the spout when the tree is complete or
+    failed, or has more time.
+    """
+    message = message_at(k, m)
+    root = message.root
+    r = root_at(k, root)
+    e = executor_at(k, executor)
+    s = s_at(k, 0)
+    timeout = topology_at(k, e.topology).timeout
+    rotation = (s.now - e.started) // timeout
+    kind = message.kind
+    fresh = r.acker != executor or rotation - r.rotation >= topology_at(k, e.topology).acker_buckets
+    if fresh:
+        if kind == RESET:
+            return
+        r.acker = executor
+        r.ledger = np.uint64(0)
+        r.known = 0
+        r.failed = 0
+    # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
+    if s.version_1 == 0 or fresh or kind in (FAIL, RESET):
+        r.rotation = rotation
+    if kind == INIT:
+        r.known = 1
+        r.ledger ^= message.edge
+        r.init_time = s.now
+    elif kind == ACK:
+        r.ledger ^= message.edge
+    elif kind == FAIL:
+        r.failed = 1
+    if r.known == 0:
+        return
+    if r.failed != 0:
+        emit_control(k, thread, FAILED, message.task, r.task, root, np.uint64(0))
+        r.acker = -1
+    elif r.ledger == np.uint64(0):
+        r.delta = s.now - r.init_time
+        emit_control(k, thread, COMPLETE, message.task, r.task, root, np.uint64(0))
+        r.acker = -1
+    elif kind == RESET:
+        emit_control(k, thread, EXTENDED, message.task, r.task, root, np.uint64(0))
+
+
+@jit
+def send_to_acker(
+    k: State, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
+) -> None:
+    """Produce an init, ack, fail or reset message to the acker that keeps this root."""
+    topology = topology_at(k, topology_index)
+    target = acker_of(k, root_at(k, root).id, topology.acker_component, topology.ackers)
+    emit_control(k, thread, kind, task, target, root, edge)

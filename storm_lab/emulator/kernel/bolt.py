@@ -1,0 +1,121 @@
+"""What a bolt's or an acker's main thread does with a tuple: what execute costs, and what comes of it."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.kernel.acking import acker_execute, send_to_acker
+from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
+from storm_lab.emulator.kernel.routing import copies_of, emit_all
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    execution_row_at,
+    executor_at,
+    message_at,
+    record_at,
+    s_at,
+    server_at,
+    server_place_at,
+    task_at,
+    thread_at,
+    topology_at,
+)
+from storm_lab.emulator.state.jit import jit
+from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, DATA, FAIL, IN_PROCESS, TICK
+from storm_lab.emulator.state.layout import State
+
+
+@jit
+def bolt_start(k: State, thread: int) -> None:
+    """Take the next tuple and run execute on it."""
+    t = thread_at(k, thread)
+    m = take(k, thread) if s_at(k, 0).version_2 != 0 else take_from_batch(k, thread)
+    t.current = m
+    t.since = s_at(k, 0).now
+    message = message_at(k, m)
+    c = cost_at(k, 0)
+    version_1 = s_at(k, 0).version_1 != 0
+    if version_1 and message.record >= 0 and message.root >= 0 and record_at(k, message.record).resets != 0:
+        # Its first call is collector.resetTimeout (from 1.0 on); the rest follows when that is sent.
+        t.resetting = 1
+        start_burst(k, thread, c.dispatch + c.emit)
+        return
+    bolt_execute(k, thread, c.dispatch)
+
+
+@jit
+def bolt_execute(k: State, thread: int, work: int) -> None:
+    """Run execute on the tuple in hand, with ``work`` ns before it."""
+    t = thread_at(k, thread)
+    message = message_at(k, t.current)
+    c = cost_at(k, 0)
+    if message.locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
+        work += c.deserialise + message.bytes * c.deserialise_kb // 1024
+    if t.role == ACKER_BOLT:
+        work += c.acker
+    elif message.record >= 0:
+        work += record_at(k, message.record).cpu_ns + c.emit * copies_of(
+            k, executor_at(k, t.executor).topology, message.record
+        )
+        if message.root >= 0:
+            work += c.emit
+        if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:
+            t.log_work = c.log_receive + record_at(k, message.record).emissions * c.log_emit
+    start_burst(k, thread, work)
+
+
+@jit
+def ask_server(k: State, record: int) -> int:
+    """Send a request to an external server; returns when its answer arrives."""
+    r = record_at(k, record)
+    server = server_at(k, r.server)
+    now = s_at(k, 0).now
+    if server.places == 0:
+        return now + server.latency + r.server_ns
+    best = server.first
+    for i in range(server.first + 1, server.first + server.places):
+        if server_place_at(k, i).value < server_place_at(k, best).value:
+            best = i
+    start = max(now + server.latency // 2, server_place_at(k, best).value)
+    server_place_at(k, best).value = start + r.server_ns
+    return server_place_at(k, best).value + server.latency - server.latency // 2
+
+
+@jit
+def bolt_results(k: State, thread: int) -> None:
+    """Execute returns: produce its emissions, ack the input, log the execution."""
+    t = thread_at(k, thread)
+    s = s_at(k, 0)
+    m = t.current
+    t.current = -1
+    message = message_at(k, m)
+    e = executor_at(k, t.executor)
+    task = task_at(k, message.task)
+    if t.role == ACKER_BOLT:
+        if message.root >= 0:
+            acker_execute(k, thread, t.executor, m)
+    elif message.record >= 0:
+        root = message.root
+        number = message.number
+        xor = emit_all(k, thread, t.executor, message.task, message.record, root, number)
+        if root >= 0 and message.kind == DATA:
+            if record_at(k, message.record).emissions < 0:
+                send_to_acker(k, thread, FAIL, message.task, e.topology, root, message.edge)
+                task.failed += 1
+            else:
+                send_to_acker(k, thread, ACK, message.task, e.topology, root, message.edge ^ xor)
+                task.acked += 1
+    if message.kind != TICK:
+        task.executed += 1
+        task.execute += s.now - t.since
+    if message.number >= 0:
+        row = execution_row_at(k, s.execution_rows)
+        s.execution_rows += 1
+        row.number = message.number
+        row.task = message.task
+        row.source_task = message.source_task
+        row.worker = t.worker
+        row.locality = message.locality
+        row.enqueued = message.time
+        row.started = t.since
+        row.ended = s.now
+    free_message(k, m)

@@ -1,0 +1,34 @@
+"""Connections between workers: a batch pays one system call for each of them, however many tuples it holds.
+
+A transfer thread writes all that a batch has for one worker at once, and the thread that reads takes all
+that has arrived from one worker at once. So the calls of a thread that is behind are shared by many tuples,
+while at light load every tuple pays its own; and what goes to many workers pays more than what goes to few.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.state.arrays import executor_at, message_at, route_at, worker_at
+from storm_lab.emulator.state.jit import inline
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def sender_of(k: State, worker: int, m: int) -> int:
+    """The worker that a message came from, as its reader ``worker`` sees the topology; -1: unknown."""
+    task = message_at(k, m).source_task
+    if task < 0:
+        return -1
+    executor = route_at(k, worker_at(k, worker).route + task).value
+    return -1 if executor < 0 else executor_at(k, executor).worker
+
+
+@inline
+def is_first(k: State, other: int, batch: int) -> bool:
+    """Whether a message is the first of its batch from or to worker ``other``, for which a call is made."""
+    if other < 0:
+        return True
+    w = worker_at(k, other)
+    if w.batch == batch:
+        return False
+    w.batch = batch
+    return True

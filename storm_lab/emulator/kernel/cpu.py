@@ -1,0 +1,163 @@
+"""A node's processor: fair sharing of cores between the threads that want CPU.
+
+With n such threads and c cores every thread runs at speed ``share = min(1, capacity(n) / n)``; hardware
+threads beyond the cores add ``ht_gain`` of a core each. This is the fluid limit of a fair operating-system
+scheduler with a small time slice. A node keeps one *virtual time* that advances at ``share``; a thread that
+starts a burst of work w finishes when virtual time has advanced by w, whatever comes and goes meanwhile. So
+a change of n moves one number, not n finish times.
+
+Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    node_at,
+    run_queue_at,
+    s_at,
+    thread_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import RUNNING, SHARE_BITS
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def share_of(k: State, node: int) -> int:
+    """Speed of each active thread, of 2**SHARE_BITS."""
+    p = node_at(k, node)
+    n = p.active
+    if n <= p.cores:
+        return 1 << SHARE_BITS
+    used = min(n, p.threads)
+    capacity = p.cores * 1024 + (used - p.cores) * p.ht_gain
+    return (capacity << (SHARE_BITS - 10)) // n
+
+
+@inline
+def advance(k: State, node: int) -> None:
+    """Bring a node's virtual time up to now."""
+    p = node_at(k, node)
+    passed = s_at(k, 0).now - p.v_at
+    # Most calls of an event come at one instant, and a share costs a division.
+    if passed > 0:
+        p.v_at += passed
+        if p.active > 0:
+            p.v += passed * share_of(k, node)
+
+
+@inline
+def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+    burst = run_queue_at(k, place)
+    burst.v_finish = v_finish
+    burst.seq = seq
+    burst.work = work
+    burst.thread = thread
+
+
+@jit
+def _up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+    while i > 0:
+        parent = (i - 1) >> 1
+        p = run_queue_at(k, first + parent)
+        if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
+            break
+        _put(k, first + i, p.v_finish, p.seq, p.work, p.thread)
+        i = parent
+    _put(k, first + i, v_finish, seq, work, thread)
+
+
+@jit
+def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        c = run_queue_at(k, first + child)
+        if child + 1 < n:
+            d = run_queue_at(k, first + child + 1)
+            if d.v_finish < c.v_finish or (d.v_finish == c.v_finish and d.seq < c.seq):
+                child += 1
+                c = d
+        if v_finish < c.v_finish or (v_finish == c.v_finish and seq < c.seq):
+            break
+        _put(k, first + i, c.v_finish, c.seq, c.work, c.thread)
+        i = child
+    _put(k, first + i, v_finish, seq, work, thread)
+
+
+@jit
+def start_burst(k: State, thread: int, work: int) -> None:
+    """Let a thread want CPU for ``work`` ns (at the reference clock) from now on."""
+    t = thread_at(k, thread)
+    node = t.node
+    advance(k, node)
+    p = node_at(k, node)
+    w = worker_at(k, t.worker)
+    excess = w.warm_excess + w.heap_excess
+    if excess > 0:
+        work += (work * excess) >> 16
+    if p.active >= p.threads:
+        # Context switch and cache refill, growing with the run queue up to four threads per core.
+        work += cost_at(k, 0).switch * min(p.active // p.threads, 4)
+    work = (work * p.slow * p.extra) >> 20
+    s = s_at(k, 0)
+    t.state = RUNNING
+    seq = s.seq
+    s.seq = seq + 1
+    n = p.active
+    p.active = n + 1
+    _up(k, node * s.queue_width, n, p.v + (work << SHARE_BITS), seq, work, thread)
+
+
+@jit
+def place_of(k: State, node: int, thread: int) -> int:
+    """Where the burst of a running thread stands in its node's run queue."""
+    first = node * s_at(k, 0).queue_width
+    i = 0
+    while run_queue_at(k, first + i).thread != thread:
+        i += 1
+    return i
+
+
+@jit
+def leave_cpu(k: State, node: int, i: int) -> None:
+    """Take the burst at place ``i`` out of a node's run queue: it is done, or its thread was killed."""
+    p = node_at(k, node)
+    p.active -= 1
+    n = p.active
+    if i == n:
+        return
+    first = node * s_at(k, 0).queue_width
+    last = run_queue_at(k, first + n)
+    v_finish, seq, work, thread = last.v_finish, last.seq, last.work, last.thread
+    if i > 0:
+        parent = run_queue_at(k, first + ((i - 1) >> 1))
+        if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
+            _up(k, first, i, v_finish, seq, work, thread)
+            return
+    _down(k, first, n, i, v_finish, seq, work, thread)
+
+
+@jit
+def reschedule(k: State, node: int) -> None:
+    """Tell the event heap when the node's next burst ends."""
+    p = node_at(k, node)
+    if p.active == 0:
+        unschedule(k, node)
+        return
+    advance(k, node)
+    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
+    time = p.v_at
+    if missing > 0:
+        if p.active <= p.cores:
+            # Full speed: a division less, and the same number.
+            time += (missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS
+        else:
+            share = share_of(k, node)
+            time += (missing + share - 1) // share
+    if scheduled_at(k, node) != time:
+        schedule(k, node, time)

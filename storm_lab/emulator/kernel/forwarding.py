@@ -1,0 +1,170 @@
+"""Handing messages over: to which thread next, and what holds them up.
+
+A thread hands over what it has produced in order; the first message that finds no room stops it. In 2.x it
+also stops for a full queue of another worker, for Netty's watermarks, and for a receiver that does not read.
+
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.heap import timer_source
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.network import held_bytes, transmit
+from storm_lab.emulator.kernel.queues import enqueue_batch, has_room, lose, park, shares_place, wait_for_room
+from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    executor_at,
+    message_at,
+    node_at,
+    s_at,
+    thread_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import (
+    IN_NODE,
+    IN_PROCESS,
+    MAIN,
+    NETWORK,
+    RECEIVE,
+    TRANSFER,
+    WAIT_WIRE,
+    WAITING,
+)
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def give_up(k: State, worker: int, m: int) -> None:
+    """The sender does not know where a message's executor runs: lost in 0.8, kept for later from 0.9 on."""
+    if s_at(k, 0).version_09 != 0:
+        message_at(k, m).time = s_at(k, 0).now
+        park(k, worker, m)
+    else:
+        lose(k, m)
+
+
+@jit
+def _receiver_of(k: State, thread: int, m: int) -> int:
+    """The thread whose queue a message goes to next; -1: it is lost; -2: it goes on the wire."""
+    t = thread_at(k, thread)
+    if t.kind == TRANSFER:
+        return -2
+    if t.kind == NETWORK:
+        return worker_at(k, t.worker).receive_thread
+    if t.kind == MAIN and s_at(k, 0).version_2 == 0:
+        # Its send thread stands behind it: see lifecycle.open_executor.
+        return thread + 1
+    message = message_at(k, m)
+    if message.target < 0:
+        return -1
+    target = executor_at(k, message.target)
+    if target.alive == 0 and (t.kind == RECEIVE or message.locality == IN_PROCESS):
+        return -1
+    if t.kind != RECEIVE and message.locality != IN_PROCESS:
+        return worker_at(k, t.worker).transfer_thread
+    return target.main_thread
+
+
+@inline
+def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
+    """The thread whose full queue holds a message up; -1 when it may go."""
+    t = thread_at(k, thread)
+    if s_at(k, 0).version_2 != 0:
+        if t.kind == RECEIVE:
+            # 2.x: what does not fit goes to an unbounded overflow queue; the senders are told to hold back.
+            return -1
+        message = message_at(k, m)
+        if t.kind == MAIN and message.target >= 0 and message.locality != IN_PROCESS:
+            target = executor_at(k, message.target).main_thread
+            if not has_room(k, target):
+                return target
+    return -1 if has_room(k, receiver) or shares_place(k, thread, receiver) else receiver
+
+
+@jit
+def _may_not_send(k: State, thread: int, m: int) -> bool:
+    """A transfer thread waits while its worker's table of connections is locked; in 2.x also above Netty's
+    high watermark, until the card has sent down to the low one.
+    """
+    c = cost_at(k, 0)
+    t = thread_at(k, thread)
+    now = s_at(k, 0).now
+    until = worker_at(k, t.worker).held_until
+    if until <= now:
+        if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
+            return False
+        p = node_at(k, t.node)
+        if held_bytes(k, t.node, m) > c.wire_high:
+            # The link is cut: look again at the pace at which connecting is tried.
+            until = now + s_at(k, 0).reconnect_first
+        elif p.nic_out_free - now > c.wire_high * p.nic_ps_per_byte // 1000:
+            until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
+        else:
+            return False
+    t.state = WAITING
+    t.wait = WAIT_WIRE
+    schedule(k, timer_source(k, thread), until)
+    return True
+
+
+@jit
+def _reader_is_slow(k: State, thread: int, m: int) -> bool:
+    """2.x: the receiver has not read what fills both ends' socket buffers and the sender's own up to its high
+    watermark, so TCP lets no more through; the transfer thread waits for it to read.
+    """
+    c = cost_at(k, 0)
+    if c.wire_high == 0:
+        return False
+    reader = worker_at(k, executor_at(k, message_at(k, m).target).worker)
+    if reader.alive == 0 or reader.unread <= s_at(k, 0).unread_high:
+        return False
+    wait_for_room(k, thread, reader.receive_thread)
+    return True
+
+
+@jit
+def flush_output(k: State, thread: int) -> bool:
+    """Hand over what a thread has produced, in order; False when a full queue stopped it (it waits for room
+    then).
+    """
+    t = thread_at(k, thread)
+    while t.out_head >= 0:
+        m = t.out_head
+        receiver = _receiver_of(k, thread, m)
+        if receiver >= 0:
+            full = _full_queue(k, thread, m, receiver)
+            if full >= 0:
+                wait_for_room(k, thread, full)
+                return False
+        elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
+            return False
+        t.out_head = message_at(k, m).next
+        if receiver >= 0:
+            enqueue_batch(k, thread, receiver, m)
+        elif receiver == -1 and message_at(k, m).target < 0:
+            give_up(k, t.worker, m)
+        elif receiver == -1:
+            lose(k, m)
+        else:
+            transmit(k, t.node, m)
+    t.out_tail = -1
+    return True
+
+
+@jit
+def serialise_own(k: State, thread: int) -> int:
+    """Storm 2.x: find where an executor's new products go; returns the CPU that serialising the remote ones
+    costs.
+    """
+    t = thread_at(k, thread)
+    c = cost_at(k, 0)
+    work = 0
+    m = t.out_head
+    while m >= 0:
+        message = message_at(k, m)
+        if message.target < 0 and resolve(k, t.worker, m) >= 0 and message.locality != IN_PROCESS:
+            work += c.serialise + message.bytes * c.serialise_kb // 1024
+        m = message.next
+    return work

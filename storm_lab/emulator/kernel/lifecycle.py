@@ -1,0 +1,277 @@
+"""Birth and death of workers, executors and their threads inside the kernel's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.events.heap import period_source, timer_source
+from storm_lab.emulator.events.schedule import schedule, unschedule
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, start_burst
+from storm_lab.emulator.kernel.log_lock import release_log
+from storm_lab.emulator.kernel.queues import (
+    enqueue,
+    free_message,
+    lose,
+    lower_flag,
+    park,
+    release_all,
+    release_waiter,
+)
+from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.kernel.source_queue import leave_idle, watch
+from storm_lab.emulator.state.arrays import executor_at, handle, message_at, s_at, thread_at, worker_at
+from storm_lab.emulator.state.jit import entry, jit
+from storm_lab.emulator.state.kinds import (
+    ACKER_BOLT,
+    BOLT,
+    DEAD,
+    HOUSEKEEPING,
+    IDLE,
+    IN_PROCESS,
+    MAIN,
+    NETWORK,
+    POLLING,
+    RECEIVE,
+    RUNNING,
+    SEND,
+    SPOUT,
+    TRANSFER,
+)
+from storm_lab.emulator.state.layout import Kernel, State
+
+THREADS_PER_WORKER = 4
+THREADS_PER_EXECUTOR = 2
+_UNBOUNDED = (1 << 31) - 1
+_NONE_YET = (
+    "head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter", "next_wake",
+    "next_log",
+)  # fmt: skip
+
+
+def _open_thread(
+    k: Kernel, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
+) -> None:
+    t = k.thread[index]
+    # By name: numpy sets attributes in Python, which shows where thousands of threads start.
+    t["kind"], t["state"], t["capacity"], t["waits"] = kind, IDLE, capacity, 0
+    t["node"], t["worker"], t["executor"] = node, worker, executor
+    for field in _NONE_YET:
+        t[field] = -1
+
+
+@entry
+def _start_period(k: State, thread: int, time: int) -> None:
+    schedule(k, period_source(k, thread), time)
+
+
+def open_worker(
+    k: Kernel, worker: int, node: int, topology: int, first_thread: int, transfer: int, cost: CostModel
+) -> None:
+    """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
+    w = k.worker[worker]
+    w.node, w.topology, w.route, w.alive = node, topology, 0, 1
+    w.rack = k.node[node].rack
+    w.parked_head = w.parked_tail = -1
+    w.log_holder = w.log_head = w.log_tail = -1
+    w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
+    w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
+    _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
+    _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
+    _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
+    _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
+    _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
+
+
+def open_executor(
+    k: Kernel,
+    index: int,
+    worker: int,
+    component: int,
+    first_task: int,
+    tasks: int,
+    source: int,
+    first_thread: int,
+    main_queue: int,
+    send_queue: int,
+) -> None:
+    """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
+    now = int(k.s[0].now)
+    w = k.worker[worker]
+    e = k.executor[index]
+    e.worker, e.topology, e.component = worker, w.topology, component
+    e.first_task, e.tasks, e.source = first_task, tasks, source
+    e.main_thread, e.send_thread = first_thread, first_thread + 1
+    e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
+    for field in (
+        "new_head",
+        "new_tail",
+        "old_head",
+        "old_tail",
+        "expired_head",
+        "expired_tail",
+        "turn_head",
+    ):
+        e[field] = -1
+    _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
+    _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
+    c = k.component[component]
+    k.thread[first_thread].role = ACKER_BOLT if c.is_acker else BOLT
+    if c.is_spout:
+        k.thread[first_thread].role = SPOUT
+        k.thread[first_thread].state = POLLING
+        _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
+    elif c.tick_period > 0 and c.tick_record >= 0:
+        _start_period(handle(k), first_thread, now + int(c.tick_period))
+
+
+@jit
+def _stop_thread(k: State, thread: int) -> int:
+    """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
+    t = thread_at(k, thread)
+    if t.state == RUNNING:
+        advance(k, t.node)
+        leave_cpu(k, t.node, place_of(k, t.node, thread))
+        reschedule(k, t.node)
+    unschedule(k, timer_source(k, thread))
+    unschedule(k, period_source(k, thread))
+    t.state = DEAD
+    queued = release_all(k, t.head)
+    if t.flagged != 0:
+        lower_flag(k, thread)
+    t.head = t.tail = -1
+    t.length = t.batch = t.held = t.places = t.held_places = 0
+    if t.kind == MAIN:
+        release_log(k, thread)
+    while t.waiters >= 0:
+        release_waiter(k, thread)
+    return queued
+
+
+@jit
+def _drop_output(k: State, thread: int) -> int:
+    """Drop what a dead thread had produced or had in hand."""
+    t = thread_at(k, thread)
+    dropped = release_all(k, t.out_head)
+    t.out_head = t.out_tail = -1
+    if t.current >= 0:
+        free_message(k, t.current)
+        t.current = -1
+        dropped += 1
+    return dropped
+
+
+@entry
+def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
+    """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue (and
+    0).
+    """
+    e = executor_at(k, executor)
+    e.alive = 0
+    e.active = 0
+    if e.awaits != 0:
+        leave_idle(k, executor)
+        watch(k, e.source)
+    queued = _stop_thread(k, e.main_thread)
+    sending = _stop_thread(k, e.send_thread)
+    if e.turn_head >= 0:
+        release_all(k, e.turn_head)
+        e.turn_head = -1
+    executing = _drop_output(k, e.main_thread)
+    sending += _drop_output(k, e.send_thread)
+    return queued, executing, sending, 0
+
+
+@entry
+def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
+    """Kill a worker's shared threads; returns tuples lost as :func:`close_executor` does, the last one in
+    transfer.
+    """
+    w = worker_at(k, worker)
+    w.alive = 0
+    receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
+    transferring = _stop_thread(k, w.transfer_thread)
+    _stop_thread(k, w.housekeeping_thread)
+    transferring += release_all(k, w.parked_head)
+    w.parked_head = w.parked_tail = -1
+    receiving += _drop_output(k, w.receive_thread) + _drop_output(k, w.network_thread)
+    transferring += _drop_output(k, w.transfer_thread)
+    return receiving, 0, 0, transferring
+
+
+def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
+    """Append a routing table: which executor serves each task of a topology, in the eyes of the workers that
+    use it.
+
+    Args:
+        end: the end of the tables so far.
+
+    Returns:
+        The kernel, where task 0 would stand in the table, and the new end.
+    """
+    own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
+    first, tasks = int(own[0]), len(own)
+    if end + tasks > len(k.route):
+        grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
+        grown[: len(k.route)] = k.route
+        k = k._replace(route=grown)
+    for index in executors:
+        e = k.executor[index]
+        at = end - first + int(e.first_task)
+        k.route[at : at + int(e.tasks)] = index
+    return k, end - first, end + tasks
+
+
+@entry
+def report_loads(k: State, executors: int) -> None:
+    """Every executor's receive queue, as other workers will see it until the next report."""
+    for index in range(executors):
+        e = executor_at(k, index)
+        t = thread_at(k, e.main_thread)
+        e.reported_load = min(1000, 1000 * t.length // t.capacity)
+
+
+@entry
+def deliver_parked(k: State, worker: int) -> int:
+    """A worker's view has changed: hand over what waited for executors that it now knows, in order; returns
+    how many that were.
+    """
+    delivered = 0
+    keep = s_at(k, 0).keep
+    w = worker_at(k, worker)
+    m = w.parked_head
+    w.parked_head = w.parked_tail = -1
+    while m >= 0:
+        message = message_at(k, m)
+        after = message.next
+        message.next = -1
+        if keep > 0 and s_at(k, 0).now - message.time > keep:
+            # Its sender has given up connecting.
+            lose(k, m)
+        elif resolve(k, worker, m) < 0:
+            park(k, worker, m)
+        else:
+            target = executor_at(k, message.target)
+            receiver = target.main_thread if message.locality == IN_PROCESS else w.transfer_thread
+            if target.alive == 0:
+                lose(k, m)
+            else:
+                # They wait in the connection, beyond the transfer queue, whose size does not bind them.
+                enqueue(k, receiver, m)
+                delivered += 1
+        m = after
+    return delivered
+
+
+@entry
+def charge(k: State, worker: int, work: int) -> None:
+    """Let a worker's housekeeping spend ``work`` ns of CPU, now or as soon as its present round is done."""
+    w = worker_at(k, worker)
+    w.owed += work
+    thread = w.housekeeping_thread
+    if thread_at(k, thread).state == IDLE:
+        start_burst(k, thread, w.owed)
+        w.owed = 0

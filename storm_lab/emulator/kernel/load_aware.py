@@ -1,0 +1,144 @@
+"""Load-aware shuffle, Storm's default from 1.0 on: targets are drawn by weights that follow their queues.
+
+1.x: weight ``int(101 - 100 * load)``, computed anew at most once a second. 2.x: weights move between 0 and
+100 by steps (+1 for the least loaded, -10 for the others) inside a *scope* that starts at the sender's own
+worker and widens to its node, its rack and everything when the average load in it passes 0.8, and narrows
+below 0.2. Load is the filled part of a receive queue: read directly in the sender's own worker, else as last
+reported (every 5 s). Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which has the same
+shares and a little more variance.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.kernel.queues import random_below
+from storm_lab.emulator.state.arrays import (
+    component_at,
+    executor_at,
+    node_at,
+    permutation_at,
+    route_at,
+    s_at,
+    shuffle_at,
+    subscription_at,
+    thread_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import jit
+from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
+from storm_lab.emulator.state.layout import State
+
+REBUILD_NS = 1_000_000_000
+_WIDEN, _NARROW = 800, 200  # topology.localityaware.higher.bound and lower.bound, of 1000
+_IN_SCOPE = 1000  # added to the weight of a target in scope
+
+
+@jit
+def _load(k: State, worker: int, task: int) -> int:
+    """Load of a target as a worker sees it, of 1000; full when its place is unknown."""
+    w = worker_at(k, worker)
+    target = route_at(k, w.route + task).value
+    if target < 0:
+        return 1000
+    e = executor_at(k, target)
+    if e.worker != worker:
+        return e.reported_load
+    t = thread_at(k, e.main_thread)
+    return min(1000, 1000 * t.length // t.capacity)
+
+
+@jit
+def _distance(k: State, worker: int, task: int) -> int:
+    """How far a target is; beyond everything when its place is unknown."""
+    w = worker_at(k, worker)
+    target = route_at(k, w.route + task).value
+    if target < 0:
+        return IN_CLUSTER + 1
+    other = executor_at(k, target).worker
+    if other == worker:
+        return IN_PROCESS
+    node = worker_at(k, other).node
+    if node == w.node:
+        return IN_NODE
+    return IN_RACK if node_at(k, node).rack == node_at(k, w.node).rack else IN_CLUSTER
+
+
+@jit
+def _scope_load(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
+    """Average load of the targets in a scope, of 1000; -1 when it is empty."""
+    total = 0
+    count = 0
+    for i in range(n):
+        if _distance(k, worker, first_task + i) <= scope:
+            total += _load(k, worker, first_task + i)
+            count += 1
+    return total // count if count > 0 else -1
+
+
+@jit
+def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
+    """The scope for the next second."""
+    while scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) < 0:
+        scope += 1
+    if scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) > _WIDEN:
+        return scope + 1
+    if scope > IN_PROCESS:
+        narrower = _scope_load(k, worker, first_task, n, scope - 1)
+        if 0 <= narrower < _NARROW:
+            return scope - 1
+    return scope
+
+
+@jit
+def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None:
+    """Compute the weights of one task's one subscription anew."""
+    s = s_at(k, 0)
+    w = shuffle_at(k, state)
+    if s.version_2 == 0:
+        for i in range(n):
+            weight = (1010 - _load(k, worker, first_task + i)) // 10
+            permutation_at(k, w.first + i).value = _IN_SCOPE + weight
+    else:
+        scope = _choose_scope(k, worker, first_task, n, w.scope)
+        fresh = scope != w.scope or w.due == 0
+        w.scope = scope
+        least = 1000
+        for i in range(n):
+            if _distance(k, worker, first_task + i) <= scope:
+                least = min(least, _load(k, worker, first_task + i))
+        for i in range(n):
+            cell = permutation_at(k, w.first + i)
+            weight = 100 if fresh else cell.value % _IN_SCOPE
+            inside = _distance(k, worker, first_task + i) <= scope
+            if inside and not fresh:
+                if _load(k, worker, first_task + i) <= least + 50:
+                    weight = min(100, weight + 1)
+                else:
+                    weight = max(0, weight - 10)
+            cell.value = weight + (_IN_SCOPE if inside else 0)
+    total = 0
+    for i in range(n):
+        value = permutation_at(k, w.first + i).value
+        if value >= _IN_SCOPE:
+            total += value - _IN_SCOPE
+    w.index = total
+    w.due = s.now + REBUILD_NS
+
+
+@jit
+def load_aware_target(k: State, task: int, worker: int, subscription: int, state: int) -> int:
+    """Global index of the target task for one tuple."""
+    c = component_at(k, subscription_at(k, subscription).component)
+    n = c.tasks
+    w = shuffle_at(k, state)
+    if s_at(k, 0).now >= w.due:
+        _rebuild(k, worker, state, c.first_task, n)
+    if w.index == 0:
+        return c.first_task + random_below(k, task, n)
+    draw = random_below(k, task, w.index)
+    for i in range(n):
+        value = permutation_at(k, w.first + i).value - _IN_SCOPE
+        if value > 0:
+            draw -= value
+            if draw < 0:
+                return c.first_task + i
+    return c.first_task

@@ -1,0 +1,84 @@
+"""Debug logging: the log lines of a tuple, and the lock that a worker's threads write them under.
+
+With ``topology.debug`` every tuple that a bolt receives and every emit call writes a line into the worker's
+log. The appender's lock is one per process: while one thread writes, others that want to write wait. So the
+executors of a worker share its log, whatever share of the CPU each would get.
+
+Java's locks are not fair: a thread that lets go and comes back at once gets the lock again, before those it
+has woken are there. On a single core it does so as long as it has the processor: it keeps the log for a
+*turn* (``log_turn``), or until it has nothing to do; then the next one has it, in the order in which they
+came. With several hardware threads the lock changes hands after every tuple.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.state.arrays import cost_at, node_at, thread_at, worker_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import DEAD, LOG_NONE, LOG_TURN, LOG_WRITES, WAIT_LOG, WAITING
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _write(k: State, thread: int, before: int) -> None:
+    """Start the burst of a thread's log lines; it has spent ``before`` ns on the tuple."""
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    if w.log_holder != thread:
+        w.log_holder = thread
+        w.log_turn = 0
+    w.log_turn += before
+    t.log = LOG_WRITES
+    start_burst(k, thread, t.log_work)
+
+
+@jit
+def write_log(k: State, thread: int, before: int) -> None:
+    """Spend the CPU of a thread's log lines, at once or when the lock is free.
+
+    ``before``: what the thread has spent on the tuple, ns.
+    """
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    if w.log_holder < 0 or w.log_holder == thread:
+        _write(k, thread, before)
+        return
+    t.state = WAITING
+    t.wait = WAIT_LOG
+    t.next_log = -1
+    if w.log_head < 0:
+        w.log_head = thread
+    else:
+        thread_at(k, w.log_tail).next_log = thread
+    w.log_tail = thread
+
+
+@jit
+def log_written(k: State, thread: int, work: int) -> None:
+    """A thread has written a tuple's log lines, in ``work`` ns: it goes on, or the next one writes."""
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    w.log_turn += work
+    if node_at(k, t.node).threads == 1 and w.log_turn < cost_at(k, 0).log_turn:
+        t.log_work = 0
+        t.log = LOG_TURN
+    else:
+        release_log(k, thread)
+
+
+@jit
+def release_log(k: State, thread: int) -> None:
+    """A thread's turn is over, or it has died: the next one that lives and waits writes its lines."""
+    t = thread_at(k, thread)
+    t.log_work = 0
+    t.log = LOG_NONE
+    w = worker_at(k, t.worker)
+    if w.log_holder != thread:
+        return
+    w.log_holder = -1
+    while w.log_head >= 0:
+        other = w.log_head
+        w.log_head = thread_at(k, other).next_log
+        if thread_at(k, other).state != DEAD:
+            _write(k, other, 0)
+            return

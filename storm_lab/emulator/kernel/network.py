@@ -1,0 +1,199 @@
+"""Wires between workers: cards, uplinks, latencies, and links that are cut.
+
+Messages from one node to another over one channel arrive in order, as TCP keeps them.
+
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.queues import lose
+from storm_lab.emulator.state.arrays import (
+    channel_at,
+    cost_at,
+    executor_at,
+    handle,
+    message_at,
+    node_at,
+    rack_at,
+    s_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import entry, inline, jit
+from storm_lab.emulator.state.kinds import IN_CLUSTER
+from storm_lab.emulator.state.layout import Kernel, State
+
+
+@inline
+def channel_between(k: State, start: int, to: int) -> int:
+    """The channel that messages from one node to another take."""
+    p = node_at(k, start)
+    if p.links > 0:
+        s = s_at(k, 0)
+        for i in range(s.first_spare, s.channels - s.nodes):
+            if channel_at(k, i).start == start and channel_at(k, i).finish == to:
+                return i
+    if start == to:
+        return p.first_channel
+    return p.first_channel + 1 + node_at(k, to).rack
+
+
+@jit
+def transmit(k: State, start: int, m: int) -> None:
+    """Put a message on the wire from node ``start`` to its target's node.
+
+    The network card sends one after another; a rack's uplink is shared by its nodes; in between lies a
+    constant latency. So arrivals from one node over one channel are in order, as TCP keeps them.
+    """
+    message = message_at(k, m)
+    s = s_at(k, 0)
+    receiver = worker_at(k, executor_at(k, message.target).worker)
+    to = receiver.node
+    channel_index = channel_between(k, start, to)
+    channel = channel_at(k, channel_index)
+    if channel.cut != 0:
+        _hold(k, channel_index, m)
+        return
+    if s.version_2 != 0:
+        receiver.unread += message.bytes + cost_at(k, 0).header_bytes
+    at = s.now
+    if start != to:
+        p = node_at(k, start)
+        size = message.bytes + cost_at(k, 0).header_bytes
+        at = max(at, p.nic_out_free) + size * p.nic_ps_per_byte // 1000
+        p.nic_out_free = at
+        if message.locality == IN_CLUSTER and cost_at(k, 0).uplink_ps_per_byte > 0:
+            tx = size * cost_at(k, 0).uplink_ps_per_byte // 1000
+            up = rack_at(k, p.rack)
+            at = max(at, up.out_free) + tx
+            up.out_free = at
+            down = rack_at(k, node_at(k, to).rack)
+            at = max(at, down.in_free) + tx
+            down.in_free = at
+    message.time = max(at, channel.up_at) + channel.latency
+    put_on_channel(k, channel_index, m)
+
+
+@jit
+def _given_up(k: State, channel_index: int) -> bool:
+    """Whether the senders over a cut link have stopped trying to connect again."""
+    keep = s_at(k, 0).keep
+    return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
+
+
+@jit
+def _hold(k: State, channel_index: int, m: int) -> None:
+    """Keep a message until its link is there again; when connecting has been given up, it is lost."""
+    channel = channel_at(k, channel_index)
+    if _given_up(k, channel_index):
+        lose_held(k, channel_index)
+        lose(k, m)
+        return
+    message = message_at(k, m)
+    message.next = -1
+    if channel.held_head < 0:
+        channel.held_head = m
+    else:
+        message_at(k, channel.held_tail).next = m
+    channel.held_tail = m
+    channel.held_bytes += message.bytes + cost_at(k, 0).header_bytes
+
+
+@jit
+def lose_held(k: State, channel_index: int) -> None:
+    """Drop what waits for a cut link."""
+    channel = channel_at(k, channel_index)
+    m = channel.held_head
+    channel.held_head = -1
+    channel.held_tail = -1
+    channel.held_bytes = 0
+    while m >= 0:
+        after = message_at(k, m).next
+        lose(k, m)
+        m = after
+
+
+@jit
+def held_bytes(k: State, start: int, m: int) -> int:
+    """Bytes that wait on node ``start`` for the cut link that a message is to take."""
+    to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
+    return channel_at(k, channel_between(k, start, to)).held_bytes
+
+
+@entry
+def end_cut(k: State, start: int, channel_index: int) -> None:
+    """A link from node ``start`` is there again: the next try to connect succeeds, and what waited goes out.
+
+    Tries are ``reconnect_first`` apart at first, then twice as much each time, up to ``reconnect_most``.
+    """
+    channel = channel_at(k, channel_index)
+    now = s_at(k, 0).now
+    channel.cut = 0
+    channel.up_at = now
+    if _given_up(k, channel_index):
+        lose_held(k, channel_index)
+        return
+    at = channel.cut_at
+    wait = s_at(k, 0).reconnect_first
+    while at < now:
+        at += wait
+        wait = min(2 * wait, s_at(k, 0).reconnect_most)
+    channel.up_at = at
+    m = channel.held_head
+    channel.held_head = -1
+    channel.held_tail = -1
+    channel.held_bytes = 0
+    while m >= 0:
+        after = message_at(k, m).next
+        transmit(k, start, m)
+        m = after
+
+
+@jit
+def put_on_channel(k: State, channel_index: int, m: int) -> None:
+    """Append a message, whose arrival time is set, to a channel."""
+    channel = channel_at(k, channel_index)
+    message_at(k, m).next = -1
+    if channel.head < 0:
+        channel.head = m
+        s = s_at(k, 0)
+        schedule(k, 2 * s.nodes + channel_index, message_at(k, m).time)
+    else:
+        # A connection delivers in order, also when its latency has just become shorter.
+        last = message_at(k, channel.tail)
+        last.next = m
+        if message_at(k, m).time < last.time:
+            message_at(k, m).time = last.time
+    channel.tail = m
+
+
+@entry
+def channel_index(k: State, start: int, to: int) -> int:
+    """Index of the channel that messages from one node to another take."""
+    return channel_between(k, start, to)
+
+
+def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
+    """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
+
+    Raises:
+        RuntimeError: all spare channels are in use.
+    """
+    index = int(channel_index(handle(k), a, b))
+    spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))
+    if index not in spare:
+        free = [i for i in spare if k.channel[i].start < 0]
+        if not free:
+            raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
+        own = k.channel[free[0]]
+        # The undisturbed latency is needed when the fault ends.
+        own.latency = own.undisturbed = k.channel[index].latency
+        own.start, own.finish = a, b
+        k.node[a].links += 1
+        index = free[0]
+    channel = k.channel[index]
+    channel.latency = channel.undisturbed + extra_delay_ns
+    if cut and not channel.cut:
+        channel.cut, channel.cut_at = 1, k.s[0].now
+    elif channel.cut and not cut:
+        end_cut(handle(k), a, index)

@@ -1,0 +1,82 @@
+"""What happens at even intervals: workers' housekeeping, tick tuples, rotations of spouts' pending maps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.events.calendar_queue import fit_horizon
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.queues import enqueue
+from storm_lab.emulator.state.arrays import (
+    component_at,
+    cost_at,
+    executor_at,
+    message_at,
+    s_at,
+    thread_at,
+    topology_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import HOUSEKEEPING, IDLE, IN_PROCESS, TICK
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _heap_excess(k: State, worker: int) -> int:
+    """What garbage collection adds to a worker's costs while its incoming queue fills its heap, of 65536.
+
+    A collection marks or copies what lives, and that is mainly queued tuples. In steps of 1/1024 of the heap.
+    """
+    w = worker_at(k, worker)
+    queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
+    filled = min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, 1024)
+    return filled * s_at(k, 0).heap_cost >> 10
+
+
+@jit
+def period_rings(k: State, thread: int, source: int) -> None:
+    """A periodic tick: housekeeping, a bolt's tick tuple, or the rotation of a spout's pending map."""
+    t = thread_at(k, thread)
+    s = s_at(k, 0)
+    c = cost_at(k, 0)
+    if t.kind == HOUSEKEEPING:
+        w = worker_at(k, t.worker)
+        w.warm_excess = (w.warm_excess * c.warm_keep) >> 16
+        w.heap_excess = _heap_excess(k, t.worker)
+        schedule(k, source, s.now + c.housekeeping_period)
+        fit_horizon(k)
+        if t.state == IDLE and c.housekeeping_work > 0:
+            start_burst(k, thread, c.housekeeping_work)
+        return
+    e = executor_at(k, t.executor)
+    component = component_at(k, e.component)
+    if component.is_spout != 0:
+        schedule(k, source, s.now + topology_at(k, e.topology).timeout)
+        _tick(k, thread, e.first_task, -1)
+    else:
+        schedule(k, source, s.now + component.tick_period)
+        for task in range(e.first_task, e.first_task + e.tasks):
+            _tick(k, thread, task, component.tick_record)
+
+
+@jit
+def _tick(k: State, thread: int, task: int, record: int) -> None:
+    """Put a tick tuple into an executor's receive queue."""
+    s = s_at(k, 0)
+    m = s.free_message
+    message = message_at(k, m)
+    s.free_message = message.next
+    s.free_messages -= 1
+    message.kind = TICK
+    message.locality = IN_PROCESS
+    message.task = task
+    message.target = -1
+    message.source_task = -1
+    message.root = -1
+    message.record = record
+    message.bytes = 0
+    message.edge = np.uint64(0)
+    message.number = -1
+    enqueue(k, thread, m)

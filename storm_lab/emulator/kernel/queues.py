@@ -1,0 +1,334 @@
+"""Messages, and the queues between a worker's threads.
+
+Messages live in a pool and are chained through ``next``. Every queue inside a worker is bounded: a thread
+that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of waiters; each message
+taken from the queue lets one waiter go on (an executor's receive queue, up to 1.x, lets all go on at the end
+of a batch). Wires and workers' receive queues are unbounded, as ZeroMQ's and Netty's were.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.events.heap import timer_source
+from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
+from storm_lab.emulator.events.schedule import schedule, scheduled_at
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    executor_at,
+    message_at,
+    node_at,
+    ready_at,
+    root_at,
+    s_at,
+    source_at,
+    task_at,
+    thread_at,
+    topology_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, WAKING
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def next_random(k: State, task: int) -> np.uint64:
+    """Next 64 random bits of a task's own stream (SplitMix64)."""
+    t = task_at(k, task)
+    t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
+    z = t.rng
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inline
+def random_below(k: State, task: int, bound: int) -> int:
+    """A random whole number from 0 to ``bound`` - 1."""
+    return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
+
+
+@inline
+def new_message(k: State) -> int:
+    """Take a message from the pool; the caller made sure that there is one, and fills every field."""
+    s = s_at(k, 0)
+    m = s.free_message
+    s.free_message = message_at(k, m).next
+    s.free_messages -= 1
+    message_at(k, m).next = -1
+    return m
+
+
+@inline
+def free_message(k: State, m: int) -> None:
+    """Give a message back to the pool, and its reference to its root with it."""
+    s = s_at(k, 0)
+    message = message_at(k, m)
+    root = message.root
+    if root >= 0:
+        r = root_at(k, root)
+        r.references -= 1
+        if r.references == 0 and r.executor < 0:
+            release_root(k, root)
+    message.next = s.free_message
+    s.free_message = m
+    s.free_messages += 1
+
+
+@inline
+def release_root(k: State, root: int) -> None:
+    """Give a root back to the pool: its spout has done with it and nothing refers to it."""
+    s = s_at(k, 0)
+    root_at(k, root).next = s.free_root
+    s.free_root = root
+    s.free_roots += 1
+
+
+@inline
+def lose(k: State, m: int) -> None:
+    """A message that will never arrive: its receiver is gone or unknown."""
+    s_at(k, 0).lost += 1
+    free_message(k, m)
+
+
+@jit
+def park(k: State, worker: int, m: int) -> None:
+    """From Storm 0.9 on a message to an executor whose place is not known waits in its sender's worker."""
+    w = worker_at(k, worker)
+    message_at(k, m).next = -1
+    if w.parked_head < 0:
+        w.parked_head = m
+    else:
+        message_at(k, w.parked_tail).next = m
+    w.parked_tail = m
+
+
+@inline
+def add_output(k: State, thread: int, m: int) -> None:
+    """Append a message to what a thread has produced and not yet handed over."""
+    t = thread_at(k, thread)
+    if t.out_head < 0:
+        t.out_head = m
+    else:
+        message_at(k, t.out_tail).next = m
+    t.out_tail = m
+
+
+@inline
+def wake(k: State, thread: int) -> None:
+    """Let an idle thread notice its queue: it runs after the node's wake-up latency."""
+    t = thread_at(k, thread)
+    s = s_at(k, 0)
+    t.state = WAKING
+    t.since = s.now + cost_at(k, 0).wake
+    node = t.node
+    p = node_at(k, node)
+    if p.wake_head < 0:
+        p.wake_head = thread
+        schedule(k, s.nodes + node, t.since)
+    else:
+        thread_at(k, p.wake_tail).next_wake = thread
+    p.wake_tail = thread
+
+
+@jit
+def spout_poll_time(k: State, thread: int, not_before: int) -> int:
+    """The first turn of an idle spout's loop at or after ``not_before``.
+
+    An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns lie on a
+    grid; only the one that finds something is played.
+    """
+    e = executor_at(k, thread_at(k, thread).executor)
+    c = cost_at(k, 0)
+    period = c.inactive_sleep if e.active == 0 else c.idle_sleep
+    if e.active != 0 and e.source >= 0:
+        period += source_at(k, e.source).fetch
+    missing = not_before - e.poll_phase
+    if missing <= 0:
+        return e.poll_phase
+    return e.poll_phase + ((missing + period - 1) // period) * period
+
+
+@jit
+def notice(k: State, thread: int) -> None:
+    """Something was put into a thread's queue: wake it if it has nothing to do."""
+    t = thread_at(k, thread)
+    if t.state == IDLE:
+        wake(k, thread)
+    elif t.state == POLLING:
+        s = s_at(k, 0)
+        source = timer_source(k, thread)
+        at = spout_poll_time(k, thread, s.now)
+        before = scheduled_at(k, source)
+        if before < 0 or before > at:
+            schedule(k, source, at)
+
+
+@jit
+def raise_flag(k: State, thread: int) -> None:
+    """1.x back-pressure: a receive queue is nine tenths full, so the topology's spouts are to stop."""
+    t = thread_at(k, thread)
+    topology = topology_at(k, executor_at(k, t.executor).topology)
+    if topology.back_pressure != 0:
+        t.flagged = 1
+        topology.raised += 1
+
+
+@jit
+def lower_flag(k: State, thread: int) -> None:
+    """1.x back-pressure: the queue is below four tenths again, or gone."""
+    t = thread_at(k, thread)
+    t.flagged = 0
+    topology_at(k, executor_at(k, t.executor).topology).raised -= 1
+
+
+@jit
+def enqueue(k: State, thread: int, m: int) -> None:
+    """Put a message at the end of a thread's queue; the caller made sure that there is room."""
+    t = thread_at(k, thread)
+    if t.kind == MAIN:
+        message_at(k, m).time = s_at(k, 0).now
+        fetch_emissions(k, message_at(k, m).record)
+    message_at(k, m).next = -1
+    if t.head < 0:
+        t.head = m
+    else:
+        message_at(k, t.tail).next = m
+    t.tail = m
+    t.length += 1
+    message_at(k, m).place = 1
+    t.places += 1
+    if t.kind == MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
+        raise_flag(k, thread)
+    notice(k, thread)
+
+
+@inline
+def shares_place(k: State, feeder: int, thread: int) -> bool:
+    """Whether what a thread hands over goes to a place that its present batch has in a queue already.
+
+    In 0.8 a place of a queue takes all that a send thread, or a receive thread, hands over to it at once, as
+    one list.
+    """
+    t = thread_at(k, feeder)
+    listed = s_at(k, 0).version_09 == 0 and (t.kind == SEND or t.kind == RECEIVE)
+    return listed and thread_at(k, thread).placed == t.hand_over
+
+
+@inline
+def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
+    """Put a message of a thread's present batch at the end of another thread's queue, where there is room."""
+    shared = shares_place(k, feeder, thread)
+    enqueue(k, thread, m)
+    t = thread_at(k, thread)
+    if shared:
+        message_at(k, m).place = 0
+        t.places -= 1
+    else:
+        t.placed = thread_at(k, feeder).hand_over
+
+
+@jit
+def wait_for_room(k: State, thread: int, full: int) -> None:
+    """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
+    t = thread_at(k, thread)
+    t.waits = 1
+    t.next_waiter = -1
+    f = thread_at(k, full)
+    if f.waiters < 0:
+        f.waiters = thread
+    else:
+        thread_at(k, f.last_waiter).next_waiter = thread
+    f.last_waiter = thread
+
+
+@jit
+def release_waiter(k: State, thread: int) -> None:
+    """Let the first thread that waits for room in this queue go on, after those that already may."""
+    t = thread_at(k, thread)
+    while t.waiters >= 0:
+        w = t.waiters
+        waiter = thread_at(k, w)
+        t.waiters = waiter.next_waiter
+        waiter.waits = 0
+        if waiter.state != DEAD:
+            s = s_at(k, 0)
+            ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w
+            s.ready_n += 1
+            return
+
+
+@inline
+def take(k: State, thread: int) -> int:
+    """Remove and return the first message of a thread's queue, which is not empty."""
+    t = thread_at(k, thread)
+    m = t.head
+    t.head = message_at(k, m).next
+    if t.head < 0:
+        t.tail = -1
+    t.length -= 1
+    fetch_queued(k, t.head, t.length)
+    t.places -= message_at(k, m).place
+    message_at(k, m).next = -1
+    if t.waiters >= 0 and (t.kind != RECEIVE or worker_at(k, t.worker).unread <= s_at(k, 0).unread_low):
+        release_waiter(k, thread)
+    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
+        lower_flag(k, thread)
+    return m
+
+
+@inline
+def take_from_batch(k: State, thread: int) -> int:
+    """Remove and return the first message of a queue that is consumed in batches.
+
+    The consumer of a disruptor queue (Storm 0.8 to 1.x) handles all that is there before it moves its mark,
+    so the places of a batch become free together, when its last message has been handled.
+    """
+    t = thread_at(k, thread)
+    if t.batch == 0:
+        t.batch = t.length
+    m = t.head
+    t.head = message_at(k, m).next
+    if t.head < 0:
+        t.tail = -1
+    t.length -= 1
+    fetch_queued(k, t.head, t.length)
+    t.batch -= 1
+    t.held += 1
+    t.held_places += message_at(k, m).place
+    message_at(k, m).next = -1
+    return m
+
+
+@inline
+def end_batch(k: State, thread: int) -> None:
+    """The last message of a batch has been handled: free its places and let all go on that wait for room."""
+    t = thread_at(k, thread)
+    t.held = 0
+    t.places -= t.held_places
+    t.held_places = 0
+    while t.waiters >= 0:
+        release_waiter(k, thread)
+    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
+        lower_flag(k, thread)
+
+
+@inline
+def has_room(k: State, thread: int) -> bool:
+    """Whether a thread's queue has a place that is free."""
+    t = thread_at(k, thread)
+    return t.places < t.capacity
+
+
+@jit
+def release_all(k: State, head: int) -> int:
+    """Drop a chain of messages; returns how many there were."""
+    count = 0
+    m = head
+    while m >= 0:
+        after = message_at(k, m).next
+        free_message(k, m)
+        count += 1
+        m = after
+    return count

@@ -1,0 +1,141 @@
+"""What the control plane does to spouts and their sources: activity, rates, and lines that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from storm_lab.emulator.events.heap import timer_source
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.acking import close_root
+from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
+from storm_lab.emulator.kernel.source_queue import leave_idle, return_line, watch
+from storm_lab.emulator.state.arrays import component_at, executor_at, handle, s_at, source_at, thread_at
+from storm_lab.emulator.state.jit import entry
+from storm_lab.emulator.state.kinds import (
+    LOST,
+    POLLING,
+    RUNNING,
+    S_CLOSED,
+    TURN_EMIT,
+    WAIT_FETCH,
+    WAIT_SLEEP,
+    WAITING,
+)
+from storm_lab.emulator.state.layout import Kernel, State
+
+# Most roots that one call of lose_pending gives up: bounds the log rows it writes.
+LOSE_MOST = 4096
+
+
+@entry
+def set_active(k: State, executor: int, active: int) -> None:
+    """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
+    e = executor_at(k, executor)
+    if component_at(k, e.component).is_spout == 0 or e.active == active:
+        return
+    s = s_at(k, 0)
+    thread = e.main_thread
+    polling = thread_at(k, thread).state == POLLING
+    if e.awaits != 0:
+        leave_idle(k, executor)
+        watch(k, e.source)
+    if polling:
+        # It sleeps on the grid of its old state until then.
+        e.poll_phase = spout_poll_time(k, thread, s.now)
+    e.active = active
+    if polling and active != 0:
+        schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@entry
+def set_rate(k: State, source: int, rate_milli: int) -> None:
+    """Change a source's rate; lines that have arrived and were not taken stay, as lines that wait."""
+    s = s_at(k, 0)
+    row = source_at(k, source)
+    waiting = 0
+    if row.rate_milli > 0:
+        arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
+        waiting = max(0, arrived - row.taken)
+    row.rate_milli = rate_milli
+    # The clock is set back so that exactly the waiting lines count as arrived.
+    row.taken = 0
+    if rate_milli > 0:
+        gap = 1_000_000_000_000 // rate_milli
+        row.origin = s.now + gap - waiting * gap
+    watch(k, source)
+
+
+@entry
+def wake_readers(k: State, source: int) -> None:
+    """Lines have come back, or come at another rate: let the source's sleeping spouts look for them."""
+    watch(k, source)
+
+
+@entry
+def first_calls(k: State, source: int, calls: int) -> None:
+    """Queue a closed loop's first calls."""
+    for _ in range(calls):
+        return_line(k, source, -1, 0, s_at(k, 0).now)
+
+
+@entry
+def lose_pending(k: State, executor: int) -> int:
+    """Give up roots that wait in a dying spout's pending map, some at a time; returns how many are left."""
+    e = executor_at(k, executor)
+    for _ in range(LOSE_MOST):
+        if e.new_head >= 0:
+            close_root(k, e.new_head, LOST)
+        elif e.old_head >= 0:
+            close_root(k, e.old_head, LOST)
+        elif e.expired_head >= 0:
+            close_root(k, e.expired_head, LOST)
+        else:
+            break
+    return e.pending
+
+
+@entry
+def return_in_hand(k: State, executor: int) -> None:
+    """A dying spout had taken a line and not emitted it yet: a source that holds its lines has it back."""
+    e = executor_at(k, executor)
+    if component_at(k, e.component).is_spout == 0:
+        return
+    t = thread_at(k, e.main_thread)
+    computing = t.state == RUNNING and e.turn == TURN_EMIT and t.serialising == 0
+    fetching = t.state == WAITING and t.wait in (WAIT_SLEEP, WAIT_FETCH)
+    if not (computing or fetching):
+        return
+    source = source_at(k, e.source)
+    if source.anchored != 0 and source.replay != 0:
+        return_line(k, e.source, e.line, e.attempt, s_at(k, 0).now)
+    elif source.kind == S_CLOSED:
+        return_line(k, e.source, -1, 0, s_at(k, 0).now + source.answer)
+
+
+@entry
+def _give_back(k: State, source: int, line: int, attempt: int) -> None:
+    return_line(k, source, line, attempt, s_at(k, 0).now)
+
+
+@entry
+def _empty(k: State, source: int) -> None:
+    row = source_at(k, source)
+    release_all(k, row.head)
+    row.head = row.tail = -1
+
+
+def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
+    """Let a log's reader begin again: the lines of ``acked`` wait to be emitted once more, with those that
+    wait already, in order of lines.
+
+    Args:
+        acked: lines to be emitted though they have been acked, with the attempt at which they were.
+    """
+    waiting = {line: attempt + 1 for line, attempt in acked.items()}
+    m = int(k.source[source].head)
+    while m >= 0:
+        waiting[int(k.message[m].number)] = int(k.message[m].record)
+        m = int(k.message[m].next)
+    _empty(handle(k), source)
+    for line in sorted(waiting):
+        _give_back(handle(k), source, line, waiting[line])

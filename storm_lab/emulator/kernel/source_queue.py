@@ -1,0 +1,196 @@
+"""Lines of a spout's source: when the next one is there, who takes it, and which idle spout will find it.
+
+An idle spout looks for a line once per sleep. The spouts that wait for lines of one source stand in a table,
+in order of where in that period their turns lie; so the one whose turn comes first after a line is there is
+looked up, and only that turn is played. The others' turns would have found nothing.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.heap import line_source, timer_source
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.kernel.queues import free_message, new_message
+from storm_lab.emulator.state.arrays import (
+    arrival_at,
+    cost_at,
+    executor_at,
+    idle_at,
+    line_record_at,
+    message_at,
+    s_at,
+    source_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import NEVER, S_RATE, S_SATURATED, S_TRACE
+from storm_lab.emulator.state.layout import State
+
+# A place in the table of idle spouts: where its turns lie in the period, then its executor.
+_EXECUTOR_BITS = 20
+_EXECUTORS = (1 << _EXECUTOR_BITS) - 1
+
+
+@jit
+def next_line_time(k: State, source_index: int) -> int:
+    """When the source's next line is, or was, there to be taken."""
+    source = source_at(k, source_index)
+    time = NEVER
+    if source.head >= 0:
+        time = message_at(k, source.head).time
+    if source.kind == S_SATURATED:
+        return min(time, source.origin)
+    if source.kind == S_RATE:
+        if source.rate_milli > 0:
+            time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
+    elif source.kind == S_TRACE:
+        turn = source.taken // source.arrivals
+        at = arrival_at(k, source.first_arrival + source.taken % source.arrivals).value
+        time = min(time, source.origin + turn * source.arrival_period + at)
+    return time
+
+
+@jit
+def take_line(k: State, executor: int) -> None:
+    """Take the next line of the executor's source, which is there; another spout will find the one after."""
+    e = executor_at(k, executor)
+    source = source_at(k, e.source)
+    e.attempt = 0
+    e.line = -1
+    if source.head >= 0 and message_at(k, source.head).time <= s_at(k, 0).now:
+        m = source.head
+        message = message_at(k, m)
+        source.head = message.next
+        if source.head < 0:
+            source.tail = -1
+        e.line = message.number
+        e.attempt = message.record
+        free_message(k, m)
+    else:
+        source.taken += 1
+    if e.line < 0:
+        e.line = source.next_line
+        source.next_line += source.stride
+    watch(k, e.source)
+
+
+@jit
+def line_record(k: State, executor: int) -> int:
+    """Trace record of the line that the spout has in hand."""
+    e = executor_at(k, executor)
+    source = source_at(k, e.source)
+    return line_record_at(k, source.first_line + e.line % source.lines).value
+
+
+@jit
+def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
+    """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
+    call.
+    """
+    m = new_message(k)
+    message = message_at(k, m)
+    message.root = -1
+    message.number = line
+    message.record = attempt
+    message.time = time
+    source = source_at(k, source_index)
+    if source.head < 0:
+        source.head = m
+    else:
+        message_at(k, source.tail).next = m
+    source.tail = m
+    watch(k, source_index)
+
+
+@inline
+def period_of(k: State, source_index: int) -> int:
+    """From one turn of an idle spout to the next: it asks its queue's server, then sleeps."""
+    return cost_at(k, 0).idle_sleep + source_at(k, source_index).fetch
+
+
+@inline
+def _place_of(k: State, source_index: int, key: int) -> int:
+    """How many places of the source's table of idle spouts come before ``key``."""
+    first = source_index * s_at(k, 0).idle_width
+    low, high = 0, source_at(k, source_index).idle
+    while low < high:
+        middle = (low + high) >> 1
+        if idle_at(k, first + middle).value < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit
+def await_line(k: State, executor: int) -> None:
+    """A spout has found no line and sleeps: enter it into its source's table."""
+    e = executor_at(k, executor)
+    key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
+    source = source_at(k, e.source)
+    first = e.source * s_at(k, 0).idle_width
+    place = _place_of(k, e.source, key)
+    for i in range(source.idle, place, -1):
+        idle_at(k, first + i).value = idle_at(k, first + i - 1).value
+    idle_at(k, first + place).value = key
+    source.idle += 1
+    e.awaits = 1
+    watch(k, e.source)
+
+
+@jit
+def leave_idle(k: State, executor: int) -> None:
+    """A spout's turn begins, or it dies: take it out of the table; the caller then sees to the next one."""
+    e = executor_at(k, executor)
+    key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
+    source = source_at(k, e.source)
+    first = e.source * s_at(k, 0).idle_width
+    source.idle -= 1
+    for i in range(_place_of(k, e.source, key), source.idle):
+        idle_at(k, first + i).value = idle_at(k, first + i + 1).value
+    e.awaits = 0
+
+
+@jit
+def watch(k: State, source_index: int) -> None:
+    """Schedule the turn that will find the source's next line: the first one of its idle spouts from when it
+    is there. Of turns at the same instant it is that of the executor that started first.
+    """
+    source = source_at(k, source_index)
+    n = source.idle
+    event = line_source(k, source_index)
+    if n == 0:
+        unschedule(k, event)
+        return
+    at = max(next_line_time(k, source_index), s_at(k, 0).now)
+    if at >= NEVER:
+        unschedule(k, event)
+        return
+    period = period_of(k, source_index)
+    phase = at % period
+    first = source_index * s_at(k, 0).idle_width
+    place = _place_of(k, source_index, phase << _EXECUTOR_BITS)
+    for _ in range(n):
+        if place == n:
+            place = 0
+        key = idle_at(k, first + place).value
+        time = at + ((key >> _EXECUTOR_BITS) - phase) % period
+        # One that has fallen asleep at this very instant does not look again before its sleep is over.
+        if executor_at(k, key & _EXECUTORS).poll_phase <= time:
+            break
+        place += 1
+    else:
+        place %= n
+        key = idle_at(k, first + place).value
+        time = executor_at(k, key & _EXECUTORS).poll_phase
+    source.finder = key & _EXECUTORS
+    if scheduled_at(k, event) != time:
+        schedule(k, event, time)
+
+
+@jit
+def line_found(k: State, source_index: int) -> int:
+    """The turn that was watched for begins; returns the spout's thread, taken out of its sleep."""
+    unschedule(k, line_source(k, source_index))
+    thread = executor_at(k, source_at(k, source_index).finder).main_thread
+    # Acks for which it would have had a turn at this instant are handled in this one.
+    unschedule(k, timer_source(k, thread))
+    return thread

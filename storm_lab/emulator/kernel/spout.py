@@ -1,0 +1,238 @@
+"""The spout thread's loop, and the sources it reads.
+
+One turn (Storm 0.8 to 1.x): handle every ack, fail and tick that has arrived; then, if nothing is held back
+and the pending limit allows, call nextTuple once on each task; when nothing was emitted, sleep 1 ms. So acks
+wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency move in steps of that sleep
+(T-Storm section III). An idle spout's empty turns are not played one by one: see ``spout_poll_time``.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.heap import timer_source
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.acking import (
+    ack_untracked,
+    close_root,
+    extend_root,
+    fail_expired,
+    open_root,
+    rotate_pending,
+    send_to_acker,
+)
+from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.queues import free_message, spout_poll_time, take
+from storm_lab.emulator.kernel.routing import copies_of, emit_all
+from storm_lab.emulator.kernel.source_queue import (
+    await_line,
+    leave_idle,
+    line_record,
+    next_line_time,
+    take_line,
+    watch,
+)
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    executor_at,
+    message_at,
+    record_at,
+    root_at,
+    s_at,
+    source_at,
+    thread_at,
+    topology_at,
+)
+from storm_lab.emulator.state.jit import jit
+from storm_lab.emulator.state.kinds import (
+    ACKED,
+    COMPLETE,
+    FAILED,
+    IN_PROCESS,
+    INIT,
+    POLLING,
+    TICK,
+    TIMED_OUT,
+    TURN_ACKS,
+    TURN_EMIT,
+    WAIT_FETCH,
+    WAIT_SLEEP,
+    WAITING,
+)
+from storm_lab.emulator.state.layout import State
+
+# Most acks handled in one turn: bounds what one event can log.
+TURN_MOST = 1024
+
+
+@jit
+def spout_turn(k: State, thread: int) -> None:
+    """Begin a turn of the loop."""
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    if e.awaits != 0:
+        leave_idle(k, t.executor)
+        if t.length > 0:
+            watch(k, e.source)
+    if t.length > 0:
+        c = cost_at(k, 0)
+        work = 0
+        tail = -1
+        for _ in range(min(t.length, TURN_MOST)):
+            m = take(k, thread)
+            work += c.dispatch + c.spout_ack
+            if message_at(k, m).locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
+                work += c.deserialise
+            if tail < 0:
+                e.turn_head = m
+            else:
+                message_at(k, tail).next = m
+            tail = m
+        e.turn = TURN_ACKS
+        start_burst(k, thread, work)
+        return
+    if e.expired_head >= 0:
+        fail_expired(k, t.executor, TURN_MOST)
+    _call_tasks(k, thread)
+
+
+@jit
+def spout_acks_done(k: State, thread: int) -> None:
+    """The turn's acks, fails and ticks have been handled."""
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    m = e.turn_head
+    e.turn_head = -1
+    while m >= 0:
+        message = message_at(k, m)
+        after = message.next
+        root = message.root
+        if message.kind == TICK:
+            rotate_pending(k, t.executor)
+        elif root_at(k, root).executor == t.executor:
+            if message.kind == COMPLETE:
+                close_root(k, root, ACKED)
+            elif message.kind == FAILED:
+                close_root(k, root, TIMED_OUT)
+            else:
+                extend_root(k, root)
+        free_message(k, m)
+        m = after
+    if e.expired_head >= 0:
+        fail_expired(k, t.executor, TURN_MOST)
+    _call_tasks(k, thread)
+
+
+@jit
+def _call_tasks(k: State, thread: int) -> None:
+    """Call nextTuple once on each of the executor's tasks, unless the spout is held back.
+
+    That is looked at once a turn, so an executor of several tasks may overshoot its pending limit.
+    """
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    e.turn_task = 0
+    topology = topology_at(k, e.topology)
+    limit = topology.max_pending * e.tasks
+    held_back = t.out_head >= 0 or topology.raised > 0
+    if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
+        if next_line_time(k, e.source) <= s_at(k, 0).now:
+            _next_tuple(k, thread)
+        else:
+            spout_sleep(k, thread)
+            await_line(k, t.executor)
+        return
+    spout_sleep(k, thread)
+    watch(k, e.source)
+    if topology.raised > 0:
+        # Nobody tells a spout that back-pressure has ended: it looks at every turn.
+        schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@jit
+def _next_tuple(k: State, thread: int) -> None:
+    """Call nextTuple on the turn's present task, for which there is a line."""
+    t = thread_at(k, thread)
+    take_line(k, t.executor)
+    sleep = source_at(k, executor_at(k, t.executor).source).sleep
+    if sleep > 0:
+        t.state = WAITING
+        t.wait = WAIT_SLEEP
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + sleep)
+    else:
+        spout_fetch(k, thread)
+
+
+@jit
+def spout_sleep(k: State, thread: int) -> None:
+    """Nothing was emitted: sleep; wake up at the end of the first sleep that finds something to do."""
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    s = s_at(k, 0)
+    t.state = POLLING
+    e.poll_phase = s.now
+    e.poll_phase = spout_poll_time(k, thread, s.now + 1)
+    if t.length > 0 or e.expired_head >= 0:
+        schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@jit
+def spout_fetch(k: State, thread: int) -> None:
+    """Ask the queue server for the line; the thread waits without CPU."""
+    t = thread_at(k, thread)
+    fetch = source_at(k, executor_at(k, t.executor).source).fetch
+    if fetch > 0:
+        t.state = WAITING
+        t.wait = WAIT_FETCH
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + fetch)
+    else:
+        spout_emit(k, thread)
+
+
+@jit
+def spout_emit(k: State, thread: int) -> None:
+    """The line is there: run nextTuple's user code."""
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    record = line_record(k, t.executor)
+    e.turn = TURN_EMIT
+    c = cost_at(k, 0)
+    work = (
+        c.poll
+        + record_at(k, record).cpu_ns
+        + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
+    )
+    if topology_at(k, e.topology).debug != 0:
+        t.log_work = record_at(k, record).emissions * c.log_emit
+    start_burst(k, thread, work)
+
+
+@jit
+def spout_emitted(k: State, thread: int) -> None:
+    """nextTuple's user code is done: produce the root tuple's copies and tell the acker."""
+    t = thread_at(k, thread)
+    e = executor_at(k, t.executor)
+    s = s_at(k, 0)
+    record = line_record(k, t.executor)
+    task = e.first_task + e.turn_task
+    number = s.roots_emitted
+    s.roots_emitted += 1
+    logged = number if number % s.sample_every == 0 else -1
+    if source_at(k, e.source).anchored != 0 and topology_at(k, e.topology).ackers > 0:
+        root = open_root(k, t.executor, task, number)
+        xor = emit_all(k, thread, t.executor, task, record, root, logged)
+        send_to_acker(k, thread, INIT, task, e.topology, root, xor)
+    else:
+        emit_all(k, thread, t.executor, task, record, -1, logged)
+        if source_at(k, e.source).anchored != 0:
+            # A message id but nobody to track it: Storm calls the spout's ack at once.
+            ack_untracked(k, t.executor, task, number)
+
+
+@jit
+def after_emit(k: State, thread: int) -> None:
+    """Go on with the executor's next task that finds a line, or with the next turn."""
+    e = executor_at(k, thread_at(k, thread).executor)
+    e.turn_task += 1
+    if e.turn_task < e.tasks and next_line_time(k, e.source) <= s_at(k, 0).now:
+        _next_tuple(k, thread)
+    else:
+        spout_turn(k, thread)

@@ -1,0 +1,291 @@
+"""What a worker's threads do: take messages, burn CPU, hand over what they produced.
+
+Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (splits local from remote,
+serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to executors,
+in order, so that one full executor holds up all others of its worker). From 0.9 to 1.x a network thread
+(Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up.
+Storm 2.x: no send thread; the main thread itself hands over and serialises. Every worker also has
+housekeeping (heartbeats, timers, garbage collection): a small periodic burst.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.events.heap import timer_source
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.acking import send_to_acker
+from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
+from storm_lab.emulator.kernel.connection import is_first, sender_of
+from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
+from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
+from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
+from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.kernel.spout import (
+    after_emit,
+    spout_acks_done,
+    spout_emit,
+    spout_emitted,
+    spout_fetch,
+    spout_turn,
+)
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    executor_at,
+    fetch_record,
+    message_at,
+    record_at,
+    s_at,
+    thread_at,
+    worker_at,
+)
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import (
+    BLOCKED,
+    HOUSEKEEPING,
+    IDLE,
+    IN_PROCESS,
+    LOG_TURN,
+    LOG_WRITES,
+    MAIN,
+    NETWORK,
+    POLLING,
+    RECEIVE,
+    RESET,
+    RUNNING,
+    SEND,
+    SPOUT,
+    TRANSFER,
+    TURN_ACKS,
+    WAIT_FETCH,
+    WAIT_SERVER,
+    WAIT_SLEEP,
+    WAIT_WIRE,
+    WAITING,
+)
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def is_spout(k: State, thread: int) -> bool:
+    """Whether a thread is a spout's main thread."""
+    return thread_at(k, thread).role == SPOUT
+
+
+@jit
+def _bolt_computed(k: State, thread: int) -> None:
+    """Execute's CPU part is done: wait for an external server where the tuple needs one, or finish."""
+    t = thread_at(k, thread)
+    record = message_at(k, t.current).record
+    if record >= 0 and record_at(k, record).server >= 0:
+        t.state = WAITING
+        t.wait = WAIT_SERVER
+        schedule(k, timer_source(k, thread), ask_server(k, record))
+    else:
+        _bolt_finish(k, thread)
+
+
+@jit
+def _bolt_reset(k: State, thread: int) -> None:
+    """Tell the acker that the tuple in hand takes longer, then go on with it."""
+    t = thread_at(k, thread)
+    t.resetting = 2
+    message = message_at(k, t.current)
+    topology = executor_at(k, t.executor).topology
+    send_to_acker(k, thread, RESET, message.task, topology, message.root, np.uint64(0))
+    hand_over_own(k, thread)
+
+
+@jit
+def _bolt_finish(k: State, thread: int) -> None:
+    """Execute returns: hand over what it has produced."""
+    bolt_results(k, thread)
+    hand_over_own(k, thread)
+
+
+@jit
+def _batch_start(k: State, thread: int, most: int) -> None:
+    """Take what is there, up to ``most`` messages, and spend the CPU that handling them costs."""
+    t = thread_at(k, thread)
+    c = cost_at(k, 0)
+    work = 0
+    # Grows with every burst that starts, so this batch has a number of its own.
+    batch = s_at(k, 0).seq + 1
+    t.hand_over = batch
+    for _ in range(min(t.length, most)):
+        m = take(k, thread)
+        if t.kind == SEND:
+            # For its receiver, which it mostly reaches soon.
+            fetch_record(k, message_at(k, m).record)
+            if resolve(k, t.worker, m) < 0:
+                give_up(k, t.worker, m)
+                continue
+            work += c.send
+            if message_at(k, m).locality != IN_PROCESS:
+                work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
+        elif t.kind == TRANSFER:
+            work += c.transfer
+            if c.write != 0 and is_first(k, executor_at(k, message_at(k, m).target).worker, batch):
+                work += c.write
+        elif t.kind == NETWORK or s_at(k, 0).netty == 0:
+            work += c.receive
+            if c.read != 0 and is_first(k, sender_of(k, t.worker, m), batch):
+                work += c.read
+            if s_at(k, 0).version_1 != 0:
+                work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
+                if t.kind == RECEIVE:
+                    worker_at(k, t.worker).unread -= message_at(k, m).bytes + c.header_bytes
+        else:
+            work += c.deliver
+        add_output(k, thread, m)
+    start_burst(k, thread, work)
+
+
+@jit
+def go_on(k: State, thread: int) -> None:
+    """A thread has handed over everything: take what comes next, or fall idle."""
+    t = thread_at(k, thread)
+    if is_spout(k, thread):
+        spout_turn(k, thread)
+        return
+    if t.resetting != 0:
+        t.resetting = 0
+        bolt_execute(k, thread, 0)
+        return
+    if t.held > 0 and t.batch == 0:
+        end_batch(k, thread)
+    if t.length == 0:
+        t.state = IDLE
+    elif t.kind == MAIN:
+        bolt_start(k, thread)
+    elif t.kind == RECEIVE:
+        _batch_start(k, thread, cost_at(k, 0).receive_batch)
+    elif t.kind == SEND and s_at(k, 0).version_09 == 0:
+        # All that has gathered: the queue itself bounds it.
+        _batch_start(k, thread, t.length)
+    else:
+        _batch_start(k, thread, cost_at(k, 0).send_batch)
+
+
+@jit
+def hand_over(k: State, thread: int) -> None:
+    """A burst is done and its products are listed: hand them over and go on, or stop at a full queue."""
+    t = thread_at(k, thread)
+    # Lets an enqueue to oneself (a bolt with a loop, an acker beside its spout) see a busy thread.
+    t.state = BLOCKED
+    if flush_output(k, thread):
+        go_on(k, thread)
+
+
+@jit
+def hand_over_own(k: State, thread: int) -> None:
+    """A main thread hands its products over: to its send thread, or (2.x) itself, after serialising."""
+    if s_at(k, 0).version_2 != 0:
+        work = serialise_own(k, thread)
+        if work > 0:
+            thread_at(k, thread).serialising = 1
+            start_burst(k, thread, work)
+            return
+    hand_over(k, thread)
+
+
+@jit
+def resume(k: State, thread: int) -> None:
+    """There is room in the queue that stopped a thread."""
+    t = thread_at(k, thread)
+    if is_spout(k, thread):
+        # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
+        if flush_output(k, thread) and t.state == POLLING:
+            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, s_at(k, 0).now))
+    elif t.state == BLOCKED and flush_output(k, thread):
+        go_on(k, thread)
+
+
+@jit
+def burst_done(k: State, thread: int, work: int) -> None:
+    """A thread's CPU burst of ``work`` ns has ended."""
+    t = thread_at(k, thread)
+    t.cpu += work
+    if t.log_work > 0:
+        if t.log != LOG_WRITES:
+            write_log(k, thread, work)
+            return
+        log_written(k, thread, work)
+    _burst_leads_to(k, thread)
+    if t.log == LOG_TURN and t.state != RUNNING:
+        release_log(k, thread)
+
+
+@jit
+def _burst_leads_to(k: State, thread: int) -> None:
+    """What a thread does next, its log lines written."""
+    t = thread_at(k, thread)
+    if t.kind == MAIN:
+        if t.serialising != 0:
+            t.serialising = 0
+            if is_spout(k, thread):
+                flush_spout(k, thread)
+            else:
+                hand_over(k, thread)
+        elif t.resetting == 1:
+            _bolt_reset(k, thread)
+        elif not is_spout(k, thread):
+            _bolt_computed(k, thread)
+        elif executor_at(k, t.executor).turn == TURN_ACKS:
+            spout_acks_done(k, thread)
+        else:
+            spout_emitted(k, thread)
+            work = serialise_own(k, thread) if s_at(k, 0).version_2 != 0 else 0
+            if work > 0:
+                t.serialising = 1
+                start_burst(k, thread, work)
+            else:
+                flush_spout(k, thread)
+    elif t.kind == HOUSEKEEPING:
+        t.state = IDLE
+        w = worker_at(k, t.worker)
+        if w.owed > 0:
+            work = w.owed
+            w.owed = 0
+            start_burst(k, thread, work)
+    else:
+        hand_over(k, thread)
+
+
+@jit
+def flush_spout(k: State, thread: int) -> None:
+    """Hand over a spout's products; what does not fit stays in its overflow buffer."""
+    t = thread_at(k, thread)
+    t.state = BLOCKED
+    if t.waits == 0:
+        flush_output(k, thread)
+    after_emit(k, thread)
+
+
+@jit
+def timer_rings(k: State, thread: int) -> None:
+    """A sleep, a wait for a server or an empty turn has ended."""
+    t = thread_at(k, thread)
+    if t.state == POLLING:
+        spout_turn(k, thread)
+    elif t.state == WAITING:
+        if t.wait == WAIT_SERVER:
+            _bolt_finish(k, thread)
+        elif t.wait == WAIT_SLEEP:
+            spout_fetch(k, thread)
+        elif t.wait == WAIT_FETCH:
+            spout_emit(k, thread)
+        elif t.wait == WAIT_WIRE:
+            hand_over(k, thread)
+
+
+@jit
+def arrive(k: State, m: int) -> None:
+    """A message reaches its target's worker: to the thread that reads it, unless the worker is gone."""
+    target = executor_at(k, message_at(k, m).target)
+    worker = worker_at(k, target.worker)
+    if worker.alive == 0:
+        lose(k, m)
+        return
+    enqueue(k, worker.network_thread if s_at(k, 0).netty != 0 else worker.receive_thread, m)

@@ -1,0 +1,1 @@
+"""Between plain Python and the compiled kernel: laying out its arrays, playing it, writing its rows."""

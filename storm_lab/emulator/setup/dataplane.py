@@ -1,0 +1,323 @@
+"""The data plane as the control plane sees it: run until a time, start and stop workers, read counters.
+
+Behind it stands the compiled kernel, played by `setup.playing`. This class keeps the book
+on which worker process runs what. Times are virtual nanoseconds; workers are
+numbered through the run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.kernel import lifecycle, network, readers
+from storm_lab.emulator.kernel.main_loop import refresh
+from storm_lab.emulator.loss import Loss
+from storm_lab.emulator.setup.flow import shares
+from storm_lab.emulator.setup.logbook import Recorder, WindowSample
+from storm_lab.emulator.setup.playing import COUNT_WINDOW_NS, Playing
+from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.state.pools import (
+    grow_idle,
+    grow_messages,
+    grow_records,
+    grow_run_queues,
+    grow_threads,
+)
+from storm_lab.errors import UserError
+from storm_lab.model import Cluster, Executor, Slot, StormVersion
+
+
+class DataPlane(Playing):
+    """Plays tuples through workers on a cluster, in virtual time.
+
+    ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
+    :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
+    the executions of one root tuple in k.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        version: StormVersion,
+        cost: CostModel,
+        plans: Sequence[TopologyPlan],
+        *,
+        seed: int,
+        recorder: Recorder | None = None,
+        sample_every: int = 1,
+        most_messages: int = 20_000_000,
+        bundle: Bundle | None = None,
+    ) -> None:
+        self._bundle = bundle or Bundle()
+        self._bundle.check()
+        super().__init__(
+            cluster, version, cost, plans, seed, recorder, sample_every, most_messages, self._bundle
+        )
+        self._cluster = cluster
+        self._cost = cost
+        self._plans = {plan.topology.id: plan for plan in plans}
+        self._sizes = QueueSizes.of(version)
+        self._executors: dict[tuple[int, Executor], int] = {}
+        self._workers = 0
+        self._threads = 0
+        self._worker_slots: dict[int, Slot] = {}
+        self._node_threads = {node.id: 0 for node in cluster.nodes}
+        self._readers: Counter[int] = Counter()
+        self._processes = {node.id: 0 for node in cluster.nodes}
+        # Task 0's place in each routing table; the first table knows nobody.
+        self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._route_end = len(self._kernel.route)
+        self._start_calls()
+
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
+    ) -> int:
+        """Start a worker process that is ready at once; returns its number.
+
+        It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
+        ``generation`` is kept for the caller's own use in the log.
+        """
+        self._reserve(1, executors, slot.node)
+        worker = self._workers
+        self._workers += 1
+        node = self._names.node_index[slot.node]
+        topology = self._names.topology_index[topology_id]
+        self._parts.join(node, topology)
+        lifecycle.open_worker(
+            self._kernel,
+            worker,
+            node,
+            topology,
+            self._threads,
+            self._sizes.transfer,
+            self._cost,
+        )
+        self._threads += lifecycle.THREADS_PER_WORKER
+        self._worker_slots[worker] = slot
+        self._log.start_worker(worker, slot)
+        self._processes[slot.node] += 1
+        self._set_slowness(slot.node)
+        for executor in executors:
+            self._open_executor(worker, executor)
+        refresh(self._state())
+        return worker
+
+    def start_executor(self, worker: int, executor: Executor) -> None:
+        """Start one executor thread in a running worker (N-Storm's thread-level update)."""
+        self._reserve(0, [executor], self._worker_slots[worker].node)
+        self._open_executor(worker, executor)
+        refresh(self._state())
+
+    def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
+        self._parts.merge(self._kernel)
+        k = grow_records(self._kernel, "worker", self._workers + workers)
+        k = grow_records(k, "executor", self._executor_rows + len(executors))
+        new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
+        k = grow_threads(k, self._threads + new)
+        self._node_threads[node] += new
+        k = grow_run_queues(k, self._node_threads[node])
+        for executor in executors:
+            source = self._names.source_of(executor)
+            if source >= 0:
+                self._readers[source] += 1
+                k = grow_idle(k, self._readers[source])
+        ticks = 2 * sum(len(e.tasks) for e in executors) + 64
+        if k.s[0].free_messages < ticks:
+            k = grow_messages(k, 2 * len(k.message) + ticks)
+        self._kernel = k
+
+    def _open_executor(self, worker: int, executor: Executor) -> None:
+        names = self._names
+        key = (executor.topology, executor.component)
+        component = names.component_index[key]
+        first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
+        index = self._executor_rows
+        lifecycle.open_executor(
+            self._kernel,
+            index,
+            worker,
+            component,
+            first,
+            len(executor.tasks),
+            names.source_of(executor),
+            self._threads,
+            self._sizes.main,
+            self._sizes.send,
+        )
+        self._executor_rows += 1
+        self._threads += lifecycle.THREADS_PER_EXECUTOR
+        self._executors[worker, executor] = index
+        self._log.start_executor(self.now_ns, index, worker, executor, self._worker_slots[worker])
+
+    def stop_worker(self, worker: int) -> Loss:
+        """Kill a worker process now; returns what was lost with it."""
+        loss = Loss()
+        for owner, executor in list(self._executors):
+            if owner == worker:
+                loss += self._close_executor(worker, executor)
+        loss += Loss(*lifecycle.close_worker(self._state(), worker))
+        slot = self._worker_slots.pop(worker)
+        self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
+        self._processes[slot.node] -= 1
+        self._set_slowness(slot.node)
+        refresh(self._state())
+        return loss
+
+    def stop_executor(self, worker: int, executor: Executor) -> Loss:
+        """Kill one executor thread of a running worker; returns what was lost with it."""
+        loss = self._close_executor(worker, executor)
+        refresh(self._state())
+        return loss
+
+    def _close_executor(self, worker: int, executor: Executor) -> Loss:
+        # Roots that die with a spout are logged, and held sources get their lines back.
+        index = self._executors.pop((worker, executor))
+        self._reserve_messages(4 * readers.LOSE_MOST)
+        readers.return_in_hand(self._state(), index)
+        while True:
+            self._write_rows()
+            self._reserve_messages(4 * readers.LOSE_MOST)
+            if readers.lose_pending(self._state(), index) == 0:
+                break
+        self._write_rows()
+        self._log.stop_executor(self.now_ns, index)
+        loss = Loss(*lifecycle.close_executor(self._state(), index))
+        self._node_threads[self._worker_slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
+        self._leave_source(executor)
+        return loss
+
+    def _leave_source(self, executor: Executor) -> None:
+        """A spout is gone: the next reader of its log begins at the stored offset, others go on."""
+        source = self._names.source_of(executor)
+        if source < 0:
+            return
+        self._readers[source] -= 1
+        if not any(other == executor for _, other in self._executors):
+            acked = self._offsets.forget(source)
+            if acked is not None:
+                self._reserve_messages(2 * len(acked) + 64)
+                readers.rewind(self._kernel, source, acked)
+        readers.wake_readers(self._state(), source)
+
+    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
+        """Set where executors run, as ``worker`` sees it; those left out are unknown to it.
+
+        Returns:
+            How many tuples had waited in the worker for executors that it now knows (0.9 on).
+        """
+        known = [
+            self._executors[key]
+            for key in ((w, e) for e, w in sorted(view.items()))
+            if key in self._executors
+        ]
+        key = tuple(known)
+        topology = int(self._kernel.worker[worker].topology)
+        if known and (topology, key) not in self._routes:
+            self._kernel, self._routes[topology, key], self._route_end = lifecycle.add_route(
+                self._kernel, self._route_end, topology, known
+            )
+        if self._kernel.worker[worker].parked_head >= 0:
+            # What waited may go another way than what was sent before: its distances are counted anew.
+            self._log.take_traffic(self._kernel)
+        self._kernel.worker[worker].route = self._routes.get((topology, key), 0)
+        delivered = int(lifecycle.deliver_parked(self._state(), worker))
+        refresh(self._state())
+        return delivered
+
+    def charge(self, worker: int, cpu_ns: int) -> None:
+        """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
+        lifecycle.charge(self._state(), worker, cpu_ns)
+        refresh(self._state())
+
+    def hold_sending(self, worker: int, duration_ns: int) -> None:
+        """Let a worker's transfer thread send nothing for so long from now on: its table of connections is
+        locked. Executors go on, and what they produce queues up.
+        """
+        held_until = self._kernel.worker["held_until"]
+        held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
+
+    def activate(self, worker: int, active: bool) -> None:
+        """Let the worker's spouts call nextTuple, or not."""
+        for (owner, _), index in self._executors.items():
+            if owner == worker:
+                readers.set_active(self._state(), index, int(active))
+        refresh(self._state())
+
+    def sample(self) -> WindowSample:
+        """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
+        rows.
+        """
+        return self._log.sample(self._kernel)
+
+    def set_node_speed(self, node: str, factor: float) -> None:
+        """Slow a node down (factor below 1) or back to normal (1)."""
+        self._kernel.node[self._names.node_index[node]].extra = round(1024 / factor)
+
+    def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
+        """Cut or delay the link between two nodes, in both directions; without either it is as before."""
+        a, b = self._names.node_index[node_a], self._names.node_index[node_b]
+        self._parts.merge(self._kernel)
+        extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
+        network.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
+        network.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
+
+    def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
+        """Change the rate of a RATE source from now on; what has arrived stays queued."""
+        key = (topology_id, spout)
+        first = self._names.source_index[key]
+        tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
+        for part, rate in enumerate(shares(round(self._bundle.rate(rate_per_s) * 1000), tasks)):
+            readers.set_rate(self._state(), first + part, rate)
+        refresh(self._state())
+
+    def set_max_pending(self, topology_id: str, limit: int | None) -> None:
+        """Change max spout pending, per spout task; None is no limit."""
+        self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
+
+    def processed(self, topology_id: str) -> int:
+        """Root tuples of a topology acked since the start of the run."""
+        return self._log.acked(self._kernel, topology_id)
+
+    def committed(self, topology_id: str) -> int:
+        """Lines of a topology's logs before their stored offsets: done for good, whatever dies.
+
+        Raises:
+            UserError: none of its spouts reads a log.
+        """
+        lines = self._offsets.committed(topology_id)
+        if lines is None:
+            raise UserError(
+                "no spout of this topology reads a log, so no offset is committed",
+                field="topology",
+                value=topology_id,
+                remedy="give a source a checkpoint_ns, or measure progress in acks",
+            )
+        return lines
+
+    def finish(self) -> None:
+        """Write what is still in the buffers, and the roots that are still in flight."""
+        k = self._kernel
+        if self.now_ns > self._next_count - COUNT_WINDOW_NS:
+            self._log.write_counts(k, self._next_count - COUNT_WINDOW_NS, self.now_ns)
+        self._write_rows()
+        self._log.write_pending(k)
+        self._log.sample(k)
+        self._log.write_placements()
+
+    def _set_slowness(self, node_id: str) -> None:
+        slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
+        self._kernel.node[self._names.node_index[node_id]].slow = round(1024 * slow)
+
+    def _start_calls(self) -> None:
+        """A closed loop's callers make their first calls at the start."""
+        for (topology_id, spout), index in self._names.source_index.items():
+            source = self._plans[topology_id].sources[spout]
+            if source.kind is not SourceKind.CLOSED_LOOP:
+                continue
+            if self._kernel.s[0].free_messages < 2 * source.calls:
+                self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
+            readers.first_calls(self._state(), index, source.calls)

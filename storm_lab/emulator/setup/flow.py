@@ -1,0 +1,292 @@
+"""What flows, laid out for the kernel: streams and groupings, workload traces, sources, traffic counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
+from storm_lab.emulator.state import kinds
+from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
+from storm_lab.emulator.state.names import NS_PER_US, Names
+from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
+from storm_lab.model.version import V1_0_0
+
+# Pairs of tasks that may change their distance before the counters are read out.
+MOVED_MOST = 4096
+
+_GROUPINGS = {
+    Grouping.SHUFFLE: kinds.G_SHUFFLE,
+    Grouping.FIELDS: kinds.G_FIELDS,
+    Grouping.ALL: kinds.G_ALL,
+    Grouping.GLOBAL: kinds.G_GLOBAL,
+    Grouping.NONE: kinds.G_NONE,
+    Grouping.DIRECT: kinds.G_DIRECT,
+    Grouping.LOCAL_OR_SHUFFLE: kinds.G_LOCAL,
+    Grouping.PARTIAL_KEY: kinds.G_PARTIAL,
+}
+_SOURCES = {
+    SourceKind.RATE: kinds.S_RATE,
+    SourceKind.SATURATED: kinds.S_SATURATED,
+    SourceKind.TRACE: kinds.S_TRACE,
+    SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
+}
+
+
+def _subscribers(topology: Topology, component: str, stream: str) -> list[tuple[Component, Grouping]]:
+    return [
+        (c, s.grouping)
+        for c in topology.components
+        for s in c.inputs
+        if (s.source, s.stream) == (component, stream)
+    ]
+
+
+def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
+    stream_rows: list[tuple[int, int]] = []
+    subscription_rows: list[tuple[int, int, int, int]] = []
+    own_count: dict[int, int] = {}
+    first_stream: list[int] = []
+    states: dict[int, list[tuple[int, int]]] = {}
+    components = arrays["component"]
+    for plan in plans:
+        topology = plan.topology
+        first_stream.append(len(stream_rows))
+        for component, stream in plan.trace.streams:
+            source = names.component_index[topology.id, component]
+            group = _subscribers(topology, component, stream)
+            stream_rows.append((len(subscription_rows), len(group)))
+            for target, grouping in group:
+                index = names.component_index[topology.id, target.id]
+                kind = _GROUPINGS[grouping]
+                plain = bool(topology.settings.get("topology.disable.loadaware.messaging", False))
+                load_aware = version >= V1_0_0 and not plain
+                if kind == kinds.G_SHUFFLE and version >= V1_0_0:
+                    kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
+                own = own_count.get(source, 0)
+                own_count[source] = own + 1
+                states.setdefault(source, []).append((index, kind))
+                subscription_rows.append((index, kind, own, int(load_aware)))
+    arrays["stream"] = records("stream", len(stream_rows))
+    for i, (first, count) in enumerate(stream_rows):
+        arrays["stream"][i].first_subscription = first
+        arrays["stream"][i].subscriptions = count
+    arrays["subscription"] = records("subscription", len(subscription_rows))
+    for i, (target_index, kind, own, aware) in enumerate(subscription_rows):
+        row = arrays["subscription"][i]
+        row.component, row.grouping, row.own, row.load_aware = target_index, kind, own, aware
+    for t, first in enumerate(first_stream):
+        arrays["topology"][t].first_stream = first
+    _lay_shuffles(arrays, components, states, version)
+
+
+def _lay_shuffles(
+    arrays: Arrays,
+    components: NDArray[Any],
+    states: dict[int, list[tuple[int, int]]],
+    version: StormVersion,
+) -> None:
+    """Shuffle each task's lists of targets, as Storm does when the task is prepared.
+
+    A partial key grouping uses its list as counters of what it sent to each target instead.
+    """
+    tasks = arrays["task"]
+    firsts: list[int] = []
+    pieces: list[NDArray[np.int64]] = []
+    length = 0
+    for source, targets in states.items():
+        for task in range(
+            components[source].first_task, components[source].first_task + components[source].tasks
+        ):
+            tasks[task].shuffle = len(firsts)
+            for own, (target, kind) in enumerate(targets):
+                n = int(components[target].tasks)
+                firsts.append(length)
+                pieces.append(
+                    np.zeros(n, np.int64)
+                    if kind == kinds.G_PARTIAL
+                    else _shuffled(n, int(tasks[task].rng), own)
+                )
+                length += n
+    arrays["shuffle"] = records("shuffle", len(firsts))
+    arrays["shuffle"]["first"] = firsts
+    # From 1.0 on the index is incremented before use: the first pick is position 1.
+    arrays["shuffle"]["index"] = 1 if version >= V1_0_0 else 0
+    arrays["permutation"] = np.concatenate([*pieces, np.zeros(0, np.int64)]).astype(np.int32)
+
+
+def _shuffled(n: int, seed: int, stream: int) -> NDArray[np.int64]:
+    """A random order of 0 to n-1: ranks of SplitMix64 draws, so that it is the same on every machine."""
+    start = (seed + (stream + 1) * 0xA0761D6478BD642F) & 0xFFFFFFFFFFFFFFFF
+    z = np.uint64(start) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(z ^ (z >> np.uint64(31)), kind="stable").astype(np.int64)
+
+
+def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after another; a single piece, which is the rule, as it is."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
+    all_records, all_emissions = [], []
+    record_base = emission_base = server_base = 0
+    servers: list[str] = []
+    laid: dict[int, int] = {}
+    for t, plan in enumerate(plans):
+        trace = plan.trace
+        twin = laid.get(id(trace))
+        if twin is not None and not trace.servers:
+            # Topologies with one and the same trace read one copy of it.
+            for name in ("first_record", "first_emission"):
+                arrays["topology"][t][name] = arrays["topology"][twin][name]
+            continue
+        laid[id(trace)] = t
+        piece = trace.records.copy()
+        piece["first_emission"] += emission_base
+        piece["server"] = np.where(piece["server"] >= 0, piece["server"] + server_base, -1)
+        if trace.reference_mhz != cost.reference_mhz:
+            piece["cpu_ns"] = piece["cpu_ns"] * round(trace.reference_mhz) // round(cost.reference_mhz)
+        emitted = trace.emissions.copy()
+        emitted["first_record"] += record_base
+        arrays["topology"][t].first_record = record_base
+        arrays["topology"][t].first_emission = emission_base
+        all_records.append(piece)
+        all_emissions.append(emitted)
+        record_base += len(piece)
+        emission_base += len(emitted)
+        server_base += len(trace.servers)
+        servers.extend(trace.servers)
+    arrays["record"] = with_attributes(_joined(all_records))
+    arrays["emission"] = with_attributes(_joined(all_emissions))
+    places = round(cost.server_places)
+    arrays["server"] = records("server", len(servers))
+    for i, server in enumerate(arrays["server"]):
+        server.latency = round(cost.server_latency_us * NS_PER_US)
+        server.first, server.places = i * places, places
+    arrays["server_place"] = np.zeros(len(servers) * places, np.int64)
+
+
+def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
+    table = records("source", len(names.source_index) + sum(len(own) - 1 for own in names.readers.values()))
+    lines: list[NDArray[np.int64]] = []
+    arrivals: list[NDArray[np.int64]] = []
+    line_base = arrival_base = 0
+    for t, plan in enumerate(plans):
+        for spout in plan.topology.spouts:
+            source = plan.sources[spout.id]
+            index = names.component_index[plan.topology.id, spout.id]
+            own = plan.trace.sources[spout.id] + int(arrays["topology"][t].first_record)
+            first = names.source_index[plan.topology.id, spout.id]
+            readers = names.readers.get((plan.topology.id, spout.id), ())
+            row = table[first]
+            row.kind = _SOURCES[source.kind]
+            row.component = index
+            row.anchored = int(source.anchored)
+            row.replay = int(source.on_fail is FailurePolicy.REPLAY)
+            row.head = row.tail = -1
+            row.stride = 1
+            row.first_line, row.lines = line_base, len(own)
+            row.rate_milli = round(source.rate_per_s * 1000)
+            row.sleep, row.fetch, row.answer = source.sleep_ns, source.fetch_ns, source.answer_ns
+            if source.arrivals_ns is not None:
+                row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
+                row.arrival_period = source.arrival_period_ns
+                arrivals.append(dealt(source.arrivals_ns, max(1, len(readers))))
+                arrival_base += len(source.arrivals_ns)
+            if readers:
+                deal_out(table[first : first + len(readers)], [len(e.tasks) for e in readers])
+            lines.append(own)
+            line_base += len(own)
+        for bolt, record in plan.trace.ticks.items():
+            component = arrays["component"][names.component_index[plan.topology.id, bolt]]
+            component.tick_record = record + int(arrays["topology"][t].first_record)
+    arrays["source"] = table
+    arrays["line_record"] = np.concatenate(lines).astype(np.int64)
+    arrays["arrival"] = np.concatenate(arrivals).astype(np.int64) if arrivals else np.zeros(0, np.int64)
+
+
+def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
+    """Deal a log's lines out to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
+
+    Each delivers its readers' part of the rate; of recorded arrivals it gets every n-th.
+
+    Args:
+        rows: the partitions' sources; the first is filled.
+        tasks: how many tasks read each partition.
+    """
+    whole = rows[0].copy()
+    rows[:] = whole
+    rows["stride"] = len(rows)
+    rows["next_line"] = np.arange(len(rows))
+    if whole["rate_milli"] > 0:
+        gap = 1_000_000_000_000 // int(whole["rate_milli"])
+        rows["origin"] = gap * np.arange(len(rows))
+        rows["rate_milli"] = shares(int(whole["rate_milli"]), tasks)
+    if whole["arrivals"] > 0:
+        # Each partition's arrivals stand together: see dealt.
+        rows["arrivals"] = (int(whole["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
+        rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
+        # A partition that no line ever reaches is a stream of rate 0.
+        rows["kind"][rows["arrivals"] == 0] = kinds.S_RATE
+
+
+def dealt(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
+    """Arrival times in the order of their partitions: of the first, of the second, ..."""
+    return np.concatenate([arrivals[i::partitions] for i in range(partitions)])
+
+
+def shares(rate: int, tasks: Sequence[int]) -> list[int]:
+    """Cut a whole rate into parts in proportion to the tasks; they add up to it."""
+    ends = np.cumsum([0, *tasks]) * rate // sum(tasks)
+    return [int(part) for part in np.diff(ends)]
+
+
+def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
+    """Give every pair of components that exchange tuples a block of counters, task by task."""
+    components = arrays["component"]
+    pairs: set[tuple[int, int]] = set()
+    for plan in plans:
+        topology = plan.topology
+        acker = names.component_index[topology.id, ACKER]
+        for component in topology.components:
+            own = names.component_index[topology.id, component.id]
+            pairs.update((names.component_index[topology.id, s.source], own) for s in component.inputs)
+            if components[acker].tasks:
+                pairs.add((own, acker))
+                if component.is_spout:
+                    pairs.add((acker, own))
+    arrays["pair"] = records("pair", len(pairs))
+    length = 0
+    for i, (a, b) in enumerate(sorted(pairs)):
+        if components[a].pairs == 0:
+            components[a].first_pair = i
+        components[a].pairs += 1
+        arrays["pair"][i].component, arrays["pair"][i].first = b, length
+        length += int(components[a].tasks) * int(components[b].tasks)
+    arrays["traffic"] = records("traffic", length)
+    arrays["moved"] = records("moved", MOVED_MOST)
+
+
+def most_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
+    """Most copies that one record's emissions make: what one event must find room for."""
+    per_stream = np.zeros(len(kernel.stream), np.int64)
+    for i, stream in enumerate(kernel.stream):
+        for j in range(stream.first_subscription, stream.first_subscription + stream.subscriptions):
+            sub = kernel.subscription[j]
+            per_stream[i] += kernel.component[sub.component].tasks if sub.grouping == kinds.G_ALL else 1
+    most = 1
+    for topology, plan in zip(kernel.topology, plans, strict=True):
+        if not len(plan.trace.emissions):
+            continue
+        streams = plan.trace.emissions["stream"] + int(topology.first_stream)
+        running = np.concatenate(([0], np.cumsum(per_stream[streams])))
+        first = plan.trace.records["first_emission"]
+        made = running[first + np.maximum(plan.trace.records["emissions"], 0)] - running[first]
+        most = max(most, int(np.max(made, initial=1)))
+    return most

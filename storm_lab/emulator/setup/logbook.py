@@ -1,0 +1,343 @@
+"""From the kernel's counters and row buffers to the tables of the tuple log.
+
+The kernel writes integers into fixed buffers; here they get their names and go to the recorder. The load
+monitors read their samples here too, so that what they see is what the log holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.state.kinds import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES
+from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.names import NS_PER_MS, Names
+from storm_lab.model import Cluster, Executor, Slot
+from storm_lab.tuplelog.buffer import Coded
+
+
+class Recorder(Protocol):
+    """Takes rows of the tuple log's tables, as :class:`storm_lab.tuplelog.writer.RunWriter` does."""
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add rows: every column of the table's schema but ``run``."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSample:
+    """What the load monitors read: counters since the previous sample.
+
+    CPU in nanoseconds of one core; ``traffic`` in tuples, by (topology, sending task, receiving task);
+    ``queued`` is the length of receive queues at the end of the window.
+    """
+
+    start_ns: int
+    end_ns: int
+    executor_cpu_ns: Mapping[tuple[int, Executor], int]
+    worker_cpu_ns: Mapping[int, int]
+    node_cpu_ns: Mapping[str, int]
+    traffic: Mapping[tuple[str, int, int], int]
+    failed: Mapping[str, int]
+    queued: Mapping[tuple[int, Executor], int]
+
+
+@dataclass(slots=True)
+class _Life:
+    worker: int
+    executor: Executor
+    slot: Slot
+    start_ns: int
+    end_ns: int = -1
+
+
+class Logbook:
+    """Writes one run's rows and keeps the counters' windows."""
+
+    def __init__(self, cluster: Cluster, names: Names, recorder: Recorder | None) -> None:
+        self._names = names
+        self._recorder = recorder
+        self._lives: list[_Life] = []
+        self._slots: list[Slot] = []
+        self._last_sample = 0
+        self._failed = dict.fromkeys(names.topologies, 0)
+        self._acked = dict.fromkeys(names.topologies, 0)
+        self._taken: list[NDArray[np.int64]] = []
+        self._components = [component for _, component in names.components]
+        if recorder is not None:
+            recorder.append(
+                "nodes",
+                {
+                    "node": [n.id for n in cluster.nodes],
+                    "rack": [n.rack for n in cluster.nodes],
+                    "cores": np.array([n.cores for n in cluster.nodes], np.int32),
+                    "core_mhz": np.array([n.core_mhz for n in cluster.nodes]),
+                    "memory_mb": np.array([n.memory_mb for n in cluster.nodes]),
+                },
+            )
+
+    def start_worker(self, worker: int, slot: Slot) -> None:
+        """A worker process runs in ``slot`` from now on."""
+        assert worker == len(self._slots)
+        self._slots.append(slot)
+
+    def start_executor(self, now_ns: int, index: int, worker: int, executor: Executor, slot: Slot) -> None:
+        """An executor instance, numbered as in the kernel, runs from now on."""
+        assert index == len(self._lives)
+        self._lives.append(_Life(worker, executor, slot, now_ns))
+
+    def stop_executor(self, now_ns: int, index: int) -> None:
+        """An executor instance runs no longer."""
+        self._lives[index].end_ns = now_ns
+
+    def write_rows(self, k: Kernel) -> None:
+        """Write the kernel's finished roots and executions, and empty its buffers."""
+        s = k.s[0]
+        self._write_roots(k, k.root_row[: int(s.root_rows)])
+        rows = k.execution_row[: int(s.execution_rows)]
+        if self._recorder is not None and len(rows):
+            component = k.task["component"][rows["task"]]
+            node = np.array([self._names.node_index[slot.node] for slot in self._slots], np.int32)
+            source = rows["source_task"]
+            self._recorder.append(
+                "executions",
+                {
+                    "root_id": rows["number"],
+                    "topology": Coded(k.component["topology"][component], self._names.topologies),
+                    "component": Coded(component, self._components),
+                    "task": k.task["id"][rows["task"]],
+                    "source_task": np.where(source >= 0, k.task["id"][source], -1),
+                    "worker": rows["worker"],
+                    "node": Coded(node[rows["worker"]], self._names.nodes),
+                    "locality": Coded(rows["locality"], LOCALITY_NAMES),
+                    "enqueue_ns": rows["enqueued"],
+                    "start_ns": rows["started"],
+                    "end_ns": rows["ended"],
+                },
+            )
+        s.root_rows = 0
+        s.execution_rows = 0
+        if 2 * s.moved > s.moved_most:
+            self.take_traffic(k)
+
+    def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
+        if self._recorder is None or not len(rows):
+            return
+        done = rows["outcome"] != PENDING
+        self._recorder.append(
+            "roots",
+            {
+                "root_id": rows["number"],
+                "topology": Coded(rows["topology"], self._names.topologies),
+                "spout_task": k.task["id"][rows["task"]],
+                "line": rows["line"],
+                "attempt": rows["attempt"].astype(np.int16),
+                "emit_ns": rows["emitted"],
+                "complete_ns": np.where(done, rows["completed"], -1),
+                "outcome": Coded(rows["outcome"], OUTCOME_NAMES),
+                "latency_ns": np.where(done, rows["latency"], -1),
+                "sleep_ns": rows["sleep"],
+            },
+        )
+
+    def write_pending(self, k: Kernel) -> None:
+        """Write the roots that are still in flight, in order of their numbers."""
+        waiting = k.root[k.root["executor"] >= 0]
+        waiting = waiting[np.argsort(waiting["number"], kind="stable")]
+        rows = np.zeros(len(waiting), k.root_row.dtype)
+        for name in ("number", "task", "line", "attempt", "emitted", "sleep"):
+            rows[name] = waiting[name]
+        rows["topology"] = k.executor["topology"][waiting["executor"]]
+        self._write_roots(k, rows)
+
+    def acked(self, k: Kernel, topology_id: str) -> int:
+        """Root tuples of a topology acked since the start of the run."""
+        return self._acked[topology_id] + int(k.task["acked"][self._spout_tasks(k, topology_id)].sum())
+
+    def _spout_tasks(self, k: Kernel, topology_id: str) -> NDArray[Any]:
+        spouts = (k.component["topology"] == self._names.topology_index[topology_id]) & (
+            k.component["is_spout"] != 0
+        )
+        return np.flatnonzero(spouts[k.task["component"]])
+
+    def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
+        """Write and clear the tasks' counters of one window; quiet tasks leave no row."""
+        t = k.task
+        counters = ("emitted", "transferred", "executed", "acked", "failed", "execute")
+        busy = np.flatnonzero(np.any([t[name] != 0 for name in counters], axis=0))
+        component = t["component"][busy]
+        topology = k.component["topology"][component]
+        for index in busy[t["failed"][busy] > 0]:
+            if k.component[t[index]["component"]].is_spout:
+                name = self._names.topologies[k.component[t[index]["component"]].topology]
+                self._failed[name] += int(t[index]["failed"])
+        for name in self._names.topologies:
+            self._acked[name] += int(t["acked"][self._spout_tasks(k, name)].sum())
+        if self._recorder is not None and len(busy):
+            self._recorder.append(
+                "counts",
+                {
+                    "start_ns": np.full(len(busy), start_ns),
+                    "end_ns": np.full(len(busy), end_ns),
+                    "topology": Coded(topology, self._names.topologies),
+                    "component": Coded(component, self._components),
+                    "task": t["id"][busy],
+                    **{name: t[name][busy] for name in counters[:-1]},
+                    "execute_ns": t["execute"][busy],
+                },
+            )
+        for name in counters:
+            t[name] = 0
+
+    def sample(self, k: Kernel) -> WindowSample:
+        """Read and clear the monitors' counters; write the traffic and CPU rows of the window."""
+        start, end = self._last_sample, int(k.s[0].now)
+        self._last_sample = end
+        executor_cpu: dict[tuple[int, Executor], int] = {}
+        worker_cpu: dict[int, int] = {}
+        node_cpu = dict.fromkeys(self._names.nodes, 0)
+        threads = np.flatnonzero(k.thread["cpu"])
+        used = (k.thread[name][threads].tolist() for name in ("cpu", "worker", "executor"))
+        for cpu, worker, executor in zip(*used, strict=True):
+            node_cpu[self._slots[worker].node] += cpu
+            if executor >= 0:
+                key = (worker, self._lives[executor].executor)
+                executor_cpu[key] = executor_cpu.get(key, 0) + cpu
+            else:
+                worker_cpu[worker] = worker_cpu.get(worker, 0) + cpu
+        self._write_cpu(k, threads, start, end)
+        traffic = self._read_traffic(k, start, end)
+        lengths = k.thread["length"][k.executor["main_thread"][: len(self._lives)]].tolist()
+        queued = {
+            (life.worker, life.executor): length
+            for life, length in zip(self._lives, lengths, strict=True)
+            if life.end_ns < 0
+        }
+        failed = self._take_failed(k)
+        k.thread["cpu"] = 0
+        return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
+
+    def _take_failed(self, k: Kernel) -> dict[str, int]:
+        """Root tuples failed per topology since the previous sample: finished count windows, and the present
+        one.
+        """
+        failed = self._failed
+        self._failed = dict.fromkeys(self._names.topologies, 0)
+        for index in np.flatnonzero(k.task["failed"]):
+            component = k.component[k.task[index]["component"]]
+            if component.is_spout:
+                name = self._names.topologies[component.topology]
+                failed[name] += int(k.task[index]["failed"])
+                # Counted again when its window is written: taken off there.
+                self._failed[name] -= int(k.task[index]["failed"])
+        return failed
+
+    def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
+        if self._recorder is None or not len(threads):
+            return
+        workers = k.thread["worker"][threads]
+        owners = k.thread["executor"][threads]
+        own = [self._lives[i].executor if i >= 0 else None for i in owners]
+        self._recorder.append(
+            "cpu",
+            {
+                "start_ns": np.full(len(threads), start),
+                "end_ns": np.full(len(threads), end),
+                "node": [self._slots[w].node for w in workers],
+                "topology": [self._names.topologies[t] for t in k.worker["topology"][workers]],
+                "worker": workers,
+                "component": [e.component if e else "" for e in own],
+                "task": np.array([e.start if e else -1 for e in own], np.int32),
+                "thread": Coded(k.thread["kind"][threads], THREAD_NAMES),
+                "cpu_ms": k.thread["cpu"][threads] / NS_PER_MS,
+            },
+        )
+
+    def take_traffic(self, k: Kernel) -> None:
+        """Take the traffic counters over and clear them; they stay in the present window."""
+        used = np.flatnonzero(k.traffic["tuples"])
+        cells = k.traffic[used]
+        aside = k.moved[: int(k.s[0].moved)]
+        for pair, rows in ((used, cells), (aside["pair"], aside)):
+            if len(pair):
+                columns = (pair, rows["locality"], rows["tuples"], rows["bytes"])
+                self._taken.append(np.stack([column.astype(np.int64) for column in columns]))
+        k.traffic["tuples"] = 0
+        k.traffic["bytes"] = 0
+        k.s[0].moved = 0
+
+    def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
+        # By columns: a wide topology has hundreds of thousands of pairs of tasks.
+        self.take_traffic(k)
+        if not self._taken:
+            return {}
+        pair, locality, tuples, sizes = np.concatenate(self._taken, axis=1)
+        self._taken = []
+        keys, at = np.unique(len(LOCALITY_NAMES) * pair + locality, return_inverse=True)
+        tuples, sizes = (_summed(at, values, len(keys)) for values in (tuples, sizes))
+        pair, locality = keys // len(LOCALITY_NAMES), keys % len(LOCALITY_NAMES)
+        block = np.searchsorted(k.pair["first"], pair, side="right") - 1
+        sender = np.repeat(np.arange(len(k.component)), k.component["pairs"])[block]
+        receiver = k.pair["component"][block]
+        width = k.component["tasks"][receiver]
+        offset = pair - k.pair["first"][block]
+        source = k.component["first_task"][sender] + offset // width
+        target = k.component["first_task"][receiver] + offset % width
+        if self._recorder is not None:
+            self._write_traffic(k, np.stack([source, target, locality, tuples, sizes]), start, end)
+        traffic: dict[tuple[str, int, int], int] = {}
+        columns = (k.component["topology"][sender], k.task["id"][source], k.task["id"][target], tuples)
+        for topology, from_task, to_task, count in zip(*(c.tolist() for c in columns), strict=True):
+            key = (self._names.topologies[topology], from_task, to_task)
+            traffic[key] = traffic.get(key, 0) + count
+        return traffic
+
+    def _write_traffic(self, k: Kernel, rows: NDArray[np.int64], start: int, end: int) -> None:
+        assert self._recorder is not None
+        source, target, locality, tuples, sizes = rows
+        component = k.task["component"]
+        self._recorder.append(
+            "traffic",
+            {
+                "start_ns": np.full(len(source), start),
+                "end_ns": np.full(len(source), end),
+                "topology": Coded(k.component["topology"][component[source]], self._names.topologies),
+                "source_component": Coded(component[source], self._components),
+                "source_task": k.task["id"][source],
+                "target_component": Coded(component[target], self._components),
+                "target_task": k.task["id"][target],
+                "locality": Coded(locality, LOCALITY_NAMES),
+                "tuples": tuples,
+                "bytes": sizes,
+            },
+        )
+
+    def write_placements(self) -> None:
+        """Write where every executor instance ran, and from when to when."""
+        if self._recorder is None or not self._lives:
+            return
+        lives = self._lives
+        self._recorder.append(
+            "placements",
+            {
+                "start_ns": np.array([x.start_ns for x in lives]),
+                "end_ns": np.array([x.end_ns for x in lives]),
+                "topology": [x.executor.topology for x in lives],
+                "component": [x.executor.component for x in lives],
+                "start_task": np.array([x.executor.start for x in lives], np.int32),
+                "end_task": np.array([x.executor.end for x in lives], np.int32),
+                "worker": np.array([x.worker for x in lives], np.int32),
+                "node": [x.slot.node for x in lives],
+                "port": np.array([x.slot.port for x in lives], np.int32),
+            },
+        )
+
+
+def _summed(at: NDArray[np.intp], values: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """Sums of the values of each group."""
+    sums = np.zeros(length, np.int64)
+    np.add.at(sums, at, values)
+    return sums

@@ -1,0 +1,168 @@
+"""Playing time: the kernel run until a time, with its arrays enlarged and its rows written in between.
+
+What is full is enlarged or emptied and the kernel entered again; when that happens changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.events.parts import Parts
+from storm_lab.emulator.kernel.lifecycle import report_loads
+from storm_lab.emulator.kernel.main_loop import run
+from storm_lab.emulator.loss import EmulationStoppedError
+from storm_lab.emulator.setup.logbook import Logbook, Recorder
+from storm_lab.emulator.setup.offset_log import OffsetLogs
+from storm_lab.emulator.setup.tables import build
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.state.arrays import handle
+from storm_lab.emulator.state.jit import get_ready
+from storm_lab.emulator.state.kinds import CROSSED, NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED
+from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.emulator.state.pools import grow_messages, grow_roots
+from storm_lab.model import Cluster, StormVersion
+from storm_lab.model.version import V1_0_0
+
+COUNT_WINDOW_NS = 10 * NS_PER_S
+LOAD_REPORT_NS = 5 * NS_PER_S
+_BUDGET = 1 << 62
+
+
+class Playing:
+    """The kernel and its logs, from one instant to a later one."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        version: StormVersion,
+        cost: CostModel,
+        plans: Sequence[TopologyPlan],
+        seed: int,
+        recorder: Recorder | None,
+        sample_every: int,
+        most_messages: int,
+        bundle: Bundle,
+    ) -> None:
+        self._most_messages = most_messages
+        self._kernel, self._names = build(cluster, version, cost, plans, seed, sample_every, bundle)
+        self._kernel = grow_messages(self._kernel, 1 << 12)
+        self._kernel = grow_roots(self._kernel, 1 << 12)
+        # Read at every turn of the control plane; the row of scalars is never replaced.
+        self._now = self._kernel.s["now"]
+        self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
+        get_ready(self._handled[1])
+        self._log = Logbook(cluster, self._names, recorder)
+        self._offsets = OffsetLogs(plans, self._names)
+        self._parts = Parts(len(self._names.nodes), len(self._names.topologies))
+        self._executor_rows = 0
+        self._next_count = COUNT_WINDOW_NS
+        # From 1.0 on workers tell each other their queues' loads, every 5 s.
+        self._reports_loads = version >= V1_0_0
+        self._observer: Callable[[Kernel], None] | None = None
+        self._next_report = LOAD_REPORT_NS
+
+    def _state(self) -> Any:
+        """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
+        kernel, state = self._handled
+        if kernel is not self._kernel:
+            state = handle(self._kernel)
+            self._handled = (self._kernel, state)
+        return state
+
+    @property
+    def now_ns(self) -> int:
+        """Virtual time."""
+        return int(self._now[0])
+
+    @property
+    def events(self) -> int:
+        """Events played so far."""
+        return int(self._kernel.s[0].events)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The arrays, for tests and benchmarks that look inside."""
+        return self._kernel
+
+    def observe(self, observer: Callable[[Kernel], None] | None) -> None:
+        """Show the arrays to ``observer`` before each event that is played from now on; None ends it.
+
+        What is played does not change, but it takes a hundred times as long: for counting events by kind.
+        """
+        self._observer = observer
+
+    def run_until(self, time_ns: int) -> None:
+        """Play all events up to and including ``time_ns``.
+
+        Raises:
+            EmulationStoppedError: more tuples are queued than the stated limit.
+        """
+        while self._next_count <= time_ns:
+            self._play_and_report(self._next_count)
+            self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
+            self._next_count += COUNT_WINDOW_NS
+        self._play_and_report(time_ns)
+
+    def _play_and_report(self, time_ns: int) -> None:
+        """Play on, with the reports of load that workers send each other from 1.0 on, every 5 s."""
+        while self._reports_loads and self._next_report <= time_ns:
+            self._play(self._next_report)
+            report_loads(self._state(), self._executor_rows)
+            self._next_report += LOAD_REPORT_NS
+        self._play(time_ns)
+
+    def _play(self, time_ns: int) -> None:
+        while (due := self._offsets.next_checkpoint_ns) <= time_ns:
+            self._play_on(due)
+            self._offsets.take(self._kernel)
+            self._offsets.checkpoint(due)
+        self._play_on(time_ns)
+
+    def _play_on(self, time_ns: int) -> None:
+        self._kernel = self._parts.divide(self._kernel)
+        while True:
+            reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0)
+            if reason == NEED_BUDGET and self._observer is not None:
+                self._observer(self._kernel)
+                reason = run(self._state(), time_ns, 1)
+            if reason == REACHED:
+                return
+            if reason == NEED_MESSAGES:
+                self._grow_messages()
+            elif reason == NEED_ROOTS:
+                self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
+            elif reason == NEED_LOG:
+                self._write_rows()
+            elif reason == NEED_BUDGET:
+                continue
+            elif reason == CROSSED:
+                raise RuntimeError("an event has reached into another part of the cluster")
+
+    def _grow_messages(self) -> None:
+        size = max(
+            2 * len(self._kernel.message), len(self._kernel.message) + 8 * int(self._kernel.s[0].bolt_margin)
+        )
+        if size > 2 * self._most_messages:
+            raise EmulationStoppedError(
+                f"more than {self._most_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
+                "the topology cannot keep up with its source; lower the rate, or set max spout pending"
+            )
+        self._kernel = grow_messages(self._kernel, size)
+
+    def _reserve_messages(self, free: int) -> None:
+        while self._kernel.s[0].free_messages < free:
+            self._grow_messages()
+
+    def _write_rows(self) -> None:
+        self._offsets.take(self._kernel)
+        self._log.write_rows(self._kernel)
+        self._offsets.emptied()
+
+    @property
+    def lost(self) -> int:
+        """Messages lost so far: their receiver was gone, unknown or unreachable."""
+        return int(self._kernel.s[0].lost)

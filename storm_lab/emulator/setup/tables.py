@@ -1,0 +1,323 @@
+"""From topologies, traces and a cluster to the kernel's arrays.
+
+Everything that does not change during a run is laid out here: components, tasks, streams, subscriptions,
+traces, sources, nodes and wires. Workers, executors and threads come later, when the control plane starts
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.setup import flow
+from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.state import kinds
+from storm_lab.emulator.state.layout import Arrays, Kernel, records
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
+from storm_lab.model import (
+    ACKER,
+    Cluster,
+    Executor,
+    StormVersion,
+    Topology,
+    acker_count,
+    executors_of,
+)
+from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+
+# storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
+NETTY_HIGH_WATERMARK = 16_777_216
+NETTY_LOW_WATERMARK = 8_388_608
+# storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
+NETTY_BUFFER = 5_242_880
+# storm.messaging.netty.min_wait_ms and max_wait_ms: from one try to connect to the next. ZeroMQ: each 100 ms.
+RECONNECT_FIRST_NS = 100 * NS_PER_MS
+RECONNECT_MOST_NS = 1000 * NS_PER_MS
+SPARE_CHANNELS = 64
+RUN_QUEUE_WIDTH = 64
+V0_9_2 = StormVersion((0, 9, 2))
+# topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
+# Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
+PLACES = 1024
+# From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
+TUPLES_PER_PLACE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSizes:
+    """Capacities of a worker's queues, by Storm version: in hand-overs for 0.8, in tuples from 0.9 on."""
+
+    main: int
+    send: int
+    transfer: int
+
+    @classmethod
+    def of(cls, version: StormVersion) -> QueueSizes:
+        """Storm's default buffer sizes."""
+        if version >= V2_0_0:
+            return cls(main=32768, send=1, transfer=1000)
+        held = PLACES if version < V0_9_0 else PLACES * TUPLES_PER_PLACE
+        return cls(main=held, send=PLACES, transfer=held)
+
+
+def build(
+    cluster: Cluster,
+    version: StormVersion,
+    cost: CostModel,
+    plans: Sequence[TopologyPlan],
+    seed: int,
+    sample_every: int,
+    bundle: Bundle | None = None,
+) -> tuple[Kernel, Names]:
+    """Lay out the arrays for one run.
+
+    Raises:
+        UserError: a topology and its trace or sources do not fit together; names component and stream.
+    """
+    for plan in plans:
+        check_trace(plan.topology, plan.trace)
+        check_plan(plan)
+    names = _name(cluster, version, plans)
+    arrays: Arrays = {}
+    arrays["s"] = records("s", 1)
+    arrays["cost"] = _costs(cost)
+    _lay_nodes(arrays, cluster, cost)
+    _lay_components(arrays, version, plans, names, seed)
+    flow.lay_streams(arrays, version, plans, names)
+    flow.lay_traces(arrays, plans, cost)
+    flow.lay_sources(arrays, plans, names)
+    flow.lay_pairs(arrays, plans, names)
+    for name in ("worker", "executor", "thread"):
+        arrays[name] = records(name, 64)
+    arrays["message"] = records("message", 0)
+    arrays["root"] = records("root", 0)
+    arrays["root_row"] = records("root_row", 1 << 15)
+    arrays["execution_row"] = records("execution_row", 1 << 15)
+    tasks = len(arrays["task"])
+    arrays["route"] = np.full(tasks, -1, np.int32)
+    arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * len(cluster.nodes))
+    channels = len(arrays["channel"])
+    timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
+    sources = timers + 2 * len(arrays["thread"])
+    arrays["slot"] = records("slot", sources)
+    arrays["slot"]["place"] = kinds.UNSCHEDULED
+    arrays["bucket"] = np.full(kinds.FAR_BUCKETS, -1, np.int32)
+    arrays["event"] = records("event", sources)
+    arrays["part"] = records("part", 0)
+    arrays["parked"] = records("parked", 0)
+    arrays["ready"] = np.zeros(len(arrays["thread"]), np.int32)
+    arrays["idle"] = np.full((len(arrays["source"]), 4), -1, np.int64)
+    kernel = Kernel(**arrays)
+    s = kernel.s[0]
+    s.nodes = len(cluster.nodes)
+    s.channels = channels
+    s.timers = timers
+    s.idle_width = kernel.idle.shape[1]
+    s.first_spare = channels - len(cluster.nodes) - SPARE_CHANNELS
+    s.moved_most = len(kernel.moved)
+    s.threads = len(kernel.thread)
+    s.queue_width = RUN_QUEUE_WIDTH
+    s.root_rows_most = len(kernel.root_row)
+    s.execution_rows_most = len(kernel.execution_row)
+    s.horizon = kinds.NEVER
+    s.turn = -1
+    s.free_message = -1
+    s.free_root = -1
+    s.sample_every = sample_every
+    kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
+    kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
+    s.unread_high = NETTY_HIGH_WATERMARK + 2 * NETTY_BUFFER
+    s.unread_low = NETTY_LOW_WATERMARK + 2 * NETTY_BUFFER
+    s.reconnect_first = RECONNECT_FIRST_NS
+    s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
+    s.queued_bytes = round(cost.queued_tuple_bytes)
+    s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
+    s.heap_cost = round(65536 * cost.full_heap_cost)
+    s.keep = _kept_ns(version)
+    s.version_09 = int(version >= V0_9_0)
+    s.netty = int(V0_9_0 <= version < V2_0_0)
+    s.version_1 = int(version >= V1_0_0)
+    s.version_2 = int(version >= V2_0_0)
+    s.bolt_margin = flow.most_copies(kernel, plans) + 4
+    if bundle is not None:
+        bundle.apply(kernel)
+    return kernel, names
+
+
+def _kept_ns(version: StormVersion) -> int:
+    """How long messages are kept for a receiver out of reach: all tries of storm.messaging.netty.max_retries.
+
+    0.8's ZeroMQ and 2.x try for ever (0).
+    """
+    if not V0_9_0 <= version < V2_0_0:
+        return 0
+    tries = 30 if version < V0_9_2 else 300
+    return sum(min(RECONNECT_FIRST_NS << min(i, 10), RECONNECT_MOST_NS) for i in range(tries))
+
+
+def _ids(topology: Topology) -> list[str]:
+    return [c.id for c in topology.components] + [ACKER]
+
+
+def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
+    components: list[tuple[int, str]] = []
+    component_index: dict[tuple[str, str], int] = {}
+    first_task: dict[tuple[str, str], int] = {}
+    source_index: dict[tuple[str, str], int] = {}
+    readers: dict[tuple[str, str], tuple[Executor, ...]] = {}
+    executors = {}
+    task = sources = 0
+    for t, plan in enumerate(plans):
+        topology = plan.topology
+        executors[topology.id] = executors_of(topology, version)
+        for component in _ids(topology):
+            component_index[topology.id, component] = len(components)
+            components.append((t, component))
+            first_task[topology.id, component] = task
+            task += sum(len(e.tasks) for e in executors[topology.id] if e.component == component)
+        for spout in topology.spouts:
+            source_index[topology.id, spout.id] = sources
+            if plan.sources[spout.id].checkpoint_ns > 0:
+                # A log has partitions: one source for each executor that reads it.
+                own = tuple(e for e in executors[topology.id] if e.component == spout.id)
+                readers[topology.id, spout.id] = own
+                sources += len(own)
+            else:
+                sources += 1
+    return Names(
+        nodes=tuple(n.id for n in cluster.nodes),
+        topologies=tuple(p.topology.id for p in plans),
+        components=tuple(components),
+        first_task=first_task,
+        executors=executors,
+        node_index={n.id: i for i, n in enumerate(cluster.nodes)},
+        topology_index={p.topology.id: i for i, p in enumerate(plans)},
+        component_index=component_index,
+        source_index=source_index,
+        readers=readers,
+    )
+
+
+def _costs(cost: CostModel) -> NDArray[np.void]:
+    table = records("cost", 1)
+    c = table[0]
+    for name in (
+        "dispatch",
+        "emit",
+        "serialise",
+        "deserialise",
+        "send",
+        "transfer",
+        "receive",
+        "read",
+        "write",
+        "log_turn",
+        "deliver",
+        "log_emit",
+        "log_receive",
+        "acker",
+        "spout_ack",
+        "poll",
+        "wake",
+        "switch",
+    ):
+        setattr(c, name, round(getattr(cost, f"{name}_us") * NS_PER_US))
+    c.serialise_kb = round(cost.serialise_us_per_kb * NS_PER_US)
+    c.deserialise_kb = round(cost.deserialise_us_per_kb * NS_PER_US)
+    c.header_bytes = round(cost.header_bytes)
+    c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
+    c.idle_sleep = NS_PER_MS
+    c.inactive_sleep = 100 * NS_PER_MS
+    c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
+    c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
+    # exp(-period/time constant), to first order in integers: the same on every machine.
+    c.warm_keep = 65536 - round(65536 * cost.housekeeping_period_ms / 1000.0 / cost.warm_up_s)
+    c.receive_batch = round(cost.receive_batch)
+    c.send_batch = round(cost.send_batch)
+    return table
+
+
+def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
+    racks = {rack: i for i, rack in enumerate(cluster.racks)}
+    n, r = len(cluster.nodes), len(racks)
+    nodes = records("node", n)
+    channels = records("channel", n * (r + 1) + SPARE_CHANNELS + n)
+    for field in ("head", "tail", "held_head", "held_tail"):
+        channels[field] = -1
+    channels["node"] = channels["start"] = channels["finish"] = -1
+    for i, node in enumerate(cluster.nodes):
+        p = nodes[i]
+        p.cores = node.cores
+        p.threads = node.cores * node.threads_per_core
+        p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
+        p.slow = round(1024 * cost.slowdown(node, 0))
+        p.extra = 1024
+        p.wake_head = p.wake_tail = -1
+        p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
+        p.rack = racks[node.rack]
+        first = p.first_channel = i * (r + 1)
+        channels[first].latency = round(cost.loopback_us * NS_PER_US)
+        for rack in range(r):
+            extra = 0.0 if rack == p.rack else cost.inter_rack_us
+            channels[first + 1 + rack].latency = round((cost.lan_us + extra) * NS_PER_US)
+        channels[len(channels) - n + i].node = i
+    arrays["node"] = nodes
+    arrays["rack"] = records("rack", r)
+    arrays["channel"] = channels
+
+
+def _lay_components(
+    arrays: Arrays,
+    version: StormVersion,
+    plans: Sequence[TopologyPlan],
+    names: Names,
+    seed: int,
+) -> None:
+    components = records("component", len(names.components))
+    topologies = records("topology", len(plans))
+    tasks = sum(len(e.tasks) for group in names.executors.values() for e in group)
+    table = records("task", tasks)
+    for t, plan in enumerate(plans):
+        topology = plan.topology
+        row = topologies[t]
+        row.acker_component = names.component_index[topology.id, ACKER]
+        row.ackers = acker_count(topology, version)
+        row.timeout = round(topology.message_timeout_s * NS_PER_S)
+        row.back_pressure = int(bool(topology.settings.get("topology.backpressure.enable", False)))
+        row.debug = int(bool(topology.settings.get("topology.debug")))
+        row.max_pending = topology.max_spout_pending or 0
+        row.acker_buckets = 3 if version >= V2_0_0 else 2
+    for index, (t, component_id) in enumerate(names.components):
+        topology = plans[t].topology
+        own = [e for e in names.executors[topology.id] if e.component == component_id]
+        c = components[index]
+        c.topology = t
+        c.first_task = names.first_task[topology.id, component_id]
+        c.tasks = sum(len(e.tasks) for e in own)
+        c.is_acker = int(component_id == ACKER)
+        c.tick_record = -1
+        if component_id != ACKER:
+            declared = topology.component(component_id)
+            c.is_spout = int(declared.is_spout)
+            if declared.tick_seconds:
+                c.tick_period = round(declared.tick_seconds * NS_PER_S)
+        numbers = [task for e in own for task in e.tasks]
+        for local, number in enumerate(numbers):
+            row = table[c.first_task + local]
+            # A stream of its own for every task: what one task draws does not depend on the others.
+            row.rng = np.uint64(
+                (seed * 0x9E3779B97F4A7C15 + (t << 40) + number * 0xD1342543DE82EF95) & 0xFFFFFFFFFFFFFFFF
+            )
+            row.component = index
+            row.id = number
+            row.local = local
+    arrays["component"] = components
+    arrays["topology"] = topologies
+    arrays["task"] = table

@@ -1,0 +1,1 @@
+"""The kernel's state: record arrays, the numbers that name kinds, and how compiled code reaches them."""

@@ -1,0 +1,85 @@
+"""Record types of what flows: components, streams, groupings, sources, servers, counters of traffic."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.state.record_types import I4, I8, lined_record, record
+
+COMPONENT = lined_record(
+    ("tick_period", I8),
+    ("topology", I4),
+    ("first_task", I4),
+    ("tasks", I4),
+    ("first_subscription", I4),  # subscriptions TO this component, all its streams
+    ("subscriptions", I4),
+    ("is_spout", I4),
+    ("is_acker", I4),
+    ("acks", I4),  # bolts that ack their input
+    ("tick_record", I4),
+    ("first_pair", I4),  # components that it sends to
+    ("pairs", I4),
+)
+
+
+# Two components that exchange tuples, and their block of traffic counters: one for each pair of their tasks.
+PAIR = record(("component", I4), ("first", I8))
+
+
+# Narrow, and with one distance: what a large topology touches most. A change of distance is written to MOVED.
+TRAFFIC = record(("bytes", I8), ("tuples", I4), ("locality", I4))
+
+
+MOVED = record(("pair", I8), ("locality", I8), ("tuples", I8), ("bytes", I8))
+
+
+TOPOLOGY = lined_record(
+    ("acker_component", I8),
+    ("ackers", I8),
+    ("first_stream", I8),
+    ("first_record", I8),
+    ("first_emission", I8),
+    ("timeout", I8),
+    ("max_pending", I8),  # per task; 0 = none
+    ("acker_buckets", I8),
+    ("debug", I8),  # topology.debug: log lines are written
+    ("back_pressure", I8),  # 1.x: topology.backpressure.enable
+    ("raised", I8),  # 1.x: executors that ask the spouts to stop
+)
+
+
+STREAM = record(("first_subscription", I4), ("subscriptions", I4))
+
+
+SUBSCRIPTION = record(("component", I4), ("grouping", I4), ("own", I4), ("load_aware", I4))
+
+
+# One per (sending task, subscription of its component): where its shuffle stands.
+SHUFFLE = record(("first", I4), ("index", I4), ("due", I8), ("scope", I4), ("local", I4))
+
+
+SOURCE = lined_record(
+    ("kind", I8),
+    ("head", I8),  # lines to be emitted before new ones: replays, or calls of a closed loop
+    ("origin", I8),
+    ("taken", I8),
+    ("rate_milli", I8),  # lines per 1000 s
+    ("idle", I8),  # spouts that sleep and look for its lines
+    ("finder", I8),  # the one of them whose turn will find the next line
+    ("next_line", I8),
+    # What follows is touched less often.
+    ("component", I8),
+    ("anchored", I8),
+    ("replay", I8),
+    ("tail", I8),
+    ("first_line", I8),
+    ("lines", I8),
+    ("stride", I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
+    ("first_arrival", I8),
+    ("arrivals", I8),
+    ("arrival_period", I8),
+    ("sleep", I8),
+    ("fetch", I8),
+    ("answer", I8),  # closed loop: time from the ack to the next call
+)
+
+
+SERVER = record(("free", I8), ("latency", I8), ("first", I8), ("places", I8))

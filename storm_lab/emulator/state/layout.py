@@ -1,0 +1,160 @@
+"""The kernel's state: one record array per kind of thing, and the numbers that name kinds and states.
+
+Everything the kernel knows stands in these arrays, so it can stop at any event and be entered again.
+Indices are int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is int64 nanoseconds
+of one core.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.state.event_types import BURST, EVENT, PART, SLOT
+from storm_lab.emulator.state.flow_types import (
+    COMPONENT,
+    MOVED,
+    PAIR,
+    SERVER,
+    SHUFFLE,
+    SOURCE,
+    STREAM,
+    SUBSCRIPTION,
+    TOPOLOGY,
+    TRAFFIC,
+)
+from storm_lab.emulator.state.record_types import (
+    CACHE_LINE,
+    CHANNEL,
+    COSTS,
+    EXECUTION_ROW,
+    EXECUTOR,
+    MESSAGE,
+    NODE,
+    RACK,
+    ROOT,
+    ROOT_ROW,
+    SCALARS,
+    TASK,
+    THREAD,
+    WORKER,
+)
+from storm_lab.workloads.trace import EMISSION, RECORD
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Kernel(NamedTuple):
+    """All arrays that a kernel function may touch. Arrays are replaced by larger ones between calls, never
+    inside.
+    """
+
+    s: NDArray[Any]
+    cost: NDArray[Any]
+    node: NDArray[Any]
+    rack: NDArray[Any]
+    channel: NDArray[Any]
+    worker: NDArray[Any]
+    executor: NDArray[Any]
+    thread: NDArray[Any]
+    message: NDArray[Any]
+    root: NDArray[Any]
+    task: NDArray[Any]
+    component: NDArray[Any]
+    topology: NDArray[Any]
+    stream: NDArray[Any]
+    subscription: NDArray[Any]
+    shuffle: NDArray[Any]
+    source: NDArray[Any]
+    server: NDArray[Any]
+    record: NDArray[Any]
+    emission: NDArray[Any]
+    event: NDArray[Any]  # binary heap of those before the horizon, or of the present part
+    root_row: NDArray[Any]
+    execution_row: NDArray[Any]
+    slot: NDArray[Any]  # of each event source
+    part: NDArray[Any]
+    parked: NDArray[Any]  # event heaps of the parts whose turn it is not
+    bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
+    run_queue: NDArray[Any]  # for each node a heap of the bursts of threads that want CPU, by finish
+    route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
+    permutation: NDArray[np.int32]
+    ready: NDArray[np.int32]  # ring of threads that were blocked and may go on
+    idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (lines.py)
+    line_record: NDArray[np.int64]
+    arrival: NDArray[np.int64]
+    server_place: NDArray[np.int64]
+    pair: NDArray[Any]
+    traffic: NDArray[Any]
+    moved: NDArray[Any]  # counters of pairs whose distance has changed since
+
+
+# Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
+FLAT = (
+    "bucket",
+    "route",
+    "permutation",
+    "ready",
+    "idle",
+    "line_record",
+    "arrival",
+    "server_place",
+)
+
+# Those of them that hold 32 bits.
+NARROW = ("bucket", "route", "permutation", "ready")
+
+# What a kernel function takes: a handle on a Kernel (see arrays.py).
+State = Any
+
+DTYPES: dict[str, np.dtype[np.void]] = {
+    "s": SCALARS,
+    "cost": COSTS,
+    "node": NODE,
+    "rack": RACK,
+    "channel": CHANNEL,
+    "worker": WORKER,
+    "executor": EXECUTOR,
+    "thread": THREAD,
+    "message": MESSAGE,
+    "root": ROOT,
+    "task": TASK,
+    "component": COMPONENT,
+    "topology": TOPOLOGY,
+    "stream": STREAM,
+    "subscription": SUBSCRIPTION,
+    "shuffle": SHUFFLE,
+    "source": SOURCE,
+    "server": SERVER,
+    "record": RECORD,
+    "emission": EMISSION,
+    "event": EVENT,
+    "slot": SLOT,
+    "part": PART,
+    "parked": EVENT,
+    "run_queue": BURST,
+    "pair": PAIR,
+    "traffic": TRAFFIC,
+    "moved": MOVED,
+    "root_row": ROOT_ROW,
+    "execution_row": EXECUTION_ROW,
+}
+
+
+def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
+    """The same rows, whose fields read as attributes.
+
+    An array of records, not numpy's `recarray`: that looks for a field at every indexing, in Python.
+    """
+    return array.view(np.dtype((np.record, array.dtype)))
+
+
+def records(name: str, length: int) -> NDArray[Any]:
+    """A zeroed array of one kind of row whose fields read as attributes."""
+    dtype = DTYPES[name]
+    # Rows begin at a cache line.
+    raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE
+    return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))

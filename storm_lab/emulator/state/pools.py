@@ -1,0 +1,84 @@
+"""Larger arrays for a kernel that has run out of room: same contents, same indices, more places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storm_lab.emulator.state.kinds import UNSCHEDULED
+from storm_lab.emulator.state.layout import Kernel, records
+
+
+def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
+    """A kernel whose array ``name`` has at least ``needed`` places."""
+    old = getattr(k, name)
+    if len(old) >= needed:
+        return k
+    new = records(name, max(needed, 2 * len(old)))
+    # As bytes: numpy would copy field by field.
+    new.view(np.uint8)[: old.nbytes] = old.view(np.uint8)
+    return Kernel(**{**k._asdict(), name: new})
+
+
+def grow_messages(k: Kernel, size: int) -> Kernel:
+    """A kernel with a pool of ``size`` messages."""
+    old = len(k.message)
+    k = grow_records(k, "message", size)
+    size = len(k.message)
+    s = k.s[0]
+    k.message["next"][old:] = np.arange(old + 1, size + 1)
+    k.message["next"][size - 1] = s.free_message
+    s.free_message = old
+    s.free_messages += size - old
+    return k
+
+
+def grow_roots(k: Kernel, size: int) -> Kernel:
+    """A kernel with a pool of ``size`` roots."""
+    old = len(k.root)
+    k = grow_records(k, "root", size)
+    size = len(k.root)
+    s = k.s[0]
+    k.root["next"][old:] = np.arange(old + 1, size + 1)
+    k.root["next"][size - 1] = s.free_root
+    k.root["executor"][old:] = -1
+    s.free_root = old
+    s.free_roots += size - old
+    return k
+
+
+def grow_threads(k: Kernel, needed: int) -> Kernel:
+    """A kernel with places for ``needed`` threads, in every array that is indexed by thread."""
+    if len(k.thread) >= needed:
+        return k
+    k = grow_records(k, "thread", needed)
+    threads = len(k.thread)
+    sources = int(k.s[0].timers) + 2 * threads
+    slots = len(k.slot)
+    k = grow_records(k, "slot", sources)
+    k.slot["place"][slots:] = UNSCHEDULED
+    k = grow_records(k, "event", sources)
+    k.s[0].threads = threads
+    return k._replace(ready=np.zeros(threads, np.int32))
+
+
+def grow_run_queues(k: Kernel, needed: int) -> Kernel:
+    """A kernel whose nodes have room for ``needed`` threads each that want CPU at once."""
+    nodes, width = len(k.node), int(k.s[0].queue_width)
+    if needed <= width:
+        return k
+    wider = max(needed, 2 * width)
+    run_queue = records("run_queue", nodes * wider)
+    run_queue.reshape(nodes, wider)[:, :width] = k.run_queue.reshape(nodes, width)
+    k.s[0].queue_width = wider
+    return k._replace(run_queue=run_queue)
+
+
+def grow_idle(k: Kernel, needed: int) -> Kernel:
+    """A kernel with room for ``needed`` idle spouts at each source."""
+    width = k.idle.shape[1]
+    if needed <= width:
+        return k
+    idle = np.full((len(k.idle), max(needed, 2 * width)), -1, np.int64)
+    idle[:, :width] = k.idle
+    k.s[0].idle_width = idle.shape[1]
+    return k._replace(idle=idle)

@@ -1,0 +1,1 @@
+"""The language of experiments: declarations, parameters, claims, the ledger, readings and measurements."""

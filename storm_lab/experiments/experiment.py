@@ -1,0 +1,103 @@
+"""Experiments: the one declaration that command line, notebooks, tests and report all read.
+
+An experiment is data plus two functions. ``runs`` turns checked parameters into the list of emulations to
+play; ``measure`` turns the metrics of those runs (computed from their tuple logs alone) into one measurement
+a claim. Neither knows where runs are stored, whether they were played before, or what verdict follows. What
+follows from algorithms alone needs no emulation: such an experiment has no runs, and ``measure`` gets no
+tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
+from storm_lab.model.version import StormVersion
+
+if TYPE_CHECKING:
+    from storm_lab.tuplelog.writer import RunWriter
+
+Advance = Callable[[float], None]
+"""Called now and then while a run is played, with the share of its virtual time that has passed, 0 to 1."""
+
+Emulate = Callable[["RunSpec", "RunWriter", Advance], None]
+"""Plays a run into the writer, up to and including `RunWriter.finish`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One emulation: everything its outcome depends on, beside the code.
+
+    ``variant`` names the run among its experiment's, in file-name characters (``storm-default``,
+    ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
+    settings are played once. ``emulate`` is a function of a module (not a closure: it is called in another
+    process) that plays the run into the writer. ``inputs`` are the digests of what was read, by name.
+    ``files`` says where they lie, which changes nothing about the run and is not recorded.
+    ``sample_every`` = k keeps the executions of one root tuple in k.
+    """
+
+    experiment: str
+    variant: str
+    seed: int
+    parameters: Parameters
+    emulate: Emulate
+    storm_version: StormVersion
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    sample_every: int = 1
+
+    @property
+    def emulation_key(self) -> str:
+        """Where the function that plays the run stands, ``module:function``."""
+        return f"{self.emulate.__module__}:{self.emulate.__qualname__}"
+
+    def __str__(self) -> str:
+        return f"{self.experiment}/{self.variant}, seed {self.seed}"
+
+
+def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    """The ``runs`` of an experiment that needs no emulation."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A paper's experiment.
+
+    ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
+    it. ``claims`` are the ids of the claims it answers. ``notebook`` is the path of its notebook inside
+    ``notebooks/``. ``measure`` gets the metric tables of all runs
+    (`storm_lab.pipeline.metric_tables.MetricTables`; None where there are no runs) and the parameters.
+    ``metrics`` are the tables that it and the notebook read.
+    """
+
+    slug: str
+    paper: str
+    title: str
+    figure: str
+    parameters: tuple[Parameter, ...]
+    claims: tuple[str, ...]
+    notebook: str
+    metrics: tuple[str, ...]
+    runs: Callable[[Parameters], tuple[RunSpec, ...]]
+    # Any: the pipeline stands above the papers, which may not import it.
+    measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
+
+    def checked(self, given: Mapping[str, object] | None = None) -> Parameters:
+        """All parameters, with the values of ``given``.
+
+        Raises:
+            UserError: an unknown name, a wrong type or a value out of range.
+        """
+        return check_parameters(self.parameters, given or {}, self.slug)
+
+    def parsed(self, texts: tuple[str, ...]) -> Parameters:
+        """All parameters, with the values of ``name=value`` texts.
+
+        Raises:
+            UserError: as `checked`, and for a text that is not ``name=value``.
+        """
+        return parse_parameters(self.parameters, texts, self.slug)

@@ -1,0 +1,248 @@
+"""The claims ledger: every result that the five papers print, one YAML file per paper in ``claims/``.
+
+A file names its paper and lists claims. A claim states either one number (``expected``, ``band``,
+``neutral``), several (``targets``: label -> those three keys and ``unit``) or an order (``order``: chains
+such as ``a < b ~ c``). A claim that another experiment than its own answers names it (``answered_by``). A
+number without a band gets the one of `storm_lab.experiments.claim.band_by_rule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.claim import Chain, Claim, Kind, Relation, Target, band_by_rule, literal
+
+_NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
+_NUMBER_KEYS = {"expected", "band", "neutral"}
+_CLAIM_KEYS = {
+    *_NEEDED, *_NUMBER_KEYS, "unit", "targets", "order", "baseline", "note", "arithmetic", "untestable",
+    "answered_by",
+}  # fmt: skip
+_TARGET_KEYS = {*_NUMBER_KEYS, "unit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Claims in the order of the files, with lookups."""
+
+    claims: tuple[Claim, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for claim in self.claims:
+            if claim.id in seen:
+                raise UserError("two claims have the same id", field="id", value=claim.id)
+            seen.add(claim.id)
+
+    def __len__(self) -> int:
+        return len(self.claims)
+
+    def claim(self, claim_id: str) -> Claim:
+        """The claim with this id.
+
+        Raises:
+            UserError: there is none.
+        """
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise UserError(
+            "no such claim", field="claim", value=claim_id, remedy="see `storm-lab claims` for the ids"
+        )
+
+    def of_experiment(self, experiment: str) -> tuple[Claim, ...]:
+        """The claims that this experiment answers, in ledger order; empty when there are none."""
+        return tuple(claim for claim in self.claims if claim.owner == experiment)
+
+    def of_paper(self, paper: str) -> tuple[Claim, ...]:
+        """The claims of a paper, in ledger order; empty when there are none."""
+        return tuple(claim for claim in self.claims if claim.paper == paper)
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """Papers in ledger order, each once."""
+        return tuple(dict.fromkeys(claim.paper for claim in self.claims))
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Slugs of the papers' experiments in ledger order, each once."""
+        return tuple(dict.fromkeys(claim.experiment for claim in self.claims))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Slugs of the experiments that answer claims, in ledger order, each once."""
+        return tuple(dict.fromkeys(claim.owner for claim in self.claims))
+
+
+@cache
+def load_claims() -> Ledger:
+    """The ledger that comes with the package.
+
+    Raises:
+        UserError: a file is not a valid ledger; the message names file, claim and key.
+    """
+    return read_ledger([_FOLDER / name for name in _FILES])
+
+
+_FOLDER = resources.files("storm_lab.experiments") / "claims"
+_FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.yaml")
+
+
+def read_ledger(files: Iterable[Traversable | Path]) -> Ledger:
+    """The claims of these files, in this order.
+
+    Raises:
+        UserError: a file is not a valid ledger; the message names file, claim and key.
+    """
+    claims: list[Claim] = []
+    for file in files:
+        content = _parsed(file)
+        if not isinstance(content, dict) or set(content) != {"paper", "claims"}:
+            raise UserError("a claims file has the two keys paper and claims", field=file.name)
+        for entry in content["claims"]:
+            claims.append(_claim(entry, str(content["paper"]), file.name))
+    return Ledger(tuple(claims))
+
+
+def _parsed(file: Traversable | Path) -> Any:
+    try:
+        return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"not readable as YAML ({error})", field=file.name) from error
+
+
+# The C loader reads the ledger ten times faster; both accept the same files.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
+    where = f"{file}: {entry.get('id', '?')}"
+    _refuse_unknown(entry, _CLAIM_KEYS, where)
+    for key in _NEEDED:
+        if not entry.get(key):
+            raise UserError("a claim needs this key", field=f"{where}.{key}")
+    try:
+        kind = Kind(entry["kind"])
+    except ValueError as error:
+        raise UserError(
+            "unknown kind", field=f"{where}.kind", value=entry["kind"], remedy="one of " + ", ".join(Kind)
+        ) from error
+    unit = str(entry.get("unit", ""))
+    untestable = str(entry.get("untestable", ""))
+    order = tuple(parse_chain(text, where) for text in entry.get("order", ()))
+    targets = _targets(entry, kind, unit, where)
+    if (kind is Kind.ORDERING) != bool(order):
+        raise UserError("an ordering, and only an ordering, has the key order", field=where)
+    if not order and not targets and not untestable:
+        raise UserError(
+            "a claim needs a number, an order, or the reason why it cannot be tested", field=where
+        )
+    if order and targets:
+        raise UserError("a claim states numbers or an order, not both", field=where)
+    return Claim(
+        id=entry["id"],
+        paper=paper,
+        figure=entry["figure"],
+        experiment=entry["experiment"],
+        topology=entry["topology"],
+        metric=entry["metric"],
+        unit=unit,
+        kind=kind,
+        targets=targets,
+        order=order,
+        baseline=str(entry.get("baseline", "")),
+        statement=entry["statement"],
+        note=str(entry.get("note", "")),
+        arithmetic=bool(entry.get("arithmetic", False)),
+        untestable=untestable,
+        answered_by=str(entry.get("answered_by", "")),
+    )
+
+
+def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tuple[Target, ...]:
+    if "targets" in entry:
+        if {"expected", "band", "neutral"} & set(entry):
+            raise UserError("give targets or expected/band/neutral, not both", field=where)
+        return tuple(
+            _target(label, part, kind, unit, f"{where}.{label}") for label, part in entry["targets"].items()
+        )
+    if "expected" in entry or "band" in entry:
+        part = {key: entry[key] for key in ("expected", "band", "neutral") if key in entry}
+        return (_target("", part, kind, unit, where),)
+    return ()
+
+
+def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, where: str) -> Target:
+    _refuse_unknown(part, _TARGET_KEYS, where)
+    unit = str(part.get("unit", claim_unit))
+    expected = _number(part.get("expected"), f"{where}.expected")
+    band = part.get("band")
+    if band is not None:
+        if not isinstance(band, list) or len(band) != 2:
+            raise UserError("a band has two ends, null for an open one", field=f"{where}.band", value=band)
+        low, high = (_number(end, f"{where}.band") for end in band)
+    elif expected is not None:
+        low, high = band_by_rule(kind, unit, expected)
+    else:
+        raise UserError("a number needs an expected value or a band", field=where)
+    neutral = _number(part["neutral"], f"{where}.neutral") if "neutral" in part else _neutral(kind, unit)
+    target = Target(str(label), unit, expected, low, high, neutral, ruled=band is None)
+    if low is None and high is None:
+        raise UserError("a band must be closed on one side at least", field=f"{where}.band")
+    if low is not None and high is not None and low > high:
+        raise UserError("the band is upside down", field=f"{where}.band", value=[low, high])
+    if expected is not None and not target.holds(expected):
+        raise UserError(
+            "the band does not contain the expected value", field=f"{where}.band", value=[low, expected, high]
+        )
+    return target
+
+
+def _neutral(kind: Kind, unit: str) -> float | None:
+    """Without a word to the contrary a change in percent is neutral at 0, and a quotient at 1."""
+    if kind is not Kind.RATIO:
+        return None
+    return {"%": 0.0, "ratio": 1.0}.get(unit)
+
+
+def parse_chain(text: str, where: str = "order") -> Chain:
+    """An order from words and relations separated by blanks: ``a < b <= 1``.
+
+    Raises:
+        UserError: not of that form.
+    """
+    words = str(text).split()
+    names, signs = words[0::2], words[1::2]
+    known = {relation.value for relation in Relation}
+    if len(names) < 2 or len(names) != len(signs) + 1 or not set(signs) <= known or set(names) & known:
+        raise UserError(
+            "not an order", field=where, value=text, remedy="write names with <, <=, << or ~ between"
+        )
+    if all(literal(name) is not None for name in names):
+        raise UserError("an order of plain numbers measures nothing", field=where, value=text)
+    return Chain(tuple(names), tuple(Relation(sign) for sign in signs))
+
+
+def _number(value: object, where: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError("must be a number", field=where, value=value)
+    return float(value)
+
+
+def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
+    unknown = sorted(set(entry) - known)
+    if unknown:
+        raise UserError(
+            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(known))
+        )

@@ -1,0 +1,98 @@
+"""Readings: the few ways in which experiments take numbers from the metric tables.
+
+Tables are those of `storm_lab.pipeline.metric_tables.MetricTables`; every reading returns one value per seed,
+in the order of the seeds, so that the interval over seeds can be taken from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import pandas as pd
+
+from storm_lab.experiments.measurement import Basis, Measured, Measurement, over_seeds
+
+
+class Tables(Protocol):
+    """The metric tables that readings are taken from; the pipeline's `MetricTables` has these and more."""
+
+    @property
+    def latency_10s(self) -> pd.DataFrame: ...
+    @property
+    def latency_60s(self) -> pd.DataFrame: ...
+    @property
+    def steady(self) -> pd.DataFrame: ...
+    @property
+    def stabilisation(self) -> pd.DataFrame: ...
+    @property
+    def spikes(self) -> pd.DataFrame: ...
+    @property
+    def occupancy(self) -> pd.DataFrame: ...
+    @property
+    def events(self) -> pd.DataFrame: ...
+    @property
+    def failures_10s(self) -> pd.DataFrame: ...
+
+
+def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
+    """The rows of one run."""
+    return table[(table["variant"] == variant) & (table["seed"] == seed)]
+
+
+def mean_over(
+    table: pd.DataFrame,
+    column: str,
+    variant: str,
+    seeds: Sequence[int],
+    *,
+    from_s: float,
+    to_s: float = float("inf"),
+    weight: str = "tuples",
+) -> list[float | None]:
+    """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``; None for a seed without
+    any.
+
+    The bins' means are weighted with their ``weight``, so that the result is the mean over tuples.
+    """
+    means: list[float | None] = []
+    for seed in seeds:
+        rows = of_run(table, variant, seed)
+        rows = rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)].dropna(subset=[column]).sort_values("t_s")
+        tuples = int(rows[weight].sum())
+        means.append(float((rows[column] * rows[weight]).sum()) / tuples if tuples else None)
+    return means
+
+
+def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int]) -> list[float | None]:
+    """A figure of which each run has one; None for a seed without it."""
+    values: list[float | None] = []
+    for seed in seeds:
+        found = of_run(table, variant, seed)[column].dropna()
+        values.append(float(cast(float, found.iloc[0])) if len(found) else None)
+    return values
+
+
+def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> list[float | None]:
+    """``100 * (1 - new / old)`` seed by seed: what T-Storm calls speedup, in percent."""
+    return [
+        100 * (1 - a / b) if a is not None and b is not None and b > 0 else None
+        for a, b in zip(new, old, strict=True)
+    ]
+
+
+def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
+    """Mean and interval over seeds; no value when some seed has none, for then the thing did not happen."""
+    known = [sample for sample in samples if sample is not None]
+    return (
+        over_seeds(known, label=label)
+        if known and len(known) == len(samples)
+        else Measured(None, label=label)
+    )
+
+
+def measurement(
+    claim: str, samples: Sequence[float | None], *, unit: str, how: str, basis: Basis = Basis.PREDICTED
+) -> Measurement:
+    """The measurement of a claim that states one number."""
+    return Measurement(claim, (measured(samples),), unit, how, basis)

@@ -1,0 +1,1 @@
+"""The reader's own topology, machines and schedulers."""

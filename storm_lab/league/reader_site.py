@@ -1,0 +1,190 @@
+"""A reader's own site: their topology with its input, on their machines, under any schedulers.
+
+The schedulers play as in `storm_lab.papers.tstorm.entrant`: as Nimbus's own, or, on measured load, in
+T-Storm's place, with the same monitors and periods. Machines, topology and input are the reader's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
+from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameters, check_parameters
+from storm_lab.model import Cluster, StormVersion, Topology
+from storm_lab.model.version import V0_8_2
+from storm_lab.monitoring.consolidation import InitialConsolidation
+from storm_lab.papers.tstorm.blade_runs import STEADY_S, generator
+from storm_lab.papers.tstorm.entrant import EXPERIMENT, Entrant
+from storm_lab.papers.tstorm.testbed import COMMON
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tuplelog import RunWriter, Status
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.usercode import Bolt, Spout
+
+PARAMETERS = tuple(parameter for parameter in COMMON if parameter.name != "cores")
+"""Seeds, length, and the settings of monitors and schedule generator; cores are those of the machines."""
+
+SAMPLE_EVERY = 20
+
+
+@dataclass(frozen=True)
+class Site:
+    """A topology with what flows through it, and the machines that it runs on; make one with `Site.of`."""
+
+    plan: TopologyPlan
+    cluster: Cluster
+    version: StormVersion = V0_8_2
+
+    @classmethod
+    def of(
+        cls,
+        topology: Topology,
+        code: Mapping[str, Spout | Bolt],
+        cluster: Cluster,
+        *,
+        sources: Mapping[str, float | SourcePlan],
+        version: StormVersion = V0_8_2,
+    ) -> Site:
+        """A site; the user code runs here, once.
+
+        Args:
+            topology: components, groupings and how many workers are asked for.
+            code: user code by component.
+            cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
+            sources: by spout, the lines per second of all its executors together, or a plan.
+            version: the Storm version that is played.
+
+        Raises:
+            UserError: the parts do not fit; names the component, the spout or the node.
+        """
+        _check_cluster(cluster)
+        plans: dict[str, SourcePlan] = {}
+        spouts = [spout.id for spout in topology.spouts]
+        for name, given in sources.items():
+            if name not in spouts:
+                raise UserError(
+                    "the topology has no such spout",
+                    field="sources",
+                    value=name,
+                    remedy=f"there are: {', '.join(spouts) or 'none'}",
+                )
+            plan = given if isinstance(given, SourcePlan) else SourcePlan(SourceKind.RATE, rate_per_s=given)
+            check_source(name, plan)
+            plans[name] = plan
+        missing = [name for name in spouts if name not in plans]
+        if missing:
+            raise UserError(
+                "the spout has no source", field="sources", value=missing[0], remedy="give its rate"
+            )
+        return cls(TopologyPlan(topology, build_trace(topology, code, version), plans), cluster, version)
+
+    @property
+    def digest(self) -> str:
+        """Digest of topology, input, sources and machines, so that a changed site is played anew."""
+        digest = hashlib.sha256()
+        for part in (self.plan.topology, self.cluster, self.version, self.plan.trace.digest):
+            digest.update(f"{part!r}\0".encode())
+        for name, source in sorted(self.plan.sources.items()):
+            digest.update(f"{name}={replace(source, arrivals_ns=None)!r}\0".encode())
+            digest.update(b"" if source.arrivals_ns is None else source.arrivals_ns.tobytes())
+        return digest.hexdigest()
+
+    def runs(self, entrants: Sequence[Entrant], parameters: Parameters) -> tuple[RunSpec, ...]:
+        """One run for every entrant and seed."""
+        values = parameters.only(name for name in parameters if name != "seeds")
+        site = self.digest
+        return tuple(
+            RunSpec(
+                experiment=EXPERIMENT,
+                variant=entrant.name,
+                seed=seed,
+                parameters=values.changed(online=entrant.online),
+                emulate=_Match(self, entrant).play,
+                storm_version=self.version,
+                inputs={"site": site, "scheduler": entrant.source_digest},
+                sample_every=SAMPLE_EVERY,
+            )
+            for entrant in entrants
+            for seed in dict.fromkeys(parameters.integers("seeds"))
+        )
+
+
+def site_parameters(given: Mapping[str, object]) -> Parameters:
+    """Parameters of a league on a site.
+
+    Raises:
+        UserError: unknown name, wrong type or out of range.
+    """
+    return check_parameters(PARAMETERS, given, EXPERIMENT)
+
+
+@dataclass(frozen=True)
+class _Match:
+    """An entrant on a site; travels to the process that plays it."""
+
+    site: Site
+    entrant: Entrant
+
+    def play(self, spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+        """Play one run."""
+        services: tuple[Service, ...] = ()
+        migration: MigrationMethod = Restart()
+        scheduler = self.entrant.scheduler
+        if self.entrant.online:
+            services = (InitialConsolidation(), generator(scheduler, spec.parameters))
+            scheduler, migration = DefaultScheduler(), Smooth()
+        duration_s = spec.parameters.number("duration_s")
+        emulation = Emulation(
+            EmulationSpec(
+                cluster=self.site.cluster,
+                version=spec.storm_version,
+                topologies=(self.site.plan,),
+                scheduler=scheduler,
+                duration_s=duration_s,
+                seed=spec.seed,
+                services=services,
+                migration=migration,
+                window_s=spec.parameters.number("monitor_s"),
+                sample_every=spec.sample_every,
+            )
+        )
+        outcome = emulation.run(writer, lambda done, total: advance(done / total))
+        writer.finish(
+            duration_ns=outcome.duration_ns,
+            warm_up_ns=round(min(STEADY_S, duration_s / 2) * 1e9),
+            status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+            reason=outcome.stopped,
+        )
+
+
+def _check_cluster(cluster: Cluster) -> None:
+    names = [node.id for node in cluster.nodes]
+    if not names:
+        raise UserError("there is no node", field="cluster", remedy="give at least one")
+    for node in cluster.nodes:
+        if names.count(node.id) > 1:
+            raise UserError("two nodes have this id", field="cluster", value=node.id, remedy="rename one")
+        for field in ("cores", "core_mhz", "memory_mb", "nic_mbps"):
+            if not 0 < getattr(node, field) < float("inf"):
+                raise UserError(
+                    f"{field} must be positive",
+                    field=f"node {node.id}",
+                    value=getattr(node, field),
+                    remedy="give what the machine has",
+                )
+        if not node.ports or len(set(node.ports)) < len(node.ports):
+            raise UserError(
+                "a node needs ports, each once",
+                field=f"node {node.id}",
+                value=node.ports,
+                remedy="one a slot",
+            )

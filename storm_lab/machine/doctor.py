@@ -1,0 +1,245 @@
+"""Tell what the machine has and what is wrong with it, before an experiment has to find out.
+
+Every check looks at one thing, changes nothing, and never raises: what it finds is an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from storm_lab.errors import UserError
+from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
+from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.places import PACKAGE, project_root, reports_folder, runs_folder
+
+Level = Literal["ok", "warn", "fail"]
+
+DISTRIBUTION = "storm-lab"
+OLDEST_PYTHON = (3, 11)
+LITTLE_DISK = 2.0
+"""Below this many GB free a large experiment may not find room for its tuple logs."""
+TOO_LITTLE_DISK = 0.3
+"""Below this many GB free not even a small one does."""
+LITTLE_MEMORY = 3.0
+"""Below this many GB of memory Spark and the emulator together begin to crowd each other."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found."""
+
+    level: Level
+    """`ok`; `warn`: works, but not as it was tried; `fail`: something will not work."""
+    subject: str
+    """What was looked at, in a word or two."""
+    text: str
+    """What was found, in one line."""
+    remedy: str | None = None
+    """What to do about it; None if there is nothing to do."""
+
+
+def run_checks() -> list[Finding]:
+    """All checks, in the order in which their subjects come into play."""
+    checks: tuple[Callable[[], list[Finding]], ...] = (
+        check_python,
+        check_packages,
+        check_lock,
+        check_java,
+        check_spark_environment,
+        check_memory,
+        check_disk,
+        check_write_access,
+        check_numba_cache,
+        check_kernel,
+    )
+    return [finding for check in checks for finding in check()]
+
+
+def check_python(version: tuple[int, int, int] | None = None) -> list[Finding]:
+    """Whether this Python is new enough."""
+    found = version or sys.version_info[:3]
+    text = f"{'.'.join(map(str, found))} ({sys.executable})"
+    if found[:2] < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return [Finding("fail", "Python", text, f"use Python {oldest} or newer")]
+    return [Finding("ok", "Python", text)]
+
+
+def check_packages(requirements: list[str] | None = None) -> list[Finding]:
+    """Whether every package that the project needs is there, in a version inside its range."""
+    if requirements is None:
+        try:
+            requirements = metadata.requires(DISTRIBUTION) or []
+        except metadata.PackageNotFoundError:
+            return [Finding("fail", "packages", f"{DISTRIBUTION} is not installed", "run: make venv")]
+    wrong: list[str] = []
+    count = 0
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        count += 1
+        version = _installed(requirement.name)
+        if version is None:
+            wrong.append(f"{requirement.name} is missing")
+        elif not requirement.specifier.contains(version, prereleases=True):
+            wrong.append(f"{requirement.name} is {version}, needed is {requirement.specifier}")
+    if wrong:
+        return [Finding("fail", "packages", text, "run: make venv") for text in wrong]
+    return [Finding("ok", "packages", f"{count} there, all inside their ranges")]
+
+
+def check_lock(lock: Path | None = None) -> list[Finding]:
+    """Whether the versions are those of the lock, with which the committed results were made."""
+    path = lock or project_root() / "requirements.lock"
+    if not path.is_file():
+        return [Finding("ok", "lock", "none beside the package; versions are those of the ranges")]
+    different: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            continue  # a comment or an empty line
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
+        version = _installed(requirement.name)
+        if version is None:
+            different.append(f"{requirement.name} missing")
+        elif not requirement.specifier.contains(version, prereleases=True):
+            different.append(f"{requirement.name} {version} for {str(requirement.specifier).lstrip('=')}")
+    if different:
+        shown = ", ".join(different[:5]) + (f" and {len(different) - 5} more" if len(different) > 5 else "")
+        remedy = "fine for use; for the exact versions run: make venv"
+        return [Finding("warn", "lock", f"{len(different)} packages differ: {shown}", remedy)]
+    return [Finding("ok", "lock", "all versions are those of requirements.lock")]
+
+
+def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """Which Java PySpark will run on, and which were passed over."""
+    try:
+        runtime = find_java(environ)
+    except UserError as error:
+        return [Finding("fail", "Java", error.message, error.remedy)]
+    notes = [
+        Finding("warn", "Java", note, "set JAVA_HOME to the Java that is meant") for note in runtime.notes
+    ]
+    shim = ", through a shim" if runtime.shimmed else ""
+    text = f"{runtime.version} from {runtime.source} ({runtime.home}{shim})"
+    if runtime.major > NEWEST_TRIED_JAVA:
+        remedy = f"if Spark does not start, set JAVA_HOME to a Java 17 to {NEWEST_TRIED_JAVA}"
+        return [*notes, Finding("warn", "Java", f"{text}, newer than any that was tried", remedy)]
+    return [*notes, Finding("ok", "Java", text)]
+
+
+def check_spark_environment(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """Whether settings of another Spark on this machine get in the way."""
+    env = os.environ if environ is None else environ
+    found = []
+    if env.get("SPARK_HOME"):
+        text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which runs instead of the installed PySpark"
+        found.append(Finding("warn", "Spark", text, "unset SPARK_HOME"))
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        if env.get(name) and not _same_file(env[name], sys.executable):
+            text = f"{name} is {env[name]}, another Python than this one"
+            found.append(Finding("warn", "Spark", text, f"unset {name}"))
+    return found or [Finding("ok", "Spark", "no settings of another Spark in the way")]
+
+
+def check_memory() -> list[Finding]:
+    """How much memory the machine has, in GB of 10^9 bytes."""
+    try:
+        total = memory_bytes() / 1e9
+    except (ValueError, OSError):
+        return [Finding("ok", "memory", "this system does not tell how much there is")]
+    if total < LITTLE_MEMORY:
+        return [Finding("warn", "memory", f"{total:.1f} GB", "close other programs before large experiments")]
+    return [Finding("ok", "memory", f"{total:.1f} GB")]
+
+
+def check_disk(folder: Path | None = None) -> list[Finding]:
+    """How much room there is for runs."""
+    place = _existing(folder or runs_folder())
+    free = shutil.disk_usage(place).free / 1e9
+    text = f"{free:.1f} GB free at {place}"
+    if free < TOO_LITTLE_DISK:
+        return [Finding("fail", "disk", text, "free some space")]
+    if free < LITTLE_DISK:
+        return [Finding("warn", "disk", text, "free some space before large experiments")]
+    return [Finding("ok", "disk", text)]
+
+
+def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
+    """Whether runs, reports and temporary files can be written."""
+    places = [runs_folder(), reports_folder(), Path(tempfile.gettempdir())] if folders is None else folders
+    found = []
+    for folder in places:
+        place = _existing(folder)
+        try:
+            # The only sure way: access bits say nothing of a full quota or a disk mounted read-only.
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            text = f"{folder} cannot be written to ({error.strerror})"
+            found.append(Finding("fail", "write access", text, "make the folder writable for this user"))
+    return found or [Finding("ok", "write access", "runs, reports and temporary files can be written")]
+
+
+def check_numba_cache(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """Whether the compiled kernel is kept, so that only the first run pays for compiling it."""
+    env = os.environ if environ is None else environ
+    if env.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        text = "NUMBA_DISABLE_JIT is set: the emulator gives the same bytes, but many times slower"
+        return [Finding("warn", "numba", text, "unset NUMBA_DISABLE_JIT")]
+    named = env.get("NUMBA_CACHE_DIR")
+    place = Path(named) if named else PACKAGE
+    if os.access(_existing(place), os.W_OK):
+        return [Finding("ok", "numba", f"compiled kernels are kept in {named or 'the package'}")]
+    if named:
+        remedy = "set NUMBA_CACHE_DIR to a folder that can be written to"
+        return [Finding("warn", "numba", f"NUMBA_CACHE_DIR ({named}) cannot be written to", remedy)]
+    return [Finding("ok", "numba", "compiled kernels are kept in the user's cache")]
+
+
+def check_kernel() -> list[Finding]:
+    """Whether notebooks run in this Python."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+    except ImportError:
+        return [Finding("fail", "notebooks", "jupyter_client is missing", "run: make venv")]
+    try:
+        program = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except (NoSuchKernel, IndexError):
+        return [Finding("fail", "notebooks", "there is no kernel named python3", "run: make venv")]
+    # Jupyter itself puts the running Python in the place of a bare name.
+    if Path(program).name == program or _same_file(program, sys.executable):
+        return [Finding("ok", "notebooks", "kernel python3 is this Python")]
+    text = f"kernel python3 is {program}, another Python than this one"
+    return [Finding("warn", "notebooks", text, "remove it: jupyter kernelspec remove python3")]
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(canonicalize_name(name))
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _same_file(one: str, other: str) -> bool:
+    # Not resolved: the Python of a virtual environment is a link, and what it leads to is another Python.
+    found = shutil.which(one)
+    return found is not None and os.path.normpath(found) == os.path.normpath(other)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there: what would have to be written to to make it."""
+    return next(place for place in (folder, *folder.parents) if place.exists())

@@ -1,0 +1,169 @@
+"""Playing a run of section V: Storm with its default scheduler, or T-Storm, on the ten blades.
+
+T-Storm is what the run's parameter ``gamma`` says: monitors, schedule generator, custom scheduler, the
+initial consolidation and the smooth hand-over are added to a Storm that is otherwise the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.model import Assignment, Cluster
+from storm_lab.monitoring.consolidation import InitialConsolidation
+from storm_lab.monitoring.monitor import MonitorPlan
+from storm_lab.monitoring.online_scheduling import OnlineScheduling
+from storm_lab.monitoring.overload import OverloadRule
+from storm_lab.papers.tstorm.testbed import blades
+from storm_lab.schedulers.contract import Scheduler
+from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tuplelog import RunWriter, Status
+
+STEADY_S = 500.0
+"""Figures of the steady state leave out what comes before (section V compares from here on)."""
+LEAD_IN = 5 / 6
+"""Part of a shorter run of figures 5, 6 and 8 that comes before: long enough to hold the re-assignment."""
+
+
+LEAST_GAIN = 0.02
+"""Part of the inter-node traffic that a schedule must save to be adopted for that alone.
+
+Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so the noise of the averages must not count.
+"""
+
+
+def play_blades(
+    spec: RunSpec,
+    plans: tuple[TopologyPlan, ...],
+    writer: RunWriter,
+    advance: Advance,
+    *,
+    cost: CostModel | None = None,
+) -> None:
+    """Play the run, under Storm or under T-Storm as its parameters say, and finish its log.
+
+    ``cost`` as in `play_on_blades`.
+
+    Raises:
+        UserError: a parameter that the emulator or the scheduler refuses.
+    """
+    services, migration = online_scheduling(spec.parameters)
+    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * LEAD_IN)
+    play_on_blades(
+        spec,
+        plans,
+        DefaultScheduler(),
+        services,
+        migration,
+        writer,
+        advance,
+        cost=cost,
+        steady_s=steady_s,
+    )
+
+
+def play_on_blades(
+    spec: RunSpec,
+    plans: tuple[TopologyPlan, ...],
+    scheduler: Scheduler[Any],
+    services: tuple[Service, ...],
+    migration: MigrationMethod,
+    writer: RunWriter,
+    advance: Advance,
+    *,
+    placement: Assignment | None = None,
+    cost: CostModel | None = None,
+    steady_s: float | None = None,
+) -> None:
+    """Play the run with Nimbus's own ``scheduler`` and what ``services`` add, and finish its log.
+
+    ``placement`` fixes the first assignment by hand; ``cost`` stands in for the shared costs of the message
+    path, for a method that adds to them. Figures of the steady state are taken from ``steady_s``
+    on; by default from `STEADY_S` on, or over the second half of a shorter run.
+
+    Raises:
+        UserError: something that the emulator refuses.
+    """
+    duration_s = spec.parameters.number("duration_s")
+    emulation = Emulation(
+        EmulationSpec(
+            cluster=blades_of(spec.parameters),
+            version=spec.storm_version,
+            topologies=plans,
+            scheduler=scheduler,
+            duration_s=duration_s,
+            seed=spec.seed,
+            services=services,
+            migration=migration,
+            window_s=spec.parameters.number("monitor_s"),
+            sample_every=spec.sample_every,
+            placement=placement,
+            cost=cost or CostModel(),
+        )
+    )
+    outcome = emulation.run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round((min(STEADY_S, duration_s / 2) if steady_s is None else steady_s) * 1e9),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )
+
+
+def blades_of(parameters: Parameters) -> Cluster:
+    """The ten nodes that a run with these parameters has."""
+    return blades(cores=parameters.integer("cores"))
+
+
+def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], MigrationMethod]:
+    """What T-Storm adds to Storm, and how it re-assigns; nothing and Storm's way in a run without gamma."""
+    if "gamma" not in parameters:
+        return (), Restart()
+    policy = TStormScheduler(
+        TStormParameters(
+            gamma=parameters.number("gamma"), capacity_fraction=parameters.number("capacity_fraction")
+        )
+    )
+    return (InitialConsolidation(), generator(policy, parameters)), Smooth()
+
+
+def generator(policy: Scheduler[Any], parameters: Parameters) -> OnlineScheduling:
+    """Monitors, schedule generator and custom scheduler around a policy that reads measured load."""
+    return OnlineScheduling(
+        policy,
+        monitor=MonitorPlan(alpha=parameters.number("alpha")),
+        period_s=parameters.number("generation_s"),
+        fetch_s=parameters.number("fetch_s"),
+        least_gain=LEAST_GAIN,
+        overload=overload_rule(parameters),
+    )
+
+
+OVERLOAD_FRACTION = 0.9
+"""Part of the CPU that Algorithm 1 may fill, above which a node's load is a sign of overload; not printed."""
+
+
+def overload_rule(parameters: Parameters) -> OverloadRule:
+    """T-Storm's rule for an overload, which is not printed: a sign that lasts for so many windows.
+
+    Signs are what its monitors read (section IV-B): a node's average load close to what Algorithm 1 may put
+    there, or an executor that fills a core; and root tuples that fail, as in section III. Lengths of queues
+    are none.
+    """
+    windows = parameters.integer("overload_windows")
+    return OverloadRule(
+        node_fraction=OVERLOAD_FRACTION * parameters.number("capacity_fraction"),
+        node_windows=windows,
+        executor_windows=windows,
+        queue_windows=0,
+        failure_windows=windows,
+    )

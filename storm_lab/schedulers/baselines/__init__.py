@@ -1,0 +1,1 @@
+"""Points of reference: random placement, graph partitioning, and the optimum."""

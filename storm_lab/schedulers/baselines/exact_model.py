@@ -1,0 +1,195 @@
+"""Exact placement with OR-tools' CP-SAT solver: least inter-node traffic under T-Storm's constraints.
+
+Two models: executors that are interchangeable (same topology, load and traffic) are only counted per node,
+which solves far larger instances; otherwise one variable per executor and node. Single-threaded with a
+deterministic time limit, so that the same input gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
+
+_SCALE = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAnswer:
+    """What the solver knows: the best placement (None: none found), a lower bound, and whether it is proven.
+
+    ``infeasible`` is a proof that no placement exists. Costs are tuples per second.
+    """
+
+    place: list[int] | None
+    lower_bound: float
+    optimal: bool
+    infeasible: bool
+
+
+def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None = None) -> ExactAnswer:
+    """Solve, giving up after ``effort`` units of deterministic time (about seconds)."""
+    # The import costs half a second and is needed here only.
+    from ortools.sat.python import cp_model
+
+    classes = interchangeable(problem)
+    model: _Counted | _Single
+    if len(classes) <= problem.executors / 2:
+        model = _Counted(cp_model, problem, classes)
+    else:
+        model = _Single(cp_model, problem, hint)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.random_seed = 1
+    status = solver.solve(model.model)
+    total = sum(rate for i, row in enumerate(problem.graph.near) for j, rate in row if i < j)
+    if status == cp_model.INFEASIBLE:
+        return ExactAnswer(None, 0.0, False, True)
+    bound = max(0.0, total - solver.best_objective_bound / model.scale)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return ExactAnswer(None, bound, False, False)
+    place = model.placement(solver)
+    return ExactAnswer(place, bound, status == cp_model.OPTIMAL, False)
+
+
+def interchangeable(problem: PlacementProblem) -> list[list[int]]:
+    """Executors in classes whose members can trade places without changing anything."""
+    near = [dict(row) for row in problem.graph.near]
+    classes: list[list[int]] = []
+    by_key: dict[tuple[object, ...], list[list[int]]] = {}
+    for i in range(problem.executors):
+        key = (problem.topology_of[i], problem.load[i], problem.graph.executors[i].component,
+               round(sum(near[i].values()), 6), len(near[i]))  # fmt: skip
+        for members in by_key.setdefault(key, []):
+            if _twins(near, members[0], i):
+                members.append(i)
+                break
+        else:
+            members = [i]
+            by_key[key].append(members)
+            classes.append(members)
+    return classes
+
+
+def _twins(near: Sequence[dict[int, float]], a: int, b: int) -> bool:
+    others = (near[a].keys() | near[b].keys()) - {a, b}
+    return all(abs(near[a].get(x, 0.0) - near[b].get(x, 0.0)) <= 1e-9 * near[a].get(x, 1.0) for x in others)
+
+
+def _alike(problem: PlacementProblem) -> list[list[int]]:
+    """Nodes in groups of equal capacity and slots: their contents can be exchanged."""
+    groups: dict[tuple[float, int], list[int]] = {}
+    for node in range(problem.nodes):
+        groups.setdefault((problem.capacity[node], problem.slots[node]), []).append(node)
+    return list(groups.values())
+
+
+class _Base:
+    def __init__(self, cp_model: Any, problem: PlacementProblem) -> None:
+        self.problem = problem
+        self.model = cp_model.CpModel()
+        heaviest = max((rate for row in problem.graph.near for _, rate in row), default=1.0)
+        self.scale = _SCALE / max(1.0, heaviest * max(1, problem.executors))
+        self.topologies = range(max(problem.topology_of, default=-1) + 1)
+        self.works = [
+            [self.model.new_bool_var(f"works{t}on{n}") for n in range(problem.nodes)] for t in self.topologies
+        ]
+        for n in range(problem.nodes):
+            self.model.add(sum(self.works[t][n] for t in self.topologies) <= problem.slots[n])
+
+    def whole(self, rate: float) -> int:
+        return round(rate * self.scale)
+
+    def limit_nodes(self, count: Sequence[Any], mhz: Sequence[Any]) -> None:
+        """Cap and CPU per node (CPU in thousandths of MHz), and equal nodes in order of their counts."""
+        for n in range(self.problem.nodes):
+            self.model.add(count[n] <= self.problem.cap)
+            self.model.add(mhz[n] <= int(self.problem.capacity[n] * 1000))
+        for group in _alike(self.problem):
+            for a, b in pairwise(group):
+                self.model.add(count[a] >= count[b])
+
+
+class _Counted(_Base):
+    """Variables: how many executors of a class are on a node."""
+
+    def __init__(self, cp_model: Any, problem: PlacementProblem, classes: list[list[int]]) -> None:
+        super().__init__(cp_model, problem)
+        self.classes = classes
+        nodes = range(problem.nodes)
+        self.x = [[self.model.new_int_var(0, min(len(c), problem.cap), "") for _ in nodes] for c in classes]
+        for members, row in zip(classes, self.x, strict=True):
+            self.model.add(sum(row) == len(members))
+            works = self.works[problem.topology_of[members[0]]]
+            for n in nodes:
+                self.model.add(row[n] <= len(members) * works[n])
+        self.limit_nodes(
+            [sum(row[n] for row in self.x) for n in nodes],
+            [sum(row[n] * self._milli_mhz(c) for row, c in zip(self.x, classes, strict=True)) for n in nodes],
+        )
+        near = [dict(row) for row in problem.graph.near]
+        gains = []
+        for a, first in enumerate(classes):
+            for b in range(a, len(classes)):
+                second = classes[b] if b != a else first[1:]
+                rate = near[first[0]].get(second[0], 0.0) if second else 0.0
+                if self.whole(rate) == 0:
+                    continue
+                for n in nodes:
+                    most = min(len(first), problem.cap) * min(len(classes[b]), problem.cap)
+                    both = self.model.new_int_var(0, most, "")
+                    self.model.add_multiplication_equality(both, [self.x[a][n], self.x[b][n]])
+                    # x * (x - 1) / 2 pairs inside a class: twice the gain, halved by the scale of the others.
+                    pairs = both - self.x[a][n] if a == b else 2 * both
+                    gains.append(self.whole(rate) * pairs)
+        self.model.maximize(sum(gains))
+        self.scale *= 2.0
+
+    def _milli_mhz(self, members: Sequence[int]) -> int:
+        return round(self.problem.load[members[0]] * 1000)
+
+    def placement(self, solver: Any) -> list[int]:
+        place = [-1] * self.problem.executors
+        for members, row in zip(self.classes, self.x, strict=True):
+            left = iter(members)
+            for n, count in enumerate(row):
+                for _ in range(solver.value(count)):
+                    place[next(left)] = n
+        return place
+
+
+class _Single(_Base):
+    """Variables: whether an executor is on a node, and whether a pair shares one."""
+
+    def __init__(self, cp_model: Any, problem: PlacementProblem, hint: Sequence[int] | None) -> None:
+        super().__init__(cp_model, problem)
+        nodes = range(problem.nodes)
+        self.x = [[self.model.new_bool_var("") for _ in nodes] for _ in range(problem.executors)]
+        for i, row in enumerate(self.x):
+            self.model.add_exactly_one(row)
+            for n in nodes:
+                self.model.add_implication(row[n], self.works[problem.topology_of[i]][n])
+                if hint is not None:
+                    self.model.add_hint(row[n], hint[i] == n)
+        self.limit_nodes(
+            [sum(row[n] for row in self.x) for n in nodes],
+            [sum(row[n] * round(problem.load[i] * 1000) for i, row in enumerate(self.x)) for n in nodes],
+        )
+        gains = []
+        for i, near in enumerate(problem.graph.near):
+            for j, rate in near:
+                if i >= j or self.whole(rate) == 0:
+                    continue
+                for n in nodes:
+                    both = self.model.new_bool_var("")
+                    self.model.add_implication(both, self.x[i][n])
+                    self.model.add_implication(both, self.x[j][n])
+                    gains.append(self.whole(rate) * both)
+        self.model.maximize(sum(gains))
+
+    def placement(self, solver: Any) -> list[int]:
+        return [next(n for n, var in enumerate(row) if solver.value(var)) for row in self.x]

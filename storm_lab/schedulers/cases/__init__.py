@@ -1,0 +1,1 @@
+"""Scheduling cases as JSON, and the commands that schedule them."""

@@ -1,0 +1,70 @@
+"""The commands ``storm-lab schedule`` and ``storm-lab explain``."""
+
+from __future__ import annotations
+
+import click
+
+from storm_lab.schedulers.cases.schedule_cases import load_cases, parse_version, schedule_cases, to_line
+from storm_lab.schedulers.explain import explained, explanation, explanation_text
+from storm_lab.schedulers.registry import make_scheduler
+
+_scheduler = click.option("--scheduler", required=True, metavar="NAME", help="Name of the policy.")
+_version = click.option(
+    "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
+)
+_parameters = click.option(
+    "--param", "parameters", metavar="K=V", multiple=True, help="A parameter of the policy; may be repeated."
+)
+
+
+@click.command()
+@click.argument("cases", metavar="CASES.jsonl")
+@_scheduler
+@_version
+@_parameters
+def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: tuple[str, ...]) -> None:
+    """Schedule cases, one JSON object a line (- reads standard input), and print one answer a line.
+
+    The format is described in docs/schedulers.md.
+    """
+    loaded = load_cases(cases, parse_version(storm_version))
+    for answer in schedule_cases(loaded, scheduler, parameters):
+        click.echo(to_line(answer))
+
+
+@click.command()
+@click.argument("cases", metavar="CASES.jsonl")
+@_scheduler
+@_version
+@_parameters
+@click.option("--case", "case_name", metavar="NAME", default=None, help="Only the case of this name.")
+@click.option(
+    "--candidates", default=12, show_default=True, help="Most candidate slots to show per executor."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print one CSV row per candidate instead of text.")
+def explain(
+    cases: str,
+    scheduler: str,
+    storm_version: str | None,
+    parameters: tuple[str, ...],
+    case_name: str | None,
+    candidates: int,
+    as_csv: bool,
+) -> None:
+    """Show for each executor in order: candidate slots, scores, what ruled slots out, and the choice."""
+    policy = make_scheduler(scheduler, parameters)
+    loaded = load_cases(cases, parse_version(storm_version))
+    if case_name is not None:
+        loaded = [case for case in loaded if case.name == case_name]
+        if not loaded:
+            raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
+    for case in loaded:
+        result = explained(policy, case.view)
+        if as_csv:
+            table = explanation(result)
+            table.insert(0, "case", case.name)
+            click.echo(table.to_csv(index=False, header=case is loaded[0]), nl=False)
+            continue
+        click.echo(f"case {case.name}, scheduler {policy.name}")
+        for line in explanation_text(result, most=candidates):
+            click.echo(line)

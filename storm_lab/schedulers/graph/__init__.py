@@ -1,0 +1,1 @@
+"""Topologies, traffic and placements as graphs."""

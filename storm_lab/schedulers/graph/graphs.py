@@ -1,0 +1,141 @@
+"""networkx graphs and tables of topologies, executors and placements, one call away in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+
+from storm_lab.model import (
+    ACKER,
+    Assignment,
+    Cluster,
+    Executor,
+    MeasuredLoad,
+    StormVersion,
+    Topology,
+    executors_of,
+)
+from storm_lab.schedulers.graph.traffic import estimated_traffic, measured_traffic
+
+
+def topology_graph(topology: Topology) -> Any:
+    """Components and streams as a ``MultiDiGraph``.
+
+    Nodes carry ``kind`` (spout or bolt), ``executors`` and ``tasks``; edges are keyed by stream and carry
+    ``grouping``.
+    """
+    graph = nx.MultiDiGraph(name=topology.name or topology.id)
+    for component in topology.components:
+        graph.add_node(
+            component.id,
+            kind="spout" if component.is_spout else "bolt",
+            executors=component.executors,
+            tasks=component.task_count,
+        )
+    for component in topology.components:
+        for subscription in component.inputs:
+            graph.add_edge(
+                subscription.source,
+                component.id,
+                key=subscription.stream,
+                grouping=subscription.grouping.value,
+            )
+    return graph
+
+
+def executor_graph(
+    topology: Topology, version: StormVersion, load: MeasuredLoad | None = None, *, ackers: bool = True
+) -> Any:
+    """Executors and the traffic between them as a ``DiGraph``.
+
+    Nodes are :class:`Executor` objects with ``component`` and, if measured, ``cpu_mhz``; edges carry
+    ``rate`` in tuples per second, measured, or guessed from the topology when ``load`` is None.
+
+    Raises:
+        UserError: nothing was measured and the topology has a cycle.
+    """
+    executors = [e for e in executors_of(topology, version) if ackers or e.component != ACKER]
+    graph = nx.DiGraph(name=topology.name or topology.id)
+    for executor in executors:
+        graph.add_node(executor, component=executor.component)
+        if load is not None and executor in load.cpu_mhz:
+            graph.nodes[executor]["cpu_mhz"] = load.cpu_mhz[executor]
+    traffic = measured_traffic(load, topology.id) if load else estimated_traffic(topology, executors)
+    for (source, target), rate in traffic.items():
+        if source in graph and target in graph:
+            graph.add_edge(source, target, rate=rate)
+    return graph
+
+
+def placement_graph(cluster: Cluster, assignment: Assignment) -> Any:
+    """Racks, nodes, slots and executors as a tree-like ``DiGraph``; nodes carry ``kind``."""
+    graph = nx.DiGraph()
+    for node in cluster.nodes:
+        graph.add_node(("rack", node.rack), kind="rack")
+        graph.add_node(("node", node.id), kind="node", cores=node.cores)
+        graph.add_edge(("rack", node.rack), ("node", node.id))
+    for executor, slot in assignment.slots.items():
+        graph.add_node(("slot", str(slot)), kind="slot", topology=executor.topology)
+        graph.add_edge(("node", slot.node), ("slot", str(slot)))
+        graph.add_node(executor, kind="executor", component=executor.component, topology=executor.topology)
+        graph.add_edge(("slot", str(slot)), executor)
+    return graph
+
+
+PLACEMENT_COLUMNS = (
+    "rack",
+    "node",
+    "port",
+    "slot",
+    "topology",
+    "component",
+    "start_task",
+    "end_task",
+    "executor",
+)
+"""Columns of :func:`placement_table`."""
+
+
+def placement_table(cluster: Cluster, assignment: Assignment) -> pd.DataFrame:
+    """One row per placed executor, ordered by machine (in cluster order), port, topology and first task.
+
+    Executors on nodes that the cluster does not have come last, with rack None.
+    """
+    rank = {node.id: i for i, node in enumerate(cluster.nodes)}
+    rack = {node.id: node.rack for node in cluster.nodes}
+    ordered = sorted(
+        assignment.slots.items(),
+        key=lambda item: (rank.get(item[1].node, len(rank)), item[1], item[0].topology, item[0].start),
+    )
+    rows = [
+        (rack.get(s.node), s.node, s.port, str(s), e.topology, e.component, e.start, e.end, str(e))
+        for e, s in ordered
+    ]
+    return pd.DataFrame(rows, columns=list(PLACEMENT_COLUMNS))
+
+
+def executors_by_machine(cluster: Cluster, assignment: Assignment) -> list[Executor]:
+    """Placed executors in the order of :func:`placement_table`."""
+    rank = {node.id: i for i, node in enumerate(cluster.nodes)}
+    slots = assignment.slots
+    return sorted(slots, key=lambda e: (rank.get(slots[e].node, len(rank)), slots[e], e.topology, e.start))
+
+
+def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad) -> pd.DataFrame:
+    """Traffic from executor (row) to executor (column) in tuples per second, both ordered by machine.
+
+    Index and columns are two-level: node id, and topology with executor. Square, zero where nothing flows.
+    """
+    ordered = executors_by_machine(cluster, assignment)
+    position = {executor: i for i, executor in enumerate(ordered)}
+    labels = pd.MultiIndex.from_tuples(
+        [(assignment.slots[e].node, f"{e.topology} {e}") for e in ordered], names=["node", "executor"]
+    )
+    matrix = pd.DataFrame(0.0, index=labels, columns=labels)
+    values = matrix.to_numpy(copy=True)
+    for (source, target), rate in load.traffic.items():
+        if source in position and target in position:
+            values[position[source], position[target]] += rate
+    return pd.DataFrame(values, index=labels, columns=labels)

@@ -1,0 +1,280 @@
+"""Aniello et al.'s online scheduler: the pairs that talk most are put together first, within load limits.
+
+Source: as the papers describe it (Aniello, Baldoni, Querzoni, DEBS 2013). Two phases: executors to workers,
+    by traffic
+between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded place, or to
+a place that one of the two already has, whichever leaves least traffic between places.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from storm_lab.model import Executor, Slot
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.graph.traffic import Neighbours
+from storm_lab.schedulers.keeping import in_view_order, nothing_changes
+from storm_lab.schedulers.papers.aniello_offline import AnielloOfflineScheduler
+from storm_lab.schedulers.parameters import bounded, check_ranges
+from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.view_checks import check_view
+
+
+@dataclass(frozen=True, slots=True)
+class AnielloOnlineParameters:
+    """Limits of the online scheduler."""
+
+    spread: float = bounded(
+        0.5, low=0.0, doc="how far a worker's load may exceed the even share: 0.5 = by half"
+    )
+    capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
+    """Greedy pairing by measured traffic; the offline scheduler while nothing has been measured."""
+
+    name: ClassVar[str] = "aniello-online"
+    version: ClassVar[str] = "1"
+    Parameters: ClassVar[type] = AnielloOnlineParameters
+    rename_invariant: ClassVar[bool] = True
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Place every executor of every topology anew.
+
+        Raises:
+            UserError: nothing was measured and a topology has a cycle.
+        """
+        check_view(view)
+        if view.load is None:
+            return AnielloOfflineScheduler().schedule(view)
+        journal = Journal(view)
+        workers, worker_of, graph = self._workers(view)
+        book = SlotBook(view, [topology.id for topology in view.topologies])
+        slots = [book.free_count(n) for n in range(len(book.nodes))]
+        if sum(slots) < len(workers):
+            return nothing_changes(
+                view, f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})", journal
+            )
+        load = self._cpu(view, graph.executors)
+        worker_load = [sum(load[i] for i in members) for members in workers]
+        capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
+        nodes = _Pairing(
+            _between(graph, worker_of, len(workers)),
+            worker_load,
+            places=len(slots),
+            fits=lambda place, used, item: used + worker_load[item] <= capacity[place],
+            room=slots,
+        )
+        node_of = nodes.run()
+        slot_of = [
+            book.take_new(graph.executors[members[0]].topology, node_of[w])
+            for w, members in enumerate(workers)
+        ]
+        placed: dict[Executor, Slot] = {}
+        for w, members in enumerate(workers):
+            for i in members:
+                placed[graph.executors[i]] = slot_of[w]
+                if journal.wanted:
+                    journal.record(
+                        graph.executors[i], slot_of[w],
+                        (Candidate(s, float(sum(r for j, r in graph.near[i] if worker_of[j] == v)))
+                         for v, s in enumerate(slot_of) if graph.executors[workers[v][0]].topology
+                         == graph.executors[i].topology),
+                        score_name="traffic with the worker's executors, tuples/s (highest is best)",
+                    )  # fmt: skip
+        status = {
+            topology.id: TopologyStatus(True, "Scheduled by pairs that exchange most")
+            for topology in view.topologies
+        }
+        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+
+    def _workers(self, view: SchedulingView) -> tuple[list[list[int]], list[int], Neighbours]:
+        """Phase one: non-empty workers as executor numbers, each executor's worker, the traffic."""
+        assert view.load is not None
+        everybody = [e for topology in view.topologies for e in view.executors[topology.id]]
+        graph = Neighbours.of(everybody, view.load.traffic)
+        budget = len(view.usable_slots)
+        worker_of = [-1] * len(everybody)
+        workers: list[list[int]] = []
+        first = 0
+        for position, topology in enumerate(view.topologies):
+            executors = view.executors[topology.id]
+            # Leave at least one slot for each topology still to come.
+            allowed = max(1, budget - (len(view.topologies) - position - 1))
+            count = min(topology.workers, len(executors), allowed)
+            budget -= count
+            local = Neighbours.of(executors, view.traffic_of(topology.id))
+            load = self._cpu(view, executors)
+            if not any(load):
+                load = [1.0] * len(executors)
+            limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
+            pairing = _Pairing(
+                local.near,
+                load,
+                count,
+                partial(_within, load, limit),
+            )
+            groups: dict[int, list[int]] = {}
+            for i, place in enumerate(pairing.run()):
+                groups.setdefault(place, []).append(first + i)
+            for place in sorted(groups):
+                for i in groups[place]:
+                    worker_of[i] = len(workers)
+                workers.append(groups[place])
+            first += len(executors)
+        return workers, worker_of, graph
+
+    @staticmethod
+    def _cpu(view: SchedulingView, executors: Sequence[Executor]) -> list[float]:
+        cpu = view.load.cpu_mhz if view.load is not None else {}
+        return [cpu.get(executor, 0.0) for executor in executors]
+
+
+def _within(load: Sequence[float], limit: float, place: int, used: float, item: int) -> bool:
+    """Whether the item keeps a worker's load within the limit, which is the same for all workers."""
+    return used + load[item] <= limit
+
+
+def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[list[tuple[int, float]]]:
+    sums: list[dict[int, float]] = [{} for _ in range(workers)]
+    for i, row in enumerate(graph.near):
+        for j, rate in row:
+            a, b = worker_of[i], worker_of[j]
+            if a != b:
+                sums[a][b] = sums[a].get(b, 0.0) + rate
+    return [sorted(row.items()) for row in sums]
+
+
+class _Pairing:
+    """Items to places, pair by pair in order of traffic; sums per item and place are kept up to date.
+
+    Args:
+        near: for each item its neighbours and rates.
+        load: load of each item.
+        places: number of places.
+        fits: whether an item may come to a place with that much load.
+        room: how many items each place takes at most, if that is limited.
+    """
+
+    def __init__(
+        self,
+        near: Sequence[Sequence[tuple[int, float]]],
+        load: Sequence[float],
+        places: int,
+        fits: Callable[[int, float, int], bool],
+        room: Sequence[int] | None = None,
+    ) -> None:
+        self._near, self._load, self._fits = near, load, fits
+        self._room = list(room) if room is not None else [len(load)] * places
+        self._used = [0.0] * places
+        self._count = [0] * places
+        self._place = [-1] * len(load)
+        self._with: list[dict[int, float]] = [{} for _ in load]
+        # Least loaded places first; entries that are no longer true are dropped when they come up.
+        self._by_load = [(0.0, 0, place) for place in range(places)]
+
+    def run(self) -> list[int]:
+        """The place of every item."""
+        pairs = [(-rate, i, j) for i, row in enumerate(self._near) for j, rate in row if i < j]
+        pairs.sort()
+        for _, i, j in pairs:
+            self._put_pair(i, j)
+        for item, place in enumerate(self._place):
+            if place < 0:
+                self._move(item, self._least_loaded(item))
+        return self._place
+
+    def _put_pair(self, i: int, j: int) -> None:
+        rate = dict(self._near[i])[j] if len(self._near[i]) < len(self._near[j]) else dict(self._near[j])[i]
+        if self._place[i] >= 0 and self._place[i] == self._place[j]:
+            return
+        homes = [self._place[i], self._place[j]]
+        least = self._least_loaded(i)
+        options = list(dict.fromkeys(p for p in (*homes, least) if p >= 0))
+        best: tuple[float, float, int, int] | None = None
+        for a in options:
+            for b in options:
+                if not self._possible(i, j, a, b):
+                    continue
+                kept = self._with[i].get(a, 0.0) + self._with[j].get(b, 0.0)
+                # What i and j exchange is counted for both where the other is now; count it once, where it
+                # will be.
+                kept -= rate * ((homes[1] == a) + (homes[0] == b))
+                kept += rate * (a == b)
+                key = (-kept, self._used[a] + self._used[b], a, b)
+                if best is None or key < best:
+                    best = key
+        if best is None:
+            if self._place[i] < 0:
+                self._move(i, self._least_loaded(i))
+            if self._place[j] < 0:
+                self._move(j, self._least_loaded(j))
+            return
+        self._move(i, best[2])
+        self._move(j, best[3])
+
+    def _possible(self, i: int, j: int, a: int, b: int) -> bool:
+        """Whether both may be at these places, seen from the present ones."""
+        for item, place, other, other_place in ((i, a, j, b), (j, b, i, a)):
+            used, count = self._used[place], self._count[place]
+            for one in (item, other):
+                if self._place[one] == place:
+                    used, count = used - self._load[one], count - 1
+            if other_place == place:
+                used, count = used + self._load[other], count + 1
+            stays = self._place[item] == place and other_place != place
+            if not stays and (count + 1 > self._room[place] or not self._fits(place, used, item)):
+                return False
+        return True
+
+    def _least_loaded(self, item: int) -> int:
+        """The place with least load that takes the item; if none does, the least loaded with room."""
+        heap = self._by_load
+        while heap:
+            used, count, place = heap[0]
+            if used == self._used[place] and count == self._count[place] < self._room[place]:
+                break
+            heapq.heappop(heap)
+        else:
+            # All places are full, so the item has one.
+            return self._place[item]
+        if self._fits(place, used, item):
+            return place
+        fitting = (
+            (self._used[p], self._count[p], p)
+            for p in range(len(self._used))
+            if self._count[p] < self._room[p] and self._fits(p, self._used[p], item)
+        )
+        return min(fitting, default=(used, count, place))[2]
+
+    def _move(self, item: int, place: int) -> None:
+        old = self._place[item]
+        if old == place:
+            return
+        if old >= 0:
+            self._used[old] -= self._load[item]
+            self._count[old] -= 1
+        self._used[place] += self._load[item]
+        self._count[place] += 1
+        self._place[item] = place
+        for changed in (old, place):
+            if changed >= 0:
+                heapq.heappush(self._by_load, (self._used[changed], self._count[changed], changed))
+        for other, rate in self._near[item]:
+            if old >= 0:
+                self._with[other][old] -= rate
+            self._with[other][place] = self._with[other].get(place, 0.0) + rate

@@ -1,0 +1,223 @@
+"""MF-Storm: partitions by maximum flow and minimum cut, filled into the strongest nodes first.
+
+Source: MF-Storm (PeerJ CS 2022), Algorithms 1 and 2. The paper does not say how cuts yield exactly the
+    required
+number of partitions; the reading here is recursive bisection from the spouts to the sinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from storm_lab.model import ACKER, Executor, Node, Slot, Topology
+from storm_lab.model.executor import integer_divided
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.graph.cuts import refined
+from storm_lab.schedulers.graph.traffic import component_order, estimated_traffic
+from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
+from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
+from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.view_checks import check_view
+
+Edges = Mapping[tuple[int, int], float]
+
+# Flows are 32-bit whole numbers; rates are scaled so that all of them together stay far below that.
+_WHOLE_FLOW = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class MFStormParameters:
+    """Readings of what MF-Storm leaves open."""
+
+    balance: str = one_of(
+        "even",
+        ("even", "none"),
+        doc="even: move executors after each cut until parts differ by at most one; none: the bare cut",
+    )
+    flops_per_cycle: float = bounded(
+        0.0, low=0.0, doc="the processing-power factor of every node; 0: twice the clock in MHz, as printed"
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:
+    """The index that the paper calls GFLOPS (Table 3): cores x GHz x "FLOPs per cycle"."""
+    return cores * ghz * flops_per_cycle
+
+
+class MFStormScheduler(Scheduler[MFStormParameters]):
+    """Max-flow min-cut partitions of each unassigned topology, mapped by processing power."""
+
+    name: ClassVar[str] = "mfstorm"
+    version: ClassVar[str] = "1"
+    Parameters: ClassVar[type] = MFStormParameters
+    rename_invariant: ClassVar[bool] = True
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Partition the topologies that lack executors and fill node after node. Others stay where they are.
+
+        Raises:
+            UserError: a topology has a cycle.
+        """
+        check_view(view)
+        journal = Journal(view)
+        todo = incomplete_topologies(view)
+        book = SlotBook(view, todo)
+        placed = {e: s for e, s in kept(view).items() if e.topology not in set(todo)}
+        status = {t.id: TopologyStatus(True, "Fully Scheduled") for t in view.topologies if t.id not in todo}
+        strongest = sorted(range(len(book.nodes)), key=lambda n: -self._power(view.cluster.nodes[n]))
+        for topology_id in todo:
+            topology = view.topology[topology_id]
+            slots = sum(map(book.free_count, range(len(book.nodes))))
+            if slots == 0:
+                status[topology_id] = TopologyStatus(False, "no free slot in the cluster")
+                continue
+            parts = partitions(
+                view, topology, min(topology.workers, slots), self.parameters.balance == "even"
+            )
+            remaining = [n for n in strongest for _ in range(book.free_count(n))]
+            for rank, (part, node) in enumerate(zip(parts, remaining, strict=False)):
+                slot = book.take_new(topology_id, node)
+                for executor in part:
+                    placed[executor] = slot
+                    if journal.wanted:
+                        candidates = [
+                            Candidate(s, self._power(view.nodes[s.node]))
+                            for s in (slot, *_free(book, strongest))
+                        ]
+                        journal.record(executor, slot, candidates, note=f"part {rank + 1} of {len(parts)}",
+                                       score_name="processing power of the node (highest wins)")  # fmt: skip
+            status[topology_id] = TopologyStatus(True, f"Scheduled by MF-Storm in {len(parts)} slots")
+        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+
+    def _power(self, node: Node) -> float:
+        factor = self.parameters.flops_per_cycle or 2.0 * node.core_mhz
+        return processing_power(node.cores, node.core_mhz / 1000.0, factor)
+
+
+def _free(book: SlotBook, nodes: Sequence[int]) -> list[Slot]:
+    slots = (book.peek("", node) for node in nodes if book.free_count(node))
+    return [slot for slot in slots if slot is not None]
+
+
+def partitions(view: SchedulingView, topology: Topology, count: int, even: bool) -> list[list[Executor]]:
+    """The topology's executors in ``count`` parts (fewer if there are fewer executors), busiest part first.
+
+    Ackers are no part of the topology's graph; they join the smallest parts.
+
+    Raises:
+        UserError: the topology has a cycle.
+    """
+    component_order(topology)
+    executors = view.executors[topology.id]
+    users = [e for e in executors if e.component != ACKER]
+    number = {executor: i for i, executor in enumerate(users)}
+    traffic = estimated_traffic(topology, executors) if view.load is None else view.traffic_of(topology.id)
+    edges = {
+        (number[a], number[b]): rate
+        for (a, b), rate in traffic.items()
+        if a in number and b in number and rate > 0
+    }
+    count = min(count, len(executors))
+    groups = recursive_bisection(len(users), edges, min(count, len(users)), even)
+    parts = [[users[i] for i in group] for group in groups] + [[] for _ in range(count - len(groups))]
+    for acker in (e for e in executors if e.component == ACKER):
+        min(parts, key=len).append(acker)
+    inside = [0.0] * len(parts)
+    part_of = {i: p for p, group in enumerate(groups) for i in group}
+    for (a, b), rate in edges.items():
+        if part_of[a] == part_of[b]:
+            inside[part_of[a]] += rate
+    order = sorted(range(len(parts)), key=lambda p: (-inside[p], -len(parts[p]), parts[p][0]))
+    return [sorted(parts[p]) for p in order]
+
+
+def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> list[list[int]]:
+    """Cut vertices ``0..vertices-1`` into ``parts`` groups by repeated minimum cuts from sources to sinks.
+
+    Without ``even`` the largest group is cut each time; with it, groups get sizes that differ by at most one.
+    """
+    out: list[dict[int, float]] = [{} for _ in range(vertices)]
+    for (a, b), weight in edges.items():
+        out[a][b] = out[a].get(b, 0.0) + weight
+    if even:
+        groups: list[list[int]] = []
+        _divide_evenly(out, list(range(vertices)), parts, groups)
+        return groups
+    groups = [list(range(vertices))]
+    while len(groups) < parts:
+        largest = max(range(len(groups)), key=lambda g: len(groups[g]))
+        left, right = minimum_cut(out, groups[largest])
+        groups[largest : largest + 1] = [left, right]
+    return groups
+
+
+def _divide_evenly(
+    out: Sequence[Mapping[int, float]], members: list[int], parts: int, groups: list[list[int]]
+) -> None:
+    if parts == 1:
+        groups.append(members)
+        return
+    left_parts = parts // 2
+    left_size = sum(integer_divided(len(members), parts)[:left_parts])
+    left = set(minimum_cut(out, members)[0])
+    number = {v: i for i, v in enumerate(members)}
+    near: list[dict[int, float]] = [{} for _ in members]
+    for v in members:
+        for w, weight in out[v].items():
+            if w in number:
+                near[number[v]][number[w]] = near[number[v]].get(number[w], 0.0) + weight
+                near[number[w]][number[v]] = near[number[w]].get(number[v], 0.0) + weight
+    side = refined(near, [1] * len(members), [0 if v in left else 1 for v in members], left_size)
+    _divide_evenly(out, [v for v, s in zip(members, side, strict=True) if s == 0], left_parts, groups)
+    _divide_evenly(out, [v for v, s in zip(members, side, strict=True) if s == 1], parts - left_parts, groups)
+
+
+def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Cut ``members`` between those without input and those without output, at least traffic across.
+
+    Members that exchange nothing with the others go where there are fewer. Both sides are non-empty if there
+    are at least two members.
+    """
+    number = {v: i for i, v in enumerate(members)}
+    arcs = [(number[v], number[w], weight) for v in members for w, weight in out[v].items() if w in number]
+    if not arcs:
+        half = (len(members) + 1) // 2
+        return list(members[:half]), list(members[half:])
+    fed, feeding = {b for _, b, _ in arcs}, {a for a, _, _ in arcs}
+    sources, sinks = sorted(feeding - fed), sorted(fed - feeding)
+    scale = _WHOLE_FLOW / sum(weight for _, _, weight in arcs)
+    size = len(members)
+    tail = [a for a, _, _ in arcs] + [size] * len(sources) + sinks
+    head = [b for _, b, _ in arcs] + sources + [size + 1] * len(sinks)
+    flow_limits = [max(1, round(weight * scale)) for _, _, weight in arcs]
+    flow_limits += [2 * _WHOLE_FLOW] * (len(sources) + len(sinks))
+    capacity = csr_matrix((np.array(flow_limits, dtype=np.int32), (tail, head)), shape=(size + 2, size + 2))
+    residual = capacity - maximum_flow(capacity, size, size + 1).flow
+    residual.data = np.maximum(residual.data, 0)
+    residual.eliminate_zeros()
+    reached = set(breadth_first_order(residual, size, return_predecessors=False).tolist())
+    left = [v for v in members if number[v] in reached]
+    right = [v for v in members if number[v] not in reached and number[v] in fed | feeding]
+    for v in members:
+        if number[v] not in fed | feeding:
+            side = left if len(left) < len(right) else right
+            if side is left and v in left:
+                continue
+            side.append(v)
+    return sorted(left), sorted(right)

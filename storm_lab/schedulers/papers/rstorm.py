@@ -1,0 +1,295 @@
+"""R-Storm as the paper prints it: tasks in breadth-first order, each to the nearest node in resource space.
+
+Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from
+    one
+reference node. Defaults are the recommended reading; :meth:`RStormParameters.literal` is the printed one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot, Topology
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
+from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
+from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.storm.ras2_orders import neighbours
+from storm_lab.schedulers.view_checks import check_view
+
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RStormParameters:
+    """Readings of R-Storm's Algorithm 4, and the weights of its distance."""
+
+    cpu: str = one_of(
+        "two-tier",
+        ("two-tier", "soft", "hard"),
+        doc="two-tier: nodes where CPU fits, else any with the memory; soft: CPU only in the distance",
+    )
+    scale: str = one_of(
+        "capacity",
+        ("capacity", "unit"),
+        doc="capacity: terms as shares of the node's capacity; unit: as printed",
+    )
+    network_term: str = one_of("squared", ("squared", "plain"), doc="squared, or plain as printed")
+    memory_rule: str = one_of(
+        "at-least",
+        ("at-least", "more-than"),
+        doc="what a node must have of memory: as much as, or more than needed",
+    )
+    memory_weight: float = bounded(1.0, low=0.0)
+    cpu_weight: float = bounded(1.0, low=0.0)
+    network_weight: float = bounded(1.0, low=0.0)
+    same_rack: float = bounded(
+        0.5, low=0.0, doc="network distance to another node of the reference node's rack"
+    )
+    other_rack: float = bounded(1.0, low=0.0, doc="network distance to a node of another rack")
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    @classmethod
+    def literal(cls) -> RStormParameters:
+        """Everything as printed, which over-commits CPU."""
+        return cls(cpu="soft", scale="unit", network_term="plain", memory_rule="more-than")
+
+
+class RStormScheduler(Scheduler[RStormParameters]):
+    """R-Storm with one worker per topology and node. Topologies that are complete stay where they are."""
+
+    name: ClassVar[str] = "rstorm"
+    version: ClassVar[str] = "1"
+    Parameters: ClassVar[type] = RStormParameters
+    rename_invariant: ClassVar[bool] = True
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Place the topologies that lack executors, one after the other, each wholly or not at all."""
+        check_view(view)
+        journal = Journal(view)
+        placed = kept(view)
+        todo = set(incomplete_topologies(view))
+        nodes = _Nodes(view, placed, self.parameters)
+        status = {}
+        for topology in view.topologies:
+            if topology.id not in todo:
+                status[topology.id] = TopologyStatus(True, "Fully Scheduled")
+                continue
+            plan, missing = _schedule(view, topology, placed, nodes, journal)
+            if missing is None:
+                placed.update(plan)
+                status[topology.id] = TopologyStatus(True, "Scheduled by R-Storm")
+            else:
+                nodes.give_back(plan)
+                demand = view.demand(missing)
+                status[topology.id] = TopologyStatus(
+                    False,
+                    f"no node has a slot and {demand.total_memory_mb:g} MB for executor {missing}; "
+                    "nothing of the topology is placed anew",
+                )
+        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+
+
+def breadth_first(topology: Topology) -> list[str]:
+    """Algorithm 2: component ids breadth first from the first spout, along streams in both directions.
+
+    Components that are not connected with it follow in the same way.
+
+    Raises:
+        UserError: the topology has no spout.
+    """
+    if not topology.spouts:
+        raise UserError("the topology has no spout to start from", field="topology", value=topology.id)
+    declared = [component.id for component in topology.components]
+    position = {component: i for i, component in enumerate(declared)}
+    near = neighbours(topology)
+    order: list[str] = []
+    met: set[str] = set()
+    for root in [*(spout.id for spout in topology.spouts), *declared]:
+        queue = deque([root] if root not in met else [])
+        met.add(root)
+        while queue:
+            component = queue.popleft()
+            order.append(component)
+            for other in sorted(near[component] - met, key=position.__getitem__):
+                met.add(other)
+                queue.append(other)
+    return order
+
+
+def task_selection(topology: Topology, executors: tuple[Executor, ...]) -> list[Executor]:
+    """Algorithm 3: one executor of each component in turn, until all are ordered; ackers go last."""
+    waiting = {component: deque[Executor]() for component in breadth_first(topology)}
+    rest: list[Executor] = []
+    for executor in executors:
+        waiting[executor.component].append(executor) if executor.component in waiting else rest.append(
+            executor
+        )
+    ordered: list[Executor] = []
+    while any(waiting.values()):
+        ordered.extend(queue.popleft() for queue in waiting.values() if queue)
+    return ordered + rest
+
+
+def _schedule(
+    view: SchedulingView, topology: Topology, placed: dict[Executor, Slot], nodes: _Nodes, journal: Journal
+) -> tuple[dict[Executor, Slot], Executor | None]:
+    """Algorithm 1: a plan for the topology's missing executors, and the first that found no node."""
+    nodes.begin(topology, [slot for executor, slot in placed.items() if executor.topology == topology.id])
+    plan: dict[Executor, Slot] = {}
+    for executor in task_selection(topology, view.executors[topology.id]):
+        if executor in placed:
+            continue
+        slot = nodes.select(executor, journal)
+        if slot is None:
+            return plan, executor
+        plan[executor] = slot
+    return plan, None
+
+
+class _Nodes:
+    """Algorithm 4 over vectors of what the nodes have left."""
+
+    def __init__(
+        self, view: SchedulingView, placed: dict[Executor, Slot], parameters: RStormParameters
+    ) -> None:
+        self._view, self._p = view, parameters
+        self._book = SlotBook(view, [])
+        for executor, slot in placed.items():
+            self._book.reserve(slot, executor)
+        offers = [node.offer for node in view.cluster.nodes]
+        self._cpu_offer = np.array([offer.cpu_points for offer in offers])
+        self._memory_offer = np.array([offer.total_memory_mb for offer in offers])
+        self._cpu, self._memory = self._cpu_offer.copy(), self._memory_offer.copy()
+        racks = {rack: i for i, rack in enumerate(view.cluster.racks)}
+        self._rack = np.array([racks[node.rack] for node in view.cluster.nodes], dtype=np.int64)
+        self._reference: int | None = None
+        for executor, slot in placed.items():
+            self._use(executor, slot, 1.0)
+
+    def _use(self, executor: Executor, slot: Slot, sign: float) -> None:
+        node, demand = self._book.index[slot.node], self._view.demand(executor)
+        self._cpu[node] -= sign * demand.cpu_points
+        self._memory[node] -= sign * demand.total_memory_mb
+
+    def give_back(self, plan: dict[Executor, Slot]) -> None:
+        """Undo the tentative placements of a topology that failed."""
+        for executor, slot in plan.items():
+            self._use(executor, slot, -1.0)
+        for topology_id, node in self._opened:
+            self._book.release(topology_id, node)
+
+    def begin(self, topology: Topology, held: list[Slot]) -> None:
+        """Start on a topology: its reference node is unset, or the node that holds most of it already."""
+        self._opened: list[tuple[str, int]] = []
+        on = [self._book.index[slot.node] for slot in held]
+        self._reference = max(sorted(set(on)), key=on.count) if on else None
+        self._has_slot = np.array(
+            [self._book.peek(topology.id, n) is not None for n in range(len(self._book.nodes))], dtype=bool
+        )
+        usable = {slot.node for slot in self._view.usable_slots}
+        self._has_slot &= np.array([node in usable for node in self._book.nodes], dtype=bool)
+
+    def select(self, executor: Executor, journal: Journal) -> Slot | None:
+        """The slot for the executor, its resources taken; None if no node has the memory."""
+        demand = self._view.demand(executor)
+        if self._p.memory_rule == "more-than":
+            has_memory = self._memory > demand.total_memory_mb
+        else:
+            has_memory = self._memory >= demand.total_memory_mb
+        has_cpu = self._cpu >= demand.cpu_points
+        eligible = self._has_slot & has_memory
+        if self._p.cpu == "hard" or (self._p.cpu == "two-tier" and (eligible & has_cpu).any()):
+            eligible &= has_cpu
+        first = self._reference is None
+        if first:
+            self._reference = self._richest_node()
+        distance = self._distance(demand.cpu_points, demand.total_memory_mb)
+        if not eligible.any():
+            if journal.wanted:
+                self._explain(executor, None, has_memory, has_cpu, eligible, distance, journal, False)
+            return None
+        if first and eligible[self._reference]:
+            node = int(self._reference or 0)
+        else:
+            least = float(distance[eligible].min())
+            node = int(np.flatnonzero(eligible & (distance <= least + _TIE * max(1.0, least)))[0])
+        slot = self._book.peek(executor.topology, node)
+        assert slot is not None
+        if journal.wanted:
+            self._explain(executor, slot, has_memory, has_cpu, eligible, distance, journal, first)
+        if not self._book.has(executor.topology, node):
+            self._book.take(executor.topology, node)
+            self._opened.append((executor.topology, node))
+        self._use(executor, slot, 1.0)
+        return slot
+
+    def _richest_node(self) -> int:
+        """The node with most resources in the rack with most; among equal ones the first."""
+        usable = self._has_slot
+        share = self._share(self._cpu, self._cpu_offer.max()) + self._share(
+            self._memory, self._memory_offer.max()
+        )
+        share = np.where(usable, np.maximum(share, 0.0), -np.inf)
+        per_rack = np.bincount(self._rack, weights=np.where(usable, share, 0.0))
+        per_rack[[r for r in range(len(per_rack)) if not usable[self._rack == r].any()]] = -np.inf
+        return int(np.where(self._rack == per_rack.argmax(), share, -np.inf).argmax())
+
+    @staticmethod
+    def _share(available: NDArray[np.float64], whole: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(available / np.where(np.asarray(whole) > 0, whole, 1.0))
+
+    def _distance(self, cpu_points: float, memory_mb: float) -> NDArray[np.float64]:
+        cpu, memory = cpu_points - self._cpu, memory_mb - self._memory
+        if self._p.scale == "capacity":
+            cpu, memory = self._share(cpu, self._cpu_offer), self._share(memory, self._memory_offer)
+        network = np.zeros(len(cpu))
+        if self._reference is not None:
+            network = np.where(
+                self._rack == self._rack[self._reference], self._p.same_rack, self._p.other_rack
+            )
+            network[self._reference] = 0.0
+        if self._p.network_term == "squared":
+            network = network * network
+        squares = self._p.memory_weight * memory * memory + self._p.cpu_weight * cpu * cpu
+        return np.asarray(np.sqrt(squares + self._p.network_weight * network))
+
+    def _explain(
+        self,
+        executor: Executor,
+        choice: Slot | None,
+        has_memory: NDArray[np.bool_],
+        has_cpu: NDArray[np.bool_],
+        eligible: NDArray[np.bool_],
+        distance: NDArray[np.float64],
+        journal: Journal,
+        first: bool,
+    ) -> None:
+        candidates = []
+        for n in range(len(self._book.nodes)):
+            slot = self._book.peek(executor.topology, n)
+            if slot is None or not self._has_slot[n]:
+                continue
+            reason = None
+            if not has_memory[n]:
+                reason = f"memory: {self._memory[n]:g} MB left"
+            elif not eligible[n] and not has_cpu[n]:
+                reason = f"CPU: {self._cpu[n]:g} points left, and another node has enough"
+            candidates.append(Candidate(slot, float(distance[n]), reason))
+        note = "first task of the topology: goes to the reference node" if first else ""
+        journal.record(executor, choice, candidates, score_name="distance (lowest wins)", note=note)

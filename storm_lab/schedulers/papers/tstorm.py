@@ -1,0 +1,346 @@
+"""T-Storm's Algorithm 1: traffic-aware online scheduling with consolidation.
+
+Executors in order of traffic, each to the feasible node with which it already exchanges most. ``gamma``
+bounds the executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014), section IV-C.
+Whether a new schedule is adopted is for the schedule generator to say, not for this policy.
+
+The paper says of gamma that a larger one gives fewer nodes. Algorithm 1 keeps that promise where the cap on
+executors is what binds, for an executor goes to a used node whenever one is feasible. Where CPU or slots bind
+it is a greedy packing of unequal items, which may need a node more, or find no schedule at all, when given
+more room. But a schedule under a smaller cap is one under a larger cap too. So of the schedules that
+Algorithm 1 makes with the caps up to that of ``gamma`` the policy takes one with fewest nodes, and of those
+the one of the largest cap: mostly that of ``gamma`` itself. Parameter ``monotone`` false switches that off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.model import ACKER, Executor, Slot
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.graph.traffic import Neighbours
+from storm_lab.schedulers.keeping import in_view_order, nothing_changes
+from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
+from storm_lab.schedulers.parameters import bounded, check_ranges, described, one_of
+from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.view_checks import check_view
+
+_ROUNDING_SLACK = 1e-9
+_BOUND_SLACK = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class TStormParameters:
+    """Parameters of T-Storm. Defaults are the recommended readings of what the paper leaves open."""
+
+    gamma: float = bounded(1.7, low=1.0, doc="consolidation factor: executors per node over the even spread")
+    capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
+    cap: str = one_of(
+        "floor",
+        ("floor", "ceil", "round", "at-least-even"),
+        doc="rounding of gamma*N_e/K; at-least-even: floor, but never below ceil(N_e/K)",
+    )
+    count_ackers: bool = described(True, "whether ackers count in N_e and against the cap")
+    ties: str = one_of(
+        "used-first",
+        ("used-first", "lowest-index", "emptiest"),
+        doc="among nodes of equal traffic; used-first: used, then fuller, then lower index",
+    )
+    monotone: bool = described(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    def executors_per_node(self, executors: int, nodes: int) -> int:
+        """The cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
+        even = executors / nodes
+        exact = self.gamma * even
+        floor = math.floor(exact + _ROUNDING_SLACK)
+        if self.cap == "ceil":
+            return math.ceil(exact - _ROUNDING_SLACK)
+        if self.cap == "round":
+            return math.floor(exact + 0.5 + _ROUNDING_SLACK)
+        if self.cap == "at-least-even":
+            return max(floor, math.ceil(even - _ROUNDING_SLACK))
+        return floor
+
+
+class TStormScheduler(Scheduler[TStormParameters]):
+    """Algorithm 1 over all topologies at once; the initial assignment while nothing has been measured."""
+
+    name: ClassVar[str] = "tstorm"
+    version: ClassVar[str] = "1"
+    Parameters: ClassVar[type] = TStormParameters
+    rename_invariant: ClassVar[bool] = True
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Place every executor anew. If one has no feasible slot there is no new schedule, and all stays."""
+        check_view(view)
+        if view.load is None:
+            return TStormInitialScheduler().schedule(view)
+        executors = [e for topology in view.topologies for e in view.executors[topology.id]]
+        graph = Neighbours.of(executors, view.load.traffic)
+        order = traffic_order(graph)
+        caps = Caps(view, self.parameters, executors)
+        best = asked = Attempt(view, self.parameters, caps.asked, executors, graph, order)
+        if self.parameters.monotone and not caps.hopeless:
+            best = fewest_nodes(
+                asked, caps, lambda cap, most: Attempt(
+                    view, self.parameters, cap, executors, graph, order, most_nodes=most
+                ),
+            )  # fmt: skip
+        if view.explain:
+            best = Attempt(view, self.parameters, best.cap, executors, graph, order, journal=Journal(view))
+        if best.failed is not None:
+            return nothing_changes(view, best.why_not(), best.journal or Journal(view))
+        gamma = f"gamma {self.parameters.gamma:g}"
+        if best.cap < asked.cap:
+            gamma += (
+                f", with a cap of {best.cap} executors per node, which needs fewer nodes than {asked.cap}"
+            )
+        status = {t.id: TopologyStatus(True, f"Scheduled by T-Storm, {gamma}") for t in view.topologies}
+        notes = {"nodes used": float(best.nodes.used_count()), "cap": float(best.cap)}
+        return SchedulingResult(
+            in_view_order(view, best.placed), status, best.journal.decisions if best.journal else (), notes
+        )
+
+
+class Caps:
+    """The caps on executors per node that may be tried, and how few nodes each can do with."""
+
+    def __init__(
+        self, view: SchedulingView, parameters: TStormParameters, executors: Sequence[Executor]
+    ) -> None:
+        assert view.load is not None
+        book = SlotBook(view, [topology.id for topology in view.topologies])
+        available = sum(book.free_count(n) > 0 for n in range(len(book.nodes)))
+        self._counted = sum(parameters.count_ackers or e.component != ACKER for e in executors)
+        self.asked = parameters.executors_per_node(self._counted, available) if available else 0
+        # Every cap that some gamma of at least 1 stands for, as far as all executors fit below it.
+        low = replace(parameters, gamma=1.0).executors_per_node(self._counted, available) if available else 0
+        self.smallest = max(low, -(-self._counted // available) if available else 0, 1)
+        loads = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
+        capacities = sorted(
+            (n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes), reverse=True
+        )
+        # With some slack: a bound that is one too high would hide a schedule.
+        needed = sum(loads) * (1.0 - _BOUND_SLACK)
+        self._fewest = next((n for n, sum_ in enumerate(accumulate(capacities), 1) if sum_ >= needed), 0)
+        self.hopeless = not self._fewest or max(loads, default=0.0) * (1.0 - _BOUND_SLACK) > capacities[0]
+        """Whether the CPU is too little under any cap."""
+
+    def fewest_nodes(self, cap: int) -> int:
+        """A bound from below on the nodes of any schedule under this cap."""
+        return max(self._fewest, -(-self._counted // max(1, cap)))
+
+
+def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None], Attempt]) -> Attempt:
+    """Of the attempts with all caps up to the one asked for, one with fewest nodes; ties to the larger cap.
+
+    Caps that cannot do better are left out: those above the fullest node of an attempt would repeat it, and
+    those below ``N_e / (nodes - 1)`` need as many nodes at least.
+    """
+    best, cap = asked, asked.next_cap
+    while cap >= caps.smallest:
+        most = None if best.failed is not None else best.nodes.used_count() - 1
+        if most is not None and caps.fewest_nodes(cap) > most:
+            break
+        trial = attempt(cap, most)
+        if trial.failed is None:
+            best = trial
+        cap = trial.next_cap
+    return best
+
+
+class Attempt:
+    """One run of Algorithm 1 under one cap; given up once it uses more than ``most_nodes`` nodes."""
+
+    def __init__(
+        self,
+        view: SchedulingView,
+        parameters: TStormParameters,
+        cap: int,
+        executors: Sequence[Executor],
+        graph: Neighbours,
+        order: Sequence[int],
+        *,
+        most_nodes: int | None = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self.cap, self.journal = cap, journal
+        self.nodes = Nodes(view, parameters, cap)
+        self.placed: dict[Executor, Slot] = {}
+        self.failed: Executor | None = None
+        for i in order:
+            executor = executors[i]
+            node = self.nodes.choose(executor, graph.near[i], journal)
+            if node is None or (most_nodes is not None and self.nodes.used_count_with(node) > most_nodes):
+                self.failed = executor
+                return
+            self.placed[executor] = self.nodes.put(executor, i, node)
+
+    @property
+    def next_cap(self) -> int:
+        """The largest smaller cap that may lead to anything else: one that this attempt ran into."""
+        return min(self.cap - 1, self.nodes.fullest)
+
+    def why_not(self) -> str:
+        """Which executor had no place, and what was in the way."""
+        assert self.failed is not None
+        return (
+            f"no new schedule: executor {self.failed} of {self.failed.topology} has no feasible slot "
+            f"({self.nodes.why_not(self.failed)}); the present assignment stays"
+        )
+
+
+def traffic_order(graph: Neighbours) -> list[int]:
+    """Executors by total traffic, most first; equal ones in their given order."""
+    totals = [graph.total(i) for i in range(len(graph.near))]
+    return sorted(range(len(totals)), key=lambda i: -totals[i])
+
+
+class Nodes:
+    """Load, count and slots of the nodes as vectors, so that one executor costs one pass over the nodes."""
+
+    def __init__(self, view: SchedulingView, parameters: TStormParameters, cap: int) -> None:
+        assert view.load is not None
+        self._parameters = parameters
+        self.cap = cap
+        self._cpu_of = view.load.cpu_mhz
+        self._book = SlotBook(view, [topology.id for topology in view.topologies])
+        size = len(self._book.nodes)
+        self._free = np.array([self._book.free_count(n) for n in range(size)], dtype=np.int64)
+        self._capacity = np.array([n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes])
+        self._load = np.zeros(size)
+        self._count = np.zeros(size, dtype=np.int64)
+        self._inhabited = np.zeros(size, dtype=np.int64)
+        self._worker: dict[str, NDArray[np.bool_]] = {
+            t.id: np.zeros(size, dtype=bool) for t in view.topologies
+        }
+        self._place: dict[int, int] = {}
+        self._used = 0
+
+    def _counts(self, executor: Executor) -> bool:
+        return self._parameters.count_ackers or executor.component != ACKER
+
+    def used_count(self) -> int:
+        """Number of nodes with at least one executor."""
+        return self._used
+
+    def used_count_with(self, node: int) -> int:
+        """As `used_count`, with one more executor on the node."""
+        return self._used + (not self._inhabited[node])
+
+    @property
+    def fullest(self) -> int:
+        """Executors, of those that count, on the node that has most."""
+        return int(self._count.max()) if len(self._count) else 0
+
+    def _constraints(
+        self, executor: Executor
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Per node: has a slot for the executor, has the CPU, is below the cap."""
+        slot = self._worker[executor.topology] | (self._free > 0)
+        cpu = self._load + self._cpu_of.get(executor, 0.0) <= self._capacity * (1.0 + _ROUNDING_SLACK)
+        if self._counts(executor):
+            below = self._count + 1 <= self.cap
+        else:
+            below = np.ones(len(self._count), dtype=bool)
+        return slot, cpu, below
+
+    def _traffic_with(self, near: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
+        """Traffic of an executor with those already on each node, tuples per second."""
+        local = np.zeros(len(self._count))
+        place = self._place
+        for peer, rate in near:
+            node = place.get(peer, -1)
+            if node >= 0:
+                local[node] += rate
+        return local
+
+    def choose(
+        self, executor: Executor, near: Sequence[tuple[int, float]], journal: Journal | None
+    ) -> int | None:
+        """The feasible node that adds least inter-node traffic, or None."""
+        slot, cpu, below = self._constraints(executor)
+        feasible = slot & cpu & below
+        local = self._traffic_with(near)
+        node = self._best(feasible, local)
+        if journal is not None:
+            self._explain(executor, node, (slot, cpu, below), local, journal)
+        return node
+
+    def _best(self, feasible: NDArray[np.bool_], local: NDArray[np.float64]) -> int | None:
+        if not feasible.any():
+            return None
+        most = float(local[feasible].max())
+        # Sums in another order differ in their last digits; that must not decide.
+        tied = np.flatnonzero(feasible & (local >= most - _ROUNDING_SLACK * max(1.0, most)))
+        if self._parameters.ties == "lowest-index":
+            return int(tied[0])
+        inhabitants = self._inhabited[tied]
+        pick = inhabitants.argmin() if self._parameters.ties == "emptiest" else inhabitants.argmax()
+        return int(tied[pick])
+
+    def put(self, executor: Executor, number: int, node: int) -> Slot:
+        """Place an executor on a node; returns its slot."""
+        worker = self._worker[executor.topology]
+        slot = self._book.take(executor.topology, node)
+        if not worker[node]:
+            worker[node] = True
+            self._free[node] -= 1
+        self._load[node] += self._cpu_of.get(executor, 0.0)
+        self._count[node] += self._counts(executor)
+        self._used += not self._inhabited[node]
+        self._inhabited[node] += 1
+        self._place[number] = node
+        return slot
+
+    def why_not(self, executor: Executor) -> str:
+        """How many nodes each constraint rules out."""
+        slot, cpu, below = self._constraints(executor)
+        return (
+            f"of {len(slot)} nodes {int((~slot).sum())} have no slot, {int((~cpu).sum())} lack CPU, "
+            f"{int((~below).sum())} have reached the cap of {self.cap} executors"
+        )
+
+    def _explain(
+        self,
+        executor: Executor,
+        choice: int | None,
+        masks: Sequence[NDArray[Any]],
+        local: NDArray[Any],
+        journal: Journal,
+    ) -> None:
+        _, cpu_mask, below_mask = masks
+        exchanged = float(local.sum())
+        candidates = []
+        for n in range(len(local)):
+            slot = self._book.peek(executor.topology, n)
+            if slot is None:
+                continue
+            if not below_mask[n]:
+                reason: str | None = f"cap of {self.cap} executors per node"
+            elif not cpu_mask[n]:
+                reason = f"CPU: {self._load[n]:g} of {self._capacity[n]:g} MHz in use"
+            else:
+                reason = None
+            candidates.append(Candidate(slot, exchanged - float(local[n]), reason))
+        chosen = None if choice is None else self._book.peek(executor.topology, choice)
+        journal.record(
+            executor, chosen, candidates, score_name="added inter-node traffic, tuples/s (lowest wins)"
+        )

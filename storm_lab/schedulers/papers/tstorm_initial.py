@@ -1,0 +1,50 @@
+"""T-Storm's initial assignment: Storm's default one with at most one worker per topology and node.
+
+Source: T-Storm, section IV: before any load is measured, ``min(N_u, N_w)`` workers are used, ``N_u`` being
+    the
+number the user asked for and ``N_w`` the number of nodes with available slots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from storm_lab.model import acker_count
+from storm_lab.schedulers.contract import (
+    Journal,
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+)
+from storm_lab.schedulers.storm.cluster_state import ClusterState
+from storm_lab.schedulers.storm.default import make_way
+from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
+from storm_lab.schedulers.view_checks import check_view
+
+
+class TStormInitialScheduler(Scheduler[NoParameters]):
+    """Round robin with ``min(N_u, N_w)`` workers."""
+
+    name: ClassVar[str] = "tstorm-initial"
+    version: ClassVar[str] = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Give each topology that lacks executors its initial assignment, one after the other."""
+        check_view(view)
+        state, journal = ClusterState(view), Journal(view)
+        for topology in state.topologies:
+            if not state.unassigned(topology):
+                continue
+            nodes = {slot.node for slot in state.available_slots()}
+            nodes |= {slot.node for slot in state.held(topology.id).values()}
+            # The default number of ackers follows what the user asked for, so fix it before asking for less.
+            asked = dataclasses.replace(
+                topology,
+                workers=max(1, min(topology.workers, len(nodes))),
+                ackers=acker_count(topology, view.version),
+            )
+            make_way(state, asked)
+            schedule_evenly(state, [asked], journal)
+        return storm_result(state, journal)

@@ -1,0 +1,1 @@
+"""The schedulers of Apache Storm itself, version by version."""

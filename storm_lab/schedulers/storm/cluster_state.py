@@ -1,0 +1,181 @@
+"""The working state of one scheduling round of Storm's own schedulers, in the map orders Storm would see.
+
+Storm's schedulers change a cluster object step by step; this is that object. Source: Storm 0.8.2 to 2.8.8,
+``Cluster`` and ``EvenScheduler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
+from storm_lab.model.javahash import string_hash
+from storm_lab.model.version import V0_9_3, V2_0_0
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.storm.hash_order import (
+    ClojureOrder,
+    built_and_copied_order,
+    executor_hash,
+    handed_over_order,
+    hash_map_order,
+    integer_hash,
+    slot_hash,
+)
+
+
+class ClusterState:
+    """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        self.view = view
+        self.version: StormVersion = view.version
+        self.clojure = ClojureOrder(view.version)
+        by_id = view.nodes
+        self.nodes: list[Node] = [by_id[i] for i in handed_over_order(list(by_id), string_hash, view.version)]
+        ids = [topology.id for topology in view.topologies]
+        self.topologies: list[Topology] = [
+            view.topology[i] for i in handed_over_order(ids, string_hash, view.version)
+        ]
+        self._reported = {node.id: _reported_slots(node, view.dead_slots) for node in self.nodes}
+        self.blacklist: set[str] = set(view.blacklisted_hosts)
+        self._held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
+        self._used: set[Slot] = set(view.present.slots.values())
+        present: dict[str, list[Executor]] = {}
+        for executor in view.present.slots:
+            present.setdefault(executor.topology, []).append(executor)
+        for topology_id, executors in present.items():
+            slots = view.present.slots
+            self._held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
+
+    # --- asking ---
+
+    def host(self, node: Node) -> str:
+        """The host name of a node; its id when none was given."""
+        return node.host or node.id
+
+    def assignable_slots(self, node: Node) -> list[Slot]:
+        """All slots the node reports, in order of its port set; none if its host is blacklisted."""
+        return [] if self.host(node) in self.blacklist else self._reported[node.id]
+
+    def available_slots(self) -> list[Slot]:
+        """Assignable slots that nobody uses, node by node."""
+        return [s for node in self.nodes for s in self.assignable_slots(node) if s not in self._used]
+
+    def held(self, topology_id: str) -> dict[Executor, Slot]:
+        """The topology's placed executors, in the order of Storm's map."""
+        return self._held[topology_id]
+
+    def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
+        """The topology's slots and their executors, slots in the order in which Storm would walk them."""
+        grouped: dict[Slot, list[Executor]] = {}
+        held = self._held[topology_id]
+        if self.version >= V2_0_0:
+            executors: Iterable[Executor] = held
+        else:
+            executors = self.clojure.collected(list(held), self.clojure.executor)
+        for executor in executors:
+            grouped.setdefault(held[executor], []).append(executor)
+        slots = list(grouped)
+        if self.version >= V2_0_0:
+            order = hash_map_order(slots, slot_hash)
+        else:
+            order = self.clojure.associated(slots, self.clojure.slot)
+        return {slot: grouped[slot] for slot in order}
+
+    def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
+        """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
+        grouped: dict[Slot, list[Executor]] = {}
+        for executor, slot in self._held[topology_id].items():
+            grouped.setdefault(slot, []).append(executor)
+        if self.version >= V2_0_0:
+            order = hash_map_order(list(grouped), slot_hash)
+        else:
+            order = self.clojure.associated(list(grouped), slot_hash)
+        return {slot: grouped[slot] for slot in order}
+
+    def unassigned(self, topology: Topology) -> list[Executor]:
+        """Executors without a slot, in order of their first task."""
+        held = self._held[topology.id]
+        return [e for e in self.view.executors[topology.id] if e not in held]
+
+    def needs_scheduling(self, topology: Topology) -> bool:
+        """Storm's test: fewer slots than workers asked for, or an executor without a slot."""
+        slots = set(self._held[topology.id].values())
+        return topology.workers > len(slots) or bool(self.unassigned(topology))
+
+    def needy(self) -> list[Topology]:
+        """Topologies that need scheduling, in map order."""
+        return [topology for topology in self.topologies if self.needs_scheduling(topology)]
+
+    # --- changing ---
+
+    def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
+        """Start a worker: put the executors into a slot that nobody uses."""
+        held = self._held[topology_id]
+        for executor in executors:
+            held[executor] = slot
+        self._used.add(slot)
+        # New keys fall into the buckets of Storm's map, not to its end.
+        self._held[topology_id] = {e: held[e] for e in hash_map_order(list(held), executor_hash)}
+
+    def free(self, slots: Iterable[Slot]) -> None:
+        """Take the slots away from whoever uses them."""
+        gone = set(slots)
+        if not gone:
+            return
+        for topology_id, held in self._held.items():
+            if any(slot in gone for slot in held.values()):
+                self._held[topology_id] = {e: s for e, s in held.items() if s not in gone}
+        self._used -= gone
+
+    def used_slots(self) -> set[Slot]:
+        """Slots with a worker."""
+        return set(self._used)
+
+    def assignment(self) -> Assignment:
+        """The state as an assignment, topologies in the view's order and executors by first task."""
+        return Assignment.of(
+            (executor, self._held[topology.id][executor])
+            for topology in self.view.topologies
+            for executor in self.view.executors[topology.id]
+            if executor in self._held[topology.id]
+        )
+
+
+def _assigned_order(
+    executors: list[Executor], slots: Mapping[Executor, Slot], version: StormVersion
+) -> list[Executor]:
+    """Order of the map of a present assignment: a copy until 1.x; 2.x assigns again, worker by worker."""
+    if version < V2_0_0:
+        return built_and_copied_order(executors, executor_hash)
+    grouped: dict[Slot, list[Executor]] = {}
+    for executor in hash_map_order(executors, executor_hash):
+        grouped.setdefault(slots[executor], []).append(executor)
+    again = [e for slot in hash_map_order(list(grouped), slot_hash) for e in grouped[slot]]
+    return hash_map_order(again, executor_hash)
+
+
+def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
+    ports = hash_map_order(list(dict.fromkeys(node.ports)), integer_hash)
+    return [slot for port in ports if (slot := Slot(node.id, port)) not in hidden]
+
+
+def interleaved(groups: list[list[Slot]]) -> list[Slot]:
+    """First slot of each group, then the second of each group that has one, and so on."""
+    longest = max((len(group) for group in groups), default=0)
+    return [group[i] for i in range(longest) for group in groups if i < len(group)]
+
+
+def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
+    """Spread slots over nodes, as Storm's even scheduler does (``sortSlots``)."""
+    groups: dict[str, list[Slot]] = {}
+    for slot in slots:
+        groups.setdefault(slot.node, []).append(slot)
+    if version >= V2_0_0:
+        ordered = [sorted(groups[node]) for node in sorted(groups)]
+    else:
+        clojure = ClojureOrder(version)
+        ordered = [groups[node] for node in clojure.collected(list(groups), clojure.string)]
+    if version >= V0_9_3:
+        ordered.sort(key=len, reverse=True)
+    return interleaved(ordered)

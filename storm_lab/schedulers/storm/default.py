@@ -1,0 +1,82 @@
+"""Storm's default scheduler: the even scheduler, after freeing workers that an even spread would not have.
+
+Source: ``DefaultScheduler`` of Storm 0.8.2, 0.9.7 and 2.8.8; the view's version selects the form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model.executor import integer_divided
+from storm_lab.model.version import V0_9_0
+from storm_lab.schedulers.contract import (
+    Journal,
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+)
+from storm_lab.schedulers.storm.cluster_state import ClusterState
+from storm_lab.schedulers.storm.even import reschedules_all_needy, schedule_evenly, storm_result
+from storm_lab.schedulers.view_checks import check_view
+
+
+class DefaultScheduler(Scheduler[NoParameters]):
+    """``DefaultScheduler`` of the view's Storm version: what runs when ``storm.scheduler`` is unset."""
+
+    name: ClassVar[str] = "default"
+    version: ClassVar[str] = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Spread every topology that needs scheduling over as many of its workers as there are slots for."""
+        check_view(view)
+        state, journal = ClusterState(view), Journal(view)
+        schedule_by_default(state, state.needy(), journal)
+        return storm_result(state, journal)
+
+
+def schedule_by_default(state: ClusterState, topologies: list[Topology], journal: Journal) -> None:
+    """Free what stands in the way of an even spread, then schedule evenly, topology by topology."""
+    for topology in topologies:
+        make_way(state, topology)
+        if reschedules_all_needy(state):
+            handed = {t.id for t in topologies}
+            needy = [t for t in state.needy() if t.id in handed]
+        else:
+            needy = [topology] if state.needs_scheduling(topology) else []
+        schedule_evenly(state, needy, journal)
+
+
+def make_way(state: ClusterState, topology: Topology) -> None:
+    """Free those of the topology's workers that keep it from an even spread."""
+    state.free(_slots_to_free(state, topology))
+
+
+def _slots_to_free(state: ClusterState, topology: Topology) -> list[Slot]:
+    workers = state.workers(topology.id)
+    nodes = state.view.nodes
+    reassignable = [s for s in workers if s.node in nodes and s in state.assignable_slots(nodes[s.node])]
+    total = min(topology.workers, len(reassignable) + len(state.available_slots()))
+    incomplete = state.version >= V0_9_0 and bool(state.unassigned(topology))
+    if total > len(workers) or incomplete:
+        return bad_slots(workers, len(state.view.executors[topology.id]), total)
+    return []
+
+
+def bad_slots(workers: dict[Slot, list[Executor]], executors: int, total: int) -> list[Slot]:
+    """Workers whose size an even spread of ``executors`` over ``total`` slots would not have.
+
+    Walks ``workers`` in order; each size is kept as often as the even spread has it.
+    """
+    if total == 0:
+        return []
+    wanted = Counter(integer_divided(executors, total))
+    bad = []
+    for slot, inside in workers.items():
+        if wanted[len(inside)] > 0:
+            wanted[len(inside)] -= 1
+        else:
+            bad.append(slot)
+    return bad

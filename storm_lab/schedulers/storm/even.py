@@ -1,0 +1,104 @@
+"""Storm's even scheduler: executors round robin over slots, slots spread over nodes.
+
+Source: ``EvenScheduler`` of Storm 0.8.2, 0.9.7 and 2.8.8; the view's version selects the form. Existing
+executors never move, and new ones only ever go to new slots.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model.version import V2_0_0
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.storm.cluster_state import ClusterState, sort_slots
+from storm_lab.schedulers.view_checks import check_view
+
+
+class EvenScheduler(Scheduler[NoParameters]):
+    """``EvenScheduler`` of the view's Storm version."""
+
+    name: ClassVar[str] = "even"
+    version: ClassVar[str] = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Give every topology that needs scheduling its round-robin share of the free slots."""
+        check_view(view)
+        state, journal = ClusterState(view), Journal(view)
+        schedule_evenly(state, state.needy(), journal)
+        return storm_result(state, journal)
+
+
+def schedule_evenly(state: ClusterState, topologies: list[Topology], journal: Journal) -> None:
+    """Schedule the topologies one after the other; earlier ones eat the slots of later ones."""
+    for topology in topologies:
+        executors, slots = _round_robin(state, topology)
+        if not slots:
+            for executor in executors:
+                journal.record(executor, None, note=_why_no_slot(state))
+            continue
+        dealt: dict[Slot, list[Executor]] = {}
+        for i, executor in enumerate(executors):
+            slot = slots[i % len(slots)]
+            dealt.setdefault(slot, []).append(executor)
+            if journal.wanted:
+                journal.record(executor, slot, _candidates(state, slots, i), score_name=_SCORE)
+        for slot, share in dealt.items():
+            state.assign(slot, topology.id, share)
+
+
+_SCORE = "turns until the slot is dealt to (lowest wins)"
+
+
+def _round_robin(state: ClusterState, topology: Topology) -> tuple[list[Executor], list[Slot]]:
+    """The executors to place, by first task, and the new slots to deal them to."""
+    available = state.available_slots()
+    held = len(set(state.held(topology.id).values()))
+    total = min(topology.workers, len(available) + held)
+    # Storm 2.x throws when more slots are held than asked for; like the older code, take none.
+    new_slots = sort_slots(available, state.version)[: max(0, total - held)]
+    return state.unassigned(topology), new_slots
+
+
+def _candidates(state: ClusterState, slots: list[Slot], turn: int) -> list[Candidate]:
+    chosen = {slot: (i - turn) % len(slots) for i, slot in enumerate(slots)}
+    rest = sort_slots((s for s in state.available_slots() if s not in chosen), state.version)
+    return [Candidate(slot, float(wait)) for slot, wait in chosen.items()] + [
+        Candidate(slot, None, "the topology has its number of workers already") for slot in rest
+    ]
+
+
+def _why_no_slot(state: ClusterState) -> str:
+    if not state.available_slots():
+        return "no free slot in the cluster"
+    return "the topology holds all the workers it asked for, and new executors go to new slots only"
+
+
+def storm_result(state: ClusterState, journal: Journal) -> SchedulingResult:
+    """The result of an even-handed round: scheduled when every executor has a slot."""
+    status = {}
+    for topology in state.view.topologies:
+        missing = state.unassigned(topology)
+        total = len(state.view.executors[topology.id])
+        if not missing:
+            status[topology.id] = TopologyStatus(True, "Fully Scheduled")
+        else:
+            status[topology.id] = TopologyStatus(
+                False,
+                f"{len(missing)} of {total} executors without a slot, the first is {missing[0]}: "
+                f"{_why_no_slot(state)}",
+            )
+    return SchedulingResult(state.assignment(), status, journal.decisions)
+
+
+def reschedules_all_needy(state: ClusterState) -> bool:
+    """Storm 2.x's even step looks at every needy topology, not only at the one it is handed."""
+    return state.version >= V2_0_0

@@ -1,0 +1,264 @@
+"""Storm's isolation scheduler: chosen topologies get machines of their own, the rest is scheduled by default.
+
+Source: ``IsolationScheduler`` of Storm 0.8.2 to 2.x. Which hosts are chosen is random in Storm too; here the
+draw comes from the view's seed. Apart from the draw the answer is Storm's, to the slot. Where Storm throws
+(fewer executors than workers leave it without a worker to place) this one places what there is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model.executor import integer_divided
+from storm_lab.model.javahash import int32, string_hash
+from storm_lab.model.version import V0_9_0, V2_0_0
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+)
+from storm_lab.schedulers.parameters import check_ranges, described
+from storm_lab.schedulers.storm.cluster_state import ClusterState
+from storm_lab.schedulers.storm.default import schedule_by_default
+from storm_lab.schedulers.storm.even import storm_result
+from storm_lab.schedulers.storm.hash_order import (
+    built_and_copied_order,
+    copied_map_order,
+    copied_set_order,
+    executor_hash,
+    hash_map_order,
+)
+from storm_lab.schedulers.view_checks import check_view
+
+Spec = frozenset[Executor]
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationParameters:
+    """Which topologies are isolated; what the view says (``isolation.scheduler.machines``) holds as well."""
+
+    machines: str = described("", "topology names and their numbers of machines: name:2,other:1")
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        self.as_mapping()
+
+    def as_mapping(self) -> dict[str, int]:
+        """Topology name to number of machines.
+
+        Raises:
+            UserError: an entry is not ``name:number`` with a number of at least one.
+        """
+        found: dict[str, int] = {}
+        for entry in filter(None, (part.strip() for part in self.machines.split(","))):
+            name, _, number = entry.rpartition(":")
+            if not name or not number.isdigit() or int(number) < 1:
+                raise UserError("an entry is written name:number of machines", field="machines", value=entry)
+            found[name] = int(number)
+        return found
+
+
+class IsolationScheduler(Scheduler[IsolationParameters]):
+    """Dedicated machines for some topologies. With none named it is the default scheduler."""
+
+    name: ClassVar[str] = "isolation"
+    version: ClassVar[str] = "2"
+    Parameters: ClassVar[type] = IsolationParameters
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Keep what is right, give hosts to isolated topologies, then schedule the others on the rest.
+
+        Raises:
+            UserError: a number of machines below one.
+        """
+        check_view(view)
+        machines = {**view.isolated, **self.parameters.as_mapping()}
+        for name, number in machines.items():
+            if number < 1:
+                raise UserError("an isolated topology needs at least one machine", field=name, value=number)
+        journal = Journal(view)
+        state = ClusterState(view)
+        isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])
+        wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
+        before = set(state.blacklist)
+        _keep_what_is_right(state, wanted)
+        _place_on_own_hosts(state, isolated, wanted, journal)
+        own_hosts = state.blacklist - before
+        failed = [t.id for t in isolated if wanted[t.id].specs]
+        if not failed:
+            schedule_by_default(state, _left_over(state, wanted), journal)
+        elif state.version >= V0_9_0:
+            state.free(slot for slot in state.used_slots() if _host_of(state, slot) not in state.blacklist)
+        state.blacklist = before
+        result = storm_result(state, journal)
+        status = {**result.status, **_statuses(state, failed, wanted, own_hosts)}
+        return SchedulingResult(result.assignment, status, result.decisions)
+
+
+class _Wanted:
+    """What an isolated topology still needs: worker contents, and hosts by their number of workers."""
+
+    def __init__(self, state: ClusterState, topology: Topology, machines: int) -> None:
+        self.specs = _worker_specs(state, topology)
+        # Storm divides the workers asked for, even if there are too few executors to fill them.
+        self.hosts = Counter(integer_divided(topology.workers, machines))
+        del self.hosts[0]
+        self.machines = machines
+
+
+def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
+    """Even shares of the executors, dealt component by component, in the order in which they get slots."""
+    executors = built_and_copied_order(state.view.executors[topology.id], executor_hash)
+    by_component: dict[str, list[Executor]] = {}
+    for executor in executors:
+        by_component.setdefault(executor.component, []).append(executor)
+    components, buckets = list(by_component), list(range(topology.workers))
+    if state.version >= V2_0_0:
+        components = hash_map_order(components, string_hash)
+    else:
+        components = state.clojure.associated(components, state.clojure.string)
+        buckets = state.clojure.collected(buckets[: len(executors)], state.clojure.number)
+    line = [executor for component in components for executor in by_component[component]]
+    specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
+    return copied_set_order(specs, _spec_hash)
+
+
+def _spec_hash(spec: Spec) -> int:
+    """Hash of a Java or Clojure set: the sum of its members' hashes."""
+    return int32(sum(map(executor_hash, spec)))
+
+
+def _host_of(state: ClusterState, slot: Slot) -> str:
+    """The slot's host. Storm knows none of nodes that are gone, and takes them all for one machine."""
+    node = state.view.nodes.get(slot.node)
+    return state.host(node) if node is not None else ""
+
+
+def _in_map_order(state: ClusterState, isolated: list[Topology]) -> list[Topology]:
+    """Isolated topologies in the order in which they get their hosts."""
+    if state.version >= V2_0_0:
+        return hash_map_order(isolated, lambda topology: string_hash(topology.id))
+    return state.clojure.associated(isolated, lambda topology: state.clojure.string(topology.id))
+
+
+def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
+    """Topologies for the default scheduler, in order.
+
+    2.x means to leave the isolated ones out, and forgets to: those with fewer workers than they asked for are
+    scheduled once more, outside of their own hosts.
+    """
+    if state.version >= V2_0_0:
+        return state.needy()
+    others = [topology for topology in state.topologies if topology.id not in wanted]
+    merged = state.clojure.associated(others, lambda topology: state.clojure.string(topology.id))
+    ordered = copied_map_order(merged, lambda topology: string_hash(topology.id))
+    return [topology for topology in ordered if state.needs_scheduling(topology)]
+
+
+def _hosts_in_map_order(state: ClusterState, hosts: Sequence[str]) -> list[str]:
+    if state.version >= V2_0_0:
+        return hash_map_order(hosts, string_hash)
+    return state.clojure.collected(hosts, state.clojure.string)
+
+
+def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
+    """Step 1: hosts with just the right workers of one isolated topology stay; others lose theirs."""
+    on_host: dict[str, list[tuple[Slot, str, Spec]]] = {}
+    for topology in state.topologies:
+        for slot, executors in state.workers_by_slot(topology.id).items():
+            on_host.setdefault(_host_of(state, slot), []).append((slot, topology.id, frozenset(executors)))
+    for host in _hosts_in_map_order(state, list(on_host)):
+        workers = on_host[host]
+        owner = workers[0][1]
+        need = wanted.get(owner)
+        good = (
+            need is not None
+            and all(topology == owner for _, topology, _ in workers)
+            and need.hosts[len(workers)] > 0
+            and all(spec in need.specs for _, _, spec in workers)
+        )
+        if good and need is not None:
+            need.hosts[len(workers)] -= 1
+            for _, _, spec in workers:
+                need.specs.remove(spec)
+            state.blacklist.add(host)
+        else:
+            state.free(slot for slot, topology, _ in workers if topology in wanted)
+
+
+def _place_on_own_hosts(
+    state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted], journal: Journal
+) -> None:
+    """Step 2: hosts in random order; the one at the head serves the largest need it is big enough for."""
+    hosts: dict[str, list[Slot]] = {}
+    for node in state.nodes:
+        slots = state.assignable_slots(node)
+        if slots:
+            hosts.setdefault(state.host(node), []).extend(slots)
+    queue = sorted(_hosts_in_map_order(state, list(hosts)), key=lambda host: -len(hosts[host]))
+    state.view.random("isolation").shuffle(queue)
+    for topology in isolated:
+        need = wanted[topology.id]
+        for size in sorted(need.hosts.elements(), reverse=True):
+            if not queue or not need.specs or len(hosts[queue[0]]) < size:
+                continue
+            host = queue.pop(0)
+            state.free(slot for slot in state.used_slots() if _host_of(state, slot) == host)
+            for slot, spec in zip(hosts[host][:size], list(need.specs), strict=False):
+                need.specs.remove(spec)
+                state.assign(slot, topology.id, sorted(spec))
+                if journal.wanted:
+                    candidates = _candidates(hosts, [host, *queue], slot, size)
+                    for executor in sorted(spec):
+                        journal.record(executor, slot, candidates, score_name=_SCORE, note=f"own host {host}")
+            state.blacklist.add(host)
+
+
+_SCORE = "turn of the host in the draw (lowest wins)"
+
+
+def _candidates(
+    hosts: Mapping[str, Sequence[Slot]], queue: Sequence[str], chosen: Slot, size: int
+) -> list[Candidate]:
+    """Slots of the hosts that are still to be had, the host at the head first."""
+    found = []
+    for turn, host in enumerate(queue):
+        small = f"host has {len(hosts[host])} slots, the topology needs {size} on one host"
+        for slot in hosts[host]:
+            reason = None
+            if turn == 0 and slot != chosen:
+                reason = "one worker a slot: another worker's turn, or more than the host's share"
+            elif len(hosts[host]) < size:
+                reason = small
+            found.append(Candidate(slot, None if reason else float(turn), reason))
+    return found
+
+
+def _statuses(
+    state: ClusterState, failed: list[str], wanted: Mapping[str, _Wanted], own_hosts: set[str]
+) -> dict[str, TopologyStatus]:
+    status: dict[str, TopologyStatus] = {}
+    for topology in state.topologies:
+        if topology.id in failed:
+            need = wanted[topology.id]
+            status[topology.id] = TopologyStatus(
+                False,
+                f"could not get {need.machines} machines of its own: {len(need.specs)} workers homeless",
+            )
+        elif topology.id in wanted and not state.unassigned(topology):
+            hosts = {_host_of(state, slot) for slot in state.held(topology.id).values()}
+            text = f"Isolated on {len(hosts)} machines"
+            if not hosts <= own_hosts:
+                text = "Fully Scheduled, but not isolated: it has fewer workers than it asked for"
+            status[topology.id] = TopologyStatus(True, text)
+        elif failed and state.unassigned(topology):
+            status[topology.id] = TopologyStatus(False, f"waits until {failed[0]} has machines of its own")
+    return status

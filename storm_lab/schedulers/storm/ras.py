@@ -1,0 +1,39 @@
+"""Storm's resource-aware scheduler (RAS), which packs executors by declared CPU and memory.
+
+1.0.x is R-Storm as merged into Storm, 2.x the search with backtracking of the newest release. RAS ignores the
+number of workers asked for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from storm_lab.errors import UserError
+from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.storm import ras1_round, ras2_round
+from storm_lab.schedulers.view_checks import check_view
+
+
+class ResourceAwareScheduler(Scheduler[NoParameters]):
+    """``ResourceAwareScheduler`` in the form of 1.0.6 (for 1.0.x) or of 2.8.8 (for 2.x)."""
+
+    name: ClassVar[str] = "ras"
+    version: ClassVar[str] = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Place topologies in order of users' shares and priorities.
+
+        Raises:
+            UserError: the view's Storm version has no resource-aware scheduler, or one that is not built.
+        """
+        check_view(view)
+        if view.version >= V2_0_0:
+            return ras2_round.schedule_round(view)
+        if view.version >= V1_0_0 and view.version.parts < (1, 1, 0):
+            return ras1_round.schedule_round(view)
+        raise UserError(
+            "the resource-aware scheduler is built in the forms of 1.0 and of 2.x",
+            field="storm_version",
+            value=str(view.version),
+        )

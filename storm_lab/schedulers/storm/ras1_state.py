@@ -1,0 +1,194 @@
+"""What Storm 1.0.x's resource-aware scheduler believes its nodes have left, to the last bit.
+
+Storm 1.0 subtracts each executor's demand from its node, one after the other, and rebuilds all nodes from the
+assignments before each attempt, in the order of Java's hash maps. With demands such as 33.3 the order decides
+whether two nodes are equally far away. Storm's checks against overdrawn nodes are kept for the same reason.
+Source: ``RAS_Node``, ``RAS_Nodes``, ``SchedulingState`` and ``SchedulerAssignmentImpl`` of 1.0.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storm_lab.model import Executor, Slot
+from storm_lab.model.javahash import string_hash
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.storm.hash_order import (
+    copied_map_order,
+    executor_hash,
+    handed_over_order,
+    hash_map_order,
+    named_slot_order,
+    slot_hash,
+)
+from storm_lab.schedulers.storm.ras_state import RasState
+
+Plan = Mapping[Slot, Sequence[Executor]]
+"""New workers, each with its executors in the order in which they were placed."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """A topology's map of executor to slot: its keys in the order in which Java walks them."""
+
+    executors: list[Executor] = field(default_factory=list)
+    capacity: int = 1
+
+    def copy(self) -> _Table:
+        """The map of a ``SchedulerAssignmentImpl`` made from this one."""
+        count = len(self.executors)
+        return _Table(copied_map_order(self.executors, executor_hash), _capacity_of_copy(count))
+
+    def add(self, executors: Iterable[Executor]) -> None:
+        self.executors.extend(executors)
+        self.executors = hash_map_order(self.executors, executor_hash, self.capacity)
+        self.capacity = max(self.capacity, _capacity_for(len(self.executors), self.capacity))
+
+
+class Ras1State(RasState):
+    """Placed executors and what the nodes have left by Storm 1.0's own arithmetic.
+
+    Attributes:
+        overdrawn: whether an executor was placed on a node that, by that arithmetic, had too little left.
+    """
+
+    def __init__(self, view: SchedulingView) -> None:
+        self.overdrawn = False
+        self._left: dict[str, tuple[float, float]] = {}
+        self._tables: dict[str, _Table] = {}
+        super().__init__(view)
+        for topology in view.topologies:
+            held = self.held[topology.id]
+            if held:
+                order = hash_map_order(list(held), executor_hash)
+                self._tables[topology.id] = _Table(
+                    copied_map_order(order, executor_hash), _capacity_of_copy(len(order))
+                )
+        self._rebuild()
+
+    def copy(self) -> Ras1State:
+        """An independent state whose nodes are rebuilt from the assignments, as Storm's are."""
+        twin = object.__new__(Ras1State)
+        self._copy_into(twin)
+        twin._left = {}
+        twin._tables = {i: self._tables[i].copy() for i in hash_map_order(list(self._tables), string_hash, 1)}
+        twin._rebuild()
+        return twin
+
+    # --- asking ---
+
+    def available_cpu(self, node_id: str) -> float:
+        """CPU points left on the node; none on a blacklisted one."""
+        return self._left[node_id][0]
+
+    def available_memory(self, node_id: str) -> float:
+        """Memory left on the node in MB; none on a blacklisted one."""
+        return self._left[node_id][1]
+
+    def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
+        """CPU points and memory in MB that the executors ask for together; Storm adds up the heaps apart."""
+        cpu = onheap = offheap = 0.0
+        for executor in handed_over_order(list(executors), executor_hash, self.view.version):
+            demand = self.view.demand(executor)
+            cpu += demand.cpu_points
+            onheap += demand.memory_mb
+            offheap += demand.offheap_mb
+        return cpu, onheap + offheap
+
+    # --- changing ---
+
+    def apply(self, topology_id: str, plan: Plan) -> bool:
+        """Place a finished plan; False (and a spoilt state) if that overdraws a node."""
+        table = self._tables.setdefault(topology_id, _Table())
+        self.overdrawn = False
+        for slot in hash_map_order(list(plan), slot_hash):
+            table.add(plan[slot])
+            for executor in plan[slot]:
+                self.place(executor, slot)
+                if self.overdrawn:
+                    return False
+        return True
+
+    def evict(self, topology_id: str) -> None:
+        """Take all executors of a topology out of their slots and give their nodes back what they used.
+
+        Storm gives nothing back to a node if that would be more than the node has, be it by a rounding error.
+        """
+        table = self._tables[topology_id]
+        for slot, executors in self._workers_of(table, topology_id).items():
+            if slot.node not in self._left:
+                continue
+            cpu = memory = 0.0
+            for executor in executors:
+                demand = self.view.demand(executor)
+                cpu += demand.cpu_points
+                memory += demand.total_memory_mb
+            offered_cpu, offered_memory = self._offered(slot.node)
+            cpu_left, memory_left = self._left[slot.node]
+            self._left[slot.node] = (
+                cpu_left if cpu_left + cpu > offered_cpu else cpu_left + cpu,
+                memory_left if memory_left + memory > offered_memory else memory_left + memory,
+            )
+        super().evict(topology_id)
+        table.executors = []
+
+    def place(self, executor: Executor, slot: Slot) -> None:
+        """Put an executor, which must not be placed, into a slot; its node has that much less left."""
+        super().place(executor, slot)
+        if slot.node in self._left:
+            self._consume(executor, slot.node)
+
+    def _consume(self, executor: Executor, node_id: str) -> None:
+        demand = self.view.demand(executor)
+        cpu, memory = self._left[node_id]
+        if demand.cpu_points > cpu or demand.total_memory_mb > memory:
+            self.overdrawn = True
+        self._left[node_id] = (
+            max(0.0, cpu - demand.cpu_points),
+            max(0.0, memory - demand.total_memory_mb),
+        )
+
+    # --- rebuilding ---
+
+    def _offered(self, node_id: str) -> tuple[float, float]:
+        if node_id not in self.alive:
+            return 0.0, 0.0
+        offer = self.nodes[node_id].offer
+        return offer.cpu_points, offer.total_memory_mb
+
+    def _rebuild(self) -> None:
+        """Start from what the nodes offer and subtract all that is placed, in Storm's order."""
+        self._left = {node_id: self._offered(node_id) for node_id in self.nodes}
+        self.overdrawn = False
+        assigned = hash_map_order(list(self._tables), string_hash, 1)
+        assigned = hash_map_order(assigned, string_hash, max(1, len(assigned)))
+        for topology_id in hash_map_order(assigned, string_hash):
+            for slot, executors in self._workers_of(self._tables[topology_id], topology_id).items():
+                if slot.node in self.alive:
+                    for executor in executors:
+                        self._consume(executor, slot.node)
+
+    def _workers_of(self, table: _Table, topology_id: str) -> dict[Slot, list[Executor]]:
+        """The topology's workers, those of one node in the order in which Storm walks them."""
+        held = self.held[topology_id]
+        inside: dict[Slot, list[Executor]] = {}
+        for executor in table.executors:
+            inside.setdefault(held[executor], []).append(executor)
+        by_node: dict[str, list[Slot]] = {}
+        for slot in hash_map_order(list(inside), slot_hash):
+            by_node.setdefault(slot.node, []).append(slot)
+        return {slot: inside[slot] for slots in by_node.values() for slot in named_slot_order(slots)}
+
+
+def _capacity_for(entries: int, capacity: int) -> int:
+    """Capacity of a Java map that has grown to so many entries."""
+    while entries > capacity * 0.75:
+        capacity *= 2
+    return capacity
+
+
+def _capacity_of_copy(entries: int) -> int:
+    """Capacity of a Java map made with capacity 0 and filled from another map as a whole."""
+    at_least = int(entries / 0.75 + 1.0) if entries else 1
+    return 1 if at_least <= 1 else 1 << (at_least - 1).bit_length()

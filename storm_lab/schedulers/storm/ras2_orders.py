@@ -1,0 +1,174 @@
+"""The two orders of Storm 2.x's resource-aware search: executors, and nodes rack by rack.
+
+Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` (COMMON) of Storm 2.8.8.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from storm_lab.model import ACKER, Executor, Topology
+from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.javahash import string_hash
+from storm_lab.schedulers.storm.hash_order import hash_map_order
+from storm_lab.schedulers.storm.ras2_state import Ras2State
+
+_ORDERS_KEPT = 1 << 10
+"""A search that steps back meets the same few hundred offers again and again."""
+
+
+def neighbours(topology: Topology) -> dict[str, set[str]]:
+    """Component id to the ids of the components it exchanges tuples with."""
+    near: dict[str, set[str]] = {component.id: set() for component in topology.components}
+    for component in topology.components:
+        for subscription in component.inputs:
+            near[component.id].add(subscription.source)
+            near[subscription.source].add(component.id)
+    return near
+
+
+def executor_order(
+    topology: Topology, executors: Sequence[Executor], unassigned: Sequence[Executor]
+) -> list[Executor]:
+    """Unassigned executors as 2.x takes them: busiest component first, with its neighbours; ackers last.
+
+    Args:
+        topology: the topology.
+        executors: all its executors; their number per component is what "busy" counts.
+        unassigned: those to be ordered.
+    """
+    size = Counter(executor.component for executor in executors)
+    near = neighbours(topology)
+
+    def connections(component: str) -> int:
+        return sum(size[other] * size[component] for other in near[component])
+
+    waiting: dict[str, deque[Executor]] = {component: deque() for component in near}
+    for executor in unassigned:
+        if executor.component in waiting:
+            waiting[executor.component].append(executor)
+    ordered: list[Executor] = []
+    for component in sorted(near, key=lambda c: (-connections(c), c)):
+        # 2.x deals to the neighbour with the fewest connections first; 1.1 and 1.2 to the one with the most.
+        group = [component, *sorted(near[component], key=lambda c: (size[c] * size[component], c))]
+        while any(waiting[c] for c in group):
+            for c in group:
+                if waiting[c]:
+                    ordered.append(waiting[c].popleft())
+    taken = set(ordered)
+    rest = [executor for executor in unassigned if executor not in taken]
+    system = [executor for executor in rest if executor.component != ACKER]
+    ackers = [executor for executor in rest if executor.component == ACKER]
+    return ordered + system + ackers
+
+
+class NodeOrder:
+    """Nodes in the order in which one executor tries them.
+
+    Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
+    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then a
+    larger average share of what is available around, then a larger minimum share, then the smaller name.
+    """
+
+    def __init__(self, state: Ras2State, topology_id: str, places: Places) -> None:
+        self._state = state
+        self._places = places
+        # A copy: walks that are repeated later see the numbers of now.
+        self._on_node = dict(state.executors_on(topology_id))
+        self._racks = self._ranked(places.nodes_of_rack, self._on_rack)
+        self._hosts: dict[str, Iterable[str]] = {}
+        self._nodes: dict[str, Iterable[str]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        for rack in self._racks:
+            if rack not in self._hosts:
+                self._hosts[rack] = self._ranked(self._places.nodes_of_host[rack], self._on_host)
+            for host in self._hosts[rack]:
+                alone = self._places.alone[host]
+                if len(alone) == 1:
+                    yield from alone
+                    continue
+                if host not in self._nodes:
+                    self._nodes[host] = self._ranked(alone, self._on)
+                yield from self._nodes[host]
+
+    def _on(self, node: str) -> int:
+        return self._on_node.get(node, 0)
+
+    def _on_host(self, host: str) -> int:
+        return sum(map(self._on, self._places.alone[host]))
+
+    def _on_rack(self, rack: str) -> int:
+        return sum(map(self._on, self._places.in_rack[rack]))
+
+    def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
+        """The places in order of preference, from the nodes of each in the order in which they add up."""
+        if len(members) == 1:
+            return members
+        available = self._state.available
+        offers = []
+        for place, nodes in members.items():
+            cpu, memory = available(nodes[0])
+            for node in nodes[1:]:
+                more_cpu, more_memory = available(node)
+                cpu += more_cpu
+                memory += more_memory
+            offers.append((place, executors_on(place), cpu, memory))
+        return _best_first(tuple(offers))
+
+
+@lru_cache(_ORDERS_KEPT)
+def _best_first(offers: tuple[tuple[str, int, float, float], ...]) -> tuple[str, ...]:
+    """Places in order of preference.
+
+    Args:
+        offers: per place, in the order of adding up: its name, the topology's executors there, and the CPU
+            points and memory in MB that are available.
+    """
+    all_cpu = all_memory = 0.0
+    for _, _, cpu, memory in offers:
+        all_cpu += cpu
+        all_memory += memory
+    ranks = []
+    for place, executors, cpu, memory in offers:
+        cpu_share = cpu / all_cpu if all_cpu else 1.0
+        memory_share = memory / all_memory if all_memory else 1.0
+        if all_cpu and all_memory:
+            average = (memory_share + cpu_share) * 100.0 / 2
+        else:
+            average = (cpu_share if all_cpu else memory_share) * 100.0
+        least = min(1.0, memory_share, cpu_share) * 100.0
+        ranks.append((-executors, -average, -least, place))
+    ranks.sort()
+    return tuple(place for _, _, _, place in ranks)
+
+
+class Places:
+    """Which live nodes are on which host, and which hosts in which rack; in Storm's order of adding up."""
+
+    def __init__(self, state: Ras2State) -> None:
+        self.alone: dict[str, dict[str, list[str]]] = {}
+        """Per host, its nodes; each with a list of itself."""
+        self.in_rack: dict[str, list[str]] = {}
+        """Per rack, the nodes that are in it themselves."""
+        hosts_of: dict[str, dict[str, None]] = {}
+        for node_id in hash_map_order(list(state.nodes), string_hash):
+            if node_id not in state.alive:
+                continue
+            node = state.alive[node_id]
+            host, rack = node.host or node.id, node.rack or DEFAULT_RACK
+            self.alone.setdefault(host, {})[node.id] = [node.id]
+            self.in_rack.setdefault(rack, []).append(node.id)
+            hosts_of.setdefault(rack, {})[host] = None
+        self.nodes_of_host: dict[str, dict[str, list[str]]] = {
+            rack: {host: list(self.alone[host]) for host in hash_map_order(list(hosts_of[rack]), string_hash)}
+            for rack in hash_map_order(list(hosts_of), string_hash)
+        }
+        """Per rack, its hosts; per host, all its nodes."""
+        self.nodes_of_rack: dict[str, list[str]] = {
+            rack: [node for nodes in hosts.values() for node in nodes]
+            for rack, hosts in self.nodes_of_host.items()
+        }
+        """Per rack, all nodes of its hosts, wherever the hosts' other nodes are."""

@@ -1,0 +1,310 @@
+"""Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
+
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept:
+    nodes are
+sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from storm_lab.errors import UserError
+from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.schedulers.contract import Candidate, Decision
+from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
+from storm_lab.schedulers.storm.hash_order import free_slot_order
+from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
+from storm_lab.schedulers.storm.ras2_state import Ras2State
+
+STRATEGY = "DefaultResourceAwareStrategy"
+_STATE_LIMIT = "topology.ras.constraint.max.state.search"
+_ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
+_ONE_COMPONENT = "topology.ras.one.component.per.worker"
+_ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
+_STRATEGY = "topology.scheduler.strategy"
+_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
+_DEFAULT_STATE_LIMIT = 10_000
+_CLUSTER_STATE_LIMIT = 100_000
+_SCORE = "rank of the node (lowest wins)"
+
+_Obstacle = tuple[str] | tuple[str, float, float]
+"""What keeps an executor off a slot: a text, and the figures to be put into it when somebody reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Whether every executor was placed; if not, whether resources (not the topology) are to blame."""
+
+    success: bool
+    message: str
+    lacks_resources: bool = False
+    decisions: tuple[Decision, ...] = ()
+    failure: str = "FAIL_OTHER"
+    """Storm's name for the failure, where resources are not to blame."""
+
+
+class Search:
+    """One attempt at one topology. Changes ``state``; give it a copy."""
+
+    def __init__(self, state: Ras2State, topology: Topology) -> None:
+        _refuse_unknown_strategies(topology)
+        self._state, self._topology = state, topology
+        self._places = Places(state)
+        self._max_heap = max_worker_heap_mb(topology)
+        self._one_executor = flag_setting(topology, _ONE_EXECUTOR)
+        self._one_component = flag_setting(topology, _ONE_COMPONENT)
+        self._ackers_per_worker = int(number_setting(topology, _ACKERS_PER_WORKER, 1))
+        self._limit = int(
+            min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
+        )
+        # Slots that are free now stay candidates although the search fills them; the topology's own old ones
+        # do not.
+        self._free = {i: free_slot_order(state.free_slots(node)) for i, node in state.alive.items()}
+        self._states = self._steps_back = 0
+        self._placed: list[Executor] = []
+        self._bound: dict[Slot, list[Executor]] = {}
+        self._bound_ackers: set[Executor] = set()
+        self._owners_of_bound: set[Executor] = set()
+        self._deepest = -1
+        self._dead_end: Decision | None = None
+
+    def run(self) -> SearchResult:
+        """Place all unassigned executors, or say why not."""
+        unassigned = self._state.unassigned(self._topology)
+        if not unassigned:
+            return SearchResult(True, f"Fully Scheduled by {STRATEGY}")
+        if not self._state.nodes:
+            return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
+        if not self._topology.spouts:
+            return SearchResult(False, "Cannot find a Spout!", failure="FAIL_INVALID_TOPOLOGY")
+        if len(unassigned) >= self._limit:
+            return SearchResult(
+                False,
+                f"Unassignerd Executor count ({len(unassigned)}) is greater than searchable state count "
+                f"{self._limit}",
+            )
+        order = executor_order(self._topology, self._state.view.executors[self._topology.id], unassigned)
+        self._waiting_ackers = deque(e for e in order if e.component == ACKER)
+        reached, success = self._place_all(order)
+        effort = f"{self._states} states traversed in N ms, backtracked {self._steps_back} times"
+        dead_end = () if self._dead_end is None else (self._dead_end,)
+        if success:
+            placed = [executor for executor in order if executor in self._state.held[executor.topology]]
+            decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
+            return SearchResult(True, f"Fully Scheduled by {STRATEGY} ({effort})", decisions=decisions)
+        outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
+        return SearchResult(False, f"Cannot schedule by {STRATEGY} ({outcome})", True, dead_end)
+
+    def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
+        """Walk the executors; returns the index that was reached and whether the last one got its place."""
+        tried = [-1] * len(order)  # per executor: index of the last candidate slot it has tried
+        nodes: NodeOrder | None = None
+        k = 0
+        while True:
+            if self._states > self._limit:
+                return k, False
+            executor = order[k]
+            if executor in self._bound_ackers:
+                if k == len(order) - 1:
+                    return k, True
+                k += 1
+                continue
+            same_component = k == 0 or executor.component == order[k - 1].component
+            if nodes is None or same_component:
+                nodes = NodeOrder(self._state, self._topology.id, self._places)
+                skip = tried[k] + 1
+            else:
+                skip = 0
+            slot = self._first_fit(executor, nodes, tried, k, skip)
+            if slot is not None:
+                self._put(executor, slot)
+                if k == len(order) - 1:
+                    return k, True
+                k += 1
+                continue
+            nodes = None
+            self._note_dead_end(executor, k)
+            if k == 0:
+                # Storm takes the end of the walk for success: a lone executor without a place counts too.
+                return 0, len(order) == 1
+            tried[k] = -1
+            k -= 1
+            while k > 0 and order[k] in self._bound_ackers:
+                k -= 1
+            self._take_back(order[k])
+
+    def _first_fit(
+        self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
+    ) -> Slot | None:
+        available = self._state.available
+        cpu, heap, offheap = self._state.sums_of(executor)
+        memory = heap + offheap
+        for node_id in nodes:
+            left = available(node_id)
+            if left[0] < cpu or left[1] < memory:
+                continue
+            for slot in self._free[node_id]:
+                if skip:
+                    skip -= 1
+                    continue
+                tried[k] += 1
+                if self._obstacle(executor, slot) is None:
+                    return slot
+        return None
+
+    def _obstacle(self, executor: Executor, slot: Slot) -> _Obstacle | None:
+        """The constraint that keeps the executor off the slot, or None if it fits."""
+        state = self._state
+        left_cpu, left_memory = state.available(slot.node)
+        cpu, heap, offheap = state.sums_of(executor)
+        if left_cpu < cpu:
+            return "node has {:g} CPU points, needs {:g}", left_cpu, cpu
+        if left_memory < heap + offheap:
+            return "node has {:g} MB, needs {:g}", left_memory, heap + offheap
+        if self._one_executor or self._one_component:
+            inside = state.workers.get(slot, [])
+            if inside and self._one_executor:
+                return ("one executor per worker",)
+            if any(other.component != executor.component for other in inside):
+                return ("one component per worker",)
+        cpu, memory, worker_heap = state.added_by(executor, slot)
+        if cpu > left_cpu:
+            return "worker would take {:g} CPU points more, node has {:g}", cpu, left_cpu
+        if memory > left_memory:
+            return "worker would take {:g} MB more, node has {:g}", memory, left_memory
+        if worker_heap > self._max_heap:
+            return "worker heap would be {:g} of {:g} MB", worker_heap, self._max_heap
+        return None
+
+    def _put(self, executor: Executor, slot: Slot) -> None:
+        self._states += 1
+        self._state.place(executor, slot)
+        for i in range(self._ackers_to_bind(executor, slot)):
+            if self._obstacle(self._waiting_ackers[0], slot) is not None:
+                return
+            if i == 0:
+                self._owners_of_bound.add(executor)
+            acker = self._waiting_ackers.popleft()
+            self._state.place(acker, slot)
+            self._bound.setdefault(slot, []).append(acker)
+            self._bound_ackers.add(acker)
+
+    def _ackers_to_bind(self, executor: Executor, slot: Slot) -> int:
+        """How many ackers come along with the executor into a worker that has none bound yet."""
+        if (
+            self._one_executor
+            or self._one_component
+            or executor.component == ACKER
+            or slot in self._bound
+            or not self._waiting_ackers
+        ):
+            return 0
+        demand = self._state.view.demand
+        space = self._max_heap - demand(executor).memory_mb
+        acker_heap = demand(self._waiting_ackers[0]).memory_mb
+        fitting = int(space // acker_heap) if acker_heap else len(self._waiting_ackers)
+        return min(fitting, len(self._waiting_ackers), self._ackers_per_worker)
+
+    def _take_back(self, executor: Executor) -> None:
+        self._steps_back += 1
+        slot = self._state.held[executor.topology][executor]
+        self._state.remove(executor)
+        if executor in self._owners_of_bound:
+            self._owners_of_bound.remove(executor)
+            ackers = self._bound.pop(slot)
+            for acker in reversed(ackers):
+                self._state.remove(acker)
+                self._bound_ackers.remove(acker)
+                self._waiting_ackers.appendleft(acker)
+
+    # --- reasons ---
+
+    def refusals(self) -> tuple[Decision, ...]:
+        """One walk over the executors without stepping back; nobody has a place in the end."""
+        topology, state = self._topology, self._state
+        executors = state.view.executors[topology.id]
+        found = []
+        for executor in executor_order(topology, executors, state.unassigned(topology)):
+            candidates = self._candidates(executor)
+            fitting = [c for c in candidates if c.ruled_out_by is None]
+            note = "fits nowhere any more: " + self._lacking(executor)
+            if fitting:
+                slot = min(fitting, key=lambda c: c.score or 0.0).slot
+                state.place(executor, slot)
+                note = f"would fit into {slot}, but all or nothing is placed"
+            found.append(Decision(executor, None, candidates, _SCORE, note))
+        return tuple(found)
+
+    def _lacking(self, executor: Executor) -> str:
+        """Which node lacks what for the executor, in one line."""
+        demand, lacking = self._state.view.demand(executor), []
+        for node_id, slots in self._free.items():
+            cpu, memory = self._state.available(node_id)
+            if not slots:
+                lacking.append(f"{node_id} has no free slot")
+            elif cpu < demand.cpu_points:
+                lacking.append(f"{node_id} has {cpu:g} of {demand.cpu_points:g} CPU points")
+            elif memory < demand.total_memory_mb:
+                lacking.append(f"{node_id} has {memory:g} of {demand.total_memory_mb:g} MB")
+            else:
+                lacking.append(f"{node_id} has no worker with the heap")
+        return "; ".join(lacking) or "there is no node"
+
+    def _note_dead_end(self, executor: Executor, k: int) -> None:
+        """Keep what the executor saw that got furthest and then fitted nowhere."""
+        if self._state.view.explain and k > self._deepest:
+            self._deepest = k
+            self._dead_end = Decision(
+                executor, None, self._candidates(executor), _SCORE, "the furthest the search got"
+            )
+
+    def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
+        found = []
+        for rank, node_id in enumerate(NodeOrder(self._state, self._topology.id, self._places)):
+            for slot in self._free[node_id]:
+                obstacle = self._obstacle(executor, slot)
+                if obstacle is None:
+                    found.append(Candidate(slot, float(rank)))
+                else:
+                    text, *figures = obstacle
+                    found.append(Candidate(slot, None, text.format(*figures)))
+        return tuple(found)
+
+    def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
+        """Replay the found plan and note what each executor saw: final choices, without dead ends."""
+        plan = {executor: self._state.held[executor.topology][executor] for executor in order}
+        owner = {a: slot for slot, ackers in self._bound.items() for a in ackers}
+        for executor in order:
+            self._state.remove(executor)
+        decisions = []
+        for executor in order:
+            chosen = plan[executor]
+            note = "acker bound to its worker" if executor in owner else ""
+            decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
+            self._state.place(executor, chosen)
+        return tuple(decisions)
+
+
+def refusals(state: Ras2State, topology: Topology) -> tuple[Decision, ...]:
+    """What each unassigned executor would see when the topology's request is more than the cluster has left.
+
+    Each is put where it fits before the next is looked at, so that the nodes run out in the order in which
+    the search would have filled them. Those that find a slot are not placed in the end. Changes ``state``.
+    """
+    search = Search(state, topology)
+    return search.refusals()
+
+
+def _refuse_unknown_strategies(topology: Topology) -> None:
+    strategy = str(topology.settings.get(_STRATEGY, STRATEGY)).rsplit(".", 1)[-1]
+    # Without generic resources the two strategies are the same.
+    if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
+        raise UserError(
+            f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy
+        )
+    if flag_setting(topology, _PROXIMITY):
+        raise UserError(
+            f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY
+        )

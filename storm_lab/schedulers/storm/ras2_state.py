@@ -1,0 +1,128 @@
+"""What Storm 2.x's resource-aware scheduler counts as used and as left on its nodes, to the last bit.
+
+Storm 2 adds up the executors of a worker anew whenever one comes or goes, then the workers of the node, in
+the order of Java's hash tables. With demands such as 33.3 that order decides about exact fits and ties.
+Source: ``Cluster``, ``RasNode`` and ``NormalizedResources`` of Storm 2.8.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from storm_lab.model import Executor, Slot
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order, slot_hash
+from storm_lab.schedulers.storm.ras2_worker import NOBODY, Ras2Worker, Sums, WorkerChanges
+from storm_lab.schedulers.storm.ras_state import RasState
+
+
+class Ras2State(RasState):
+    """Placed executors, and use and rest of the nodes by Storm 2's own arithmetic."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        self._changes = WorkerChanges(view)
+        self._inside: dict[Slot, Ras2Worker] = {}
+        self._of_node: dict[str, dict[Slot, Ras2Worker]] = {}
+        self._left: dict[str, tuple[float, float]] = {}
+        self._executors_on: dict[str, dict[str, int]] = {topology.id: {} for topology in view.topologies}
+        super().__init__(view)
+        self.workers = {}
+        for held in self.held.values():
+            for executor in hash_map_order(list(held), executor_hash):
+                self.workers.setdefault(held[executor], []).append(executor)
+        self._left.clear()
+        self._of_node.clear()
+        for slot, executors in self.workers.items():
+            self._enter(slot, Ras2Worker(executors, self._changes.sums(executors)))
+
+    def copy(self) -> Ras2State:
+        """An independent state; the view is shared, and so is what is known about workers' contents."""
+        twin = object.__new__(Ras2State)
+        self._copy_into(twin)
+        twin._changes = self._changes
+        twin._inside = dict(self._inside)
+        twin._of_node = {node: dict(workers) for node, workers in self._of_node.items()}
+        twin._left = dict(self._left)
+        twin._executors_on = {topology_id: dict(on) for topology_id, on in self._executors_on.items()}
+        return twin
+
+    # --- asking ---
+
+    def available(self, node_id: str) -> tuple[float, float]:
+        """CPU points and memory in MB left on the node, never below zero."""
+        left = self._left.get(node_id)
+        if left is None:
+            cpu, memory = self._used(node_id)
+            offer = self.nodes[node_id].offer
+            left = max(0.0, offer.cpu_points - cpu), max(0.0, offer.total_memory_mb - memory)
+            self._left[node_id] = left
+        return left
+
+    def executors_on(self, topology_id: str) -> Mapping[str, int]:
+        """Node id to the number of the topology's executors there; nodes without any may be missing."""
+        return self._executors_on[topology_id]
+
+    def sums_of(self, executor: Executor) -> Sums:
+        """What the executor asks for."""
+        return self._changes.demands[executor]
+
+    def available_in_all(self) -> tuple[float, float]:
+        """CPU points and memory in MB left on all live nodes together."""
+        cpu = memory = 0.0
+        for node_id in self.alive:
+            used_cpu, used_memory = self._used(node_id)
+            offer = self.nodes[node_id].offer
+            cpu = max(0.0, cpu + offer.cpu_points - used_cpu)
+            memory = max(0.0, memory + offer.total_memory_mb - used_memory)
+        return cpu, memory
+
+    def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
+        """CPU points and memory in MB that the executors ask for together."""
+        cpu, heap, offheap = self._changes.sums(hash_map_order(list(executors), executor_hash))
+        return cpu, heap + offheap
+
+    def memory_of_workers(self, topology_id: str) -> float:
+        """Memory in MB of the topology's workers, as Storm adds it up: worker by worker."""
+        slots = dict.fromkeys(self.held[topology_id].values())
+        used = (self._inside[slot].sums for slot in slots)
+        return math.fsum(heap + offheap for _, heap, offheap in used)
+
+    def added_by(self, executor: Executor, slot: Slot) -> tuple[float, float, float]:
+        """What the executor adds to the worker's CPU points and memory in MB, and the worker's heap then."""
+        now = self._inside.get(slot, NOBODY)
+        before, after = now.sums, self._changes.joined(now, executor).sums
+        return after[0] - before[0], (after[2] + after[1]) - (before[2] + before[1]), after[1]
+
+    # --- counting ---
+
+    def place(self, executor: Executor, slot: Slot) -> None:
+        """Put an executor, which must not be placed, into a slot."""
+        self.held[executor.topology][executor] = slot
+        on = self._executors_on[executor.topology]
+        on[slot.node] = on.get(slot.node, 0) + 1
+        self._enter(slot, self._changes.joined(self._inside.get(slot, NOBODY), executor))
+
+    def remove(self, executor: Executor) -> None:
+        """Take a placed executor out of its slot."""
+        slot = self.held[executor.topology].pop(executor)
+        self._executors_on[executor.topology][slot.node] -= 1
+        self._enter(slot, self._changes.left(self._inside[slot], executor))
+
+    def _enter(self, slot: Slot, worker: Ras2Worker) -> None:
+        of_node = self._of_node.setdefault(slot.node, {})
+        if worker.executors:
+            self.workers[slot] = worker.executors
+            self._inside[slot] = of_node[slot] = worker
+        else:
+            del self.workers[slot], self._inside[slot], of_node[slot]
+        self._left.pop(slot.node, None)
+
+    def _used(self, node_id: str) -> tuple[float, float]:
+        of_node = self._of_node.get(node_id, {})
+        slots = hash_map_order(list(of_node), slot_hash) if len(of_node) > 1 else of_node
+        cpu = heap = offheap = 0.0
+        for slot in slots:
+            sums = of_node[slot].sums
+            cpu, heap, offheap = cpu + sums[0], heap + sums[1], offheap + sums[2]
+        return cpu, heap + offheap

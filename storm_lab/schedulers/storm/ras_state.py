@@ -1,0 +1,76 @@
+"""Who holds which slot while a resource-aware round goes on; each version counts resources its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from storm_lab.model import Assignment, Executor, Node, Slot, Topology
+from storm_lab.model.javahash import string_hash
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.storm.hash_order import handed_over_order
+
+
+class RasState:
+    """Nodes and placed executors."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        self.view = view
+        self.nodes: dict[str, Node] = {
+            i: view.nodes[i] for i in handed_over_order(list(view.nodes), string_hash, view.version)
+        }
+        self.alive: dict[str, Node] = {
+            i: node for i, node in self.nodes.items() if (node.host or node.id) not in view.blacklisted_hosts
+        }
+        self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
+        self.workers: dict[Slot, list[Executor]] = {}
+        for executor, slot in view.present.slots.items():
+            self.place(executor, slot)
+
+    def _copy_into(self, twin: RasState) -> None:
+        twin.view, twin.nodes, twin.alive = self.view, self.nodes, self.alive
+        twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
+        twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
+
+    # --- asking ---
+
+    def ports(self, node: Node) -> Iterable[Slot]:
+        """The node's slots that are not hidden in this round."""
+        return (slot for slot in node.slots if slot not in self.view.dead_slots)
+
+    def free_slots(self, node: Node) -> list[Slot]:
+        """Slots of the node without a worker, in order of declaration."""
+        return [slot for slot in self.ports(node) if slot not in self.workers]
+
+    def unassigned(self, topology: Topology) -> list[Executor]:
+        """Executors without a slot, in order of their first task."""
+        held = self.held[topology.id]
+        return [executor for executor in self.view.executors[topology.id] if executor not in held]
+
+    # --- changing ---
+
+    def place(self, executor: Executor, slot: Slot) -> None:
+        """Put an executor, which must not be placed, into a slot."""
+        self.held[executor.topology][executor] = slot
+        self.workers.setdefault(slot, []).append(executor)
+
+    def remove(self, executor: Executor) -> None:
+        """Take a placed executor out of its slot."""
+        slot = self.held[executor.topology].pop(executor)
+        inside = self.workers[slot]
+        inside.remove(executor)
+        if not inside:
+            del self.workers[slot]
+
+    def evict(self, topology_id: str) -> None:
+        """Take all executors of a topology out of their slots."""
+        for executor in list(self.held[topology_id]):
+            self.remove(executor)
+
+    def assignment(self) -> Assignment:
+        """The state as an assignment, topologies in the view's order and executors by first task."""
+        return Assignment.of(
+            (executor, self.held[topology.id][executor])
+            for topology in self.view.topologies
+            for executor in self.view.executors[topology.id]
+            if executor in self.held[topology.id]
+        )

@@ -1,0 +1,178 @@
+"""The doctor finds what is wrong, says what to do, and never raises."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.machine import doctor, places
+from storm_lab.machine.doctor import Finding
+from storm_lab.machine.java import JavaRuntime
+
+
+def only(findings: list[Finding]) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+def test_every_subject_is_looked_at_and_every_failure_has_a_remedy() -> None:
+    findings = doctor.run_checks()
+    subjects = {finding.subject for finding in findings}
+    expected = {
+        "Python",
+        "packages",
+        "lock",
+        "Java",
+        "Spark",
+        "memory",
+        "disk",
+        "write access",
+        "numba",
+        "notebooks",
+    }
+    assert subjects == expected
+    for finding in findings:
+        assert "\n" not in finding.text
+        assert finding.level == "ok" or finding.remedy
+
+
+@pytest.mark.parametrize(("version", "level"), [((3, 10, 9), "fail"), ((3, 11, 0), "ok"), ((3, 14, 1), "ok")])
+def test_python(version: tuple[int, int, int], level: str) -> None:
+    assert only(doctor.check_python(version)).level == level
+
+
+def test_packages_missing_too_old_and_not_asked_for() -> None:
+    findings = doctor.check_packages(
+        ["no-such-package-here>=1", "numpy<1", "pandas>=2", 'other-missing; extra == "dev"']
+    )
+    assert [finding.level for finding in findings] == ["fail", "fail"]
+    assert findings[0].text == "no-such-package-here is missing"
+    assert findings[1].text.startswith("numpy is ")
+
+
+def test_packages_all_there() -> None:
+    assert only(doctor.check_packages(["numpy>=1", "pandas"])).level == "ok"
+
+
+def test_lock_names_what_differs(tmp_path: Path) -> None:
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(
+        "# a comment\n\nnumpy==0.0.1\nno-such-package-here==1\nelsewhere==1 ; sys_platform == 'win32'\n"
+    )
+    finding = only(doctor.check_lock(lock))
+    assert finding.level == "warn"
+    assert finding.text.startswith("2 packages differ: numpy ")
+    assert "no-such-package-here missing" in finding.text
+
+
+def test_lock_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
+    assert only(doctor.check_lock(tmp_path / "requirements.lock")).level == "ok"
+
+
+def test_no_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(environ: object = None) -> JavaRuntime:
+        raise UserError("no Java 17 or newer was found", remedy="install one")
+
+    monkeypatch.setattr(doctor, "find_java", none)
+    assert only(doctor.check_java()) == Finding(
+        "fail", "Java", "no Java 17 or newer was found", "install one"
+    )
+
+
+def test_java_passed_over_and_java_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = JavaRuntime(Path("java-home"), "99", 99, "PATH", notes=("an old one; passed over",))
+    monkeypatch.setattr(doctor, "find_java", lambda environ=None: runtime)
+    passed_over, used = doctor.check_java()
+    assert (passed_over.level, passed_over.text) == ("warn", "an old one; passed over")
+    assert used.level == "warn"
+    assert "99 from PATH (java-home), newer" in used.text
+
+
+def test_settings_of_another_spark() -> None:
+    findings = doctor.check_spark_environment({"SPARK_HOME": "elsewhere", "PYSPARK_PYTHON": "/bin/sh"})
+    assert [finding.level for finding in findings] == ["warn", "warn"]
+    assert only(doctor.check_spark_environment({"PYSPARK_PYTHON": sys.executable})).level == "ok"
+
+
+@pytest.mark.parametrize(("free", "level"), [(0.1, "fail"), (1.0, "warn"), (50.0, "ok")])
+def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, level: str) -> None:
+    class Usage:
+        pass
+
+    usage = Usage()
+    usage.free = free * 1e9  # type: ignore[attr-defined]
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: usage)
+    finding = only(doctor.check_disk(tmp_path / "not" / "made" / "yet"))
+    assert finding.level == level
+    assert f"{free:.1f} GB free at {tmp_path}" in finding.text
+
+
+def test_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(dir: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    assert only(doctor.check_write_access([tmp_path])).level == "ok"
+    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+    finding = only(doctor.check_write_access([tmp_path / "runs"]))
+    assert finding.level == "fail"
+    assert "Permission denied" in finding.text
+
+
+def test_numba_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "1"})).level == "warn"
+    assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "0"})).level == "ok"
+    named = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert only(doctor.check_numba_cache(named)).level == "ok"
+    monkeypatch.setattr(doctor.os, "access", lambda place, mode: False)
+    assert only(doctor.check_numba_cache(named)).level == "warn"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Install a kernel named python3, as a user may have one from another environment."""
+
+    def install(program: str) -> None:
+        folder = tmp_path / "kernels" / "python3"
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(
+            json.dumps(
+                {"argv": [program, "-m", "ipykernel_launcher"], "display_name": "P", "language": "python"}
+            )
+        )
+        monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+
+    return install
+
+
+def test_kernel_of_another_python(kernel: Callable[[str], None]) -> None:
+    kernel("/bin/sh")
+    finding = only(doctor.check_kernel())
+    assert finding.level == "warn"
+    assert "/bin/sh" in finding.text
+
+
+@pytest.mark.parametrize("program", ["python3", sys.executable])
+def test_kernel_of_this_python(kernel: Callable[[str], None], program: str) -> None:
+    kernel(program)
+    assert only(doctor.check_kernel()).level == "ok"
+
+
+def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = Path(__file__).resolve().parents[2]
+    assert places.project_root() == root
+    assert places.runs_folder() == root / "data" / "runs"
+    assert places.reports_folder() == root / "reports"
+
+
+def test_without_a_checkout_the_working_folder_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "storm_lab")
+    monkeypatch.chdir(tmp_path)
+    assert places.project_root() == tmp_path
