@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import subprocess
 import tempfile
 import zipfile
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.jars import Say, cache_folder, fetch_jars
-from storm_lab.platform.java import find_java
+from storm_lab.machine.java import find_java
 
 COMPILER = "ecj"
 """Lock of the compiler."""
@@ -27,20 +26,14 @@ COMPILER = "ecj"
 JAVA_LEVEL = "17"
 """Version of Java that the sources are written in, and the class files are for."""
 
-_TEMPLATE_PACKAGE = "org.apache.storm"
 _SECONDS = 300
 
 
-def java_sources(folder: str, package: str = _TEMPLATE_PACKAGE) -> dict[str, str]:
-    """Java sources below ``storm_lab/live/java/<folder>``, by path from ``java``.
-
-    They are written against ``org.apache.storm``; `package` stands in its place in what is returned.
-    """
-    root = resources.files("storm_lab.live") / "java"
+def java_sources(folder: str) -> dict[str, str]:
+    """Java sources in ``storm_lab/live/java/<folder>`` as they stand, by path from ``java``."""
     found: dict[str, str] = {}
-    _collect(root / folder, folder, found)
-    word = re.compile(rf"\b{re.escape(_TEMPLATE_PACKAGE)}\b")
-    return {path: word.sub(package, text) for path, text in sorted(found.items())}
+    _collect(resources.files("storm_lab.live") / "java" / folder, folder, found)
+    return dict(sorted(found.items()))
 
 
 def build_jar(
@@ -79,9 +72,12 @@ def build_jar(
             file = place / "src" / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(source, encoding="utf-8")
-        classes = place / "classes"
+        classes, nothing = place / "classes", place / "nothing"
         classes.mkdir()
-        _compile(compiler, [str(place / "src" / path) for path in sorted(sources)], class_path, classes)
+        nothing.mkdir()
+        # Some of Storm's jars hold sources, which would be compiled too without a source path.
+        options = [f"-{JAVA_LEVEL}", "-nowarn", "-proc:none", "-sourcepath", str(nothing), "-d", str(classes)]
+        _compile(compiler, [*options, *(str(place / "src" / path) for path in sorted(sources))], class_path)
         draft = jar.with_name(f".{jar.name}.{os.getpid()}")
         write_jar(draft, classes, head)
         draft.rename(jar)
@@ -103,13 +99,12 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     archive.writestr(entry, data)
 
 
-def _compile(compiler: Path, sources: list[str], class_path: Sequence[Path], classes: Path) -> None:
+def _compile(compiler: Path, arguments: list[str], class_path: Sequence[Path]) -> None:
     java = find_java().home / "bin" / "java"
-    command = [str(java), "-jar", str(compiler), f"-{JAVA_LEVEL}", "-nowarn", "-proc:none", "-d", str(classes)]
-    if class_path:
-        command += ["-classpath", os.pathsep.join(map(str, class_path))]
+    libraries = ["-classpath", os.pathsep.join(map(str, class_path))] if class_path else []
+    command = [str(java), "-jar", str(compiler), *libraries, *arguments]
     done = subprocess.run(
-        [*command, *sources],
+        command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
