@@ -25,7 +25,7 @@ from xml.sax.saxutils import quoteattr
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.mirrors import central_of
-from storm_lab.platform.java import find_java
+from storm_lab.machine.java import find_java
 
 SUMS_NAME = "SHA256SUMS"
 """File beside the jars with their checksums, as the program sha256sum writes and reads it."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.plan_check import check_plan, check_trace
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
