@@ -227,12 +227,14 @@ def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
     left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
     # A text shorter than 64 has its end marked in its last byte; a longer one has its length before it.
     long = np.maximum(63, left - _varint_bytes(left))
-    return np.where(left < 64, left, long).astype(np.int64)
+    characters: NDArray[np.int64] = np.where(left < 64, left, long).astype(np.int64)
+    return characters
 
 
 def _varint_bytes(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     bits = np.ceil(np.log2(np.maximum(numbers, 1) + 1)).astype(np.int64)
-    return np.maximum(1, -(-bits // 7)).astype(np.int64)
+    whole: NDArray[np.int64] = np.maximum(1, -(-bits // 7)).astype(np.int64)
+    return whole
 
 
 def _component(

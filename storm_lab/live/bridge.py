@@ -1,0 +1,290 @@
+"""The other end of Nimbus's scheduler: a Unix socket at which storm_lab's schedulers answer.
+
+`BridgeScheduler.java` sends one JSON line in each round of Nimbus and applies the line that it gets. What is
+not named in an answer stays as it is. Nothing that a scheduler does wrong reaches Nimbus: the answer then
+assigns nothing, and the topologies' status says what went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.request import Known, Request, read_request
+from storm_lab.model import (
+    Assignment,
+    Executor,
+    InvalidAssignmentError,
+    MeasuredLoad,
+    Slot,
+    check_assignment,
+)
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+
+LONGEST_SOCKET_PATH = 107
+"""Bytes of a Unix socket's path (sun_path of Linux, less its final zero)."""
+
+_LONGEST_LINE = 64 << 20
+_KEPT = "Kept as it is: "
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One question of Nimbus and what came of it. Times are CLOCK_MONOTONIC.
+
+    ``moved`` holds the topologies whose executors' slots the answer changes; ``problem`` is empty when the
+    scheduler answered.
+    """
+
+    time_ns: int
+    took_ns: int
+    scheduler: str
+    assignment: Assignment
+    moved: tuple[str, ...]
+    status: Mapping[str, str]
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Policy:
+    """What the bridge answers with; may be changed while the cluster runs.
+
+    Args:
+        scheduler: any scheduler of storm_lab.
+        known: topologies and machines of the run.
+        placement: where executors go that nobody has placed yet; topologies that it does not name whole are
+            the scheduler's.
+        load: gives the measured load at each question; None while nothing has been measured.
+        seed: start of the random numbers of schedulers that draw some.
+    """
+
+    scheduler: Scheduler[Any]
+    known: Known
+    placement: Assignment = field(default_factory=Assignment)
+    load: Callable[[], MeasuredLoad | None] = lambda: None
+    seed: int = 0
+    install: Assignment = field(default_factory=Assignment)
+    """Executors that are to move at the next question, whatever the scheduler says."""
+
+    def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
+        """The answer to one question, and the note of it. Never raises for what a scheduler does."""
+        start = time.monotonic_ns()
+        name = self.scheduler.name
+        try:
+            request = read_request(fields, self.known, load=self.load(), seed=self.seed)
+        except Exception as error:
+            problem = _one_line(error)
+            status = {str(row["id"]): _KEPT + problem for row in _rows(fields)}
+            made = Round(start, time.monotonic_ns() - start, name, Assignment(), (), status, problem)
+            return {"assign": {}, "status": status}, made
+        status = {storm_id: _KEPT + why for storm_id, why in request.odd.items()}
+        present = request.view.present
+        problem = ""
+        try:
+            result = self._schedule(request.view)
+            placed = result.assignment
+            own = {t: result.status[t].message if t in result.status else "" for t in request.storm_id}
+            assign = _answer_rows(request, placed)
+        except Exception as error:
+            problem = f"{name}: {_one_line(error)}"
+            placed, assign = present, {}
+            own = dict.fromkeys(request.storm_id, _KEPT + problem)
+        status |= {request.storm_id[t]: message for t, message in own.items()}
+        moved = tuple(
+            t for t in request.storm_id if placed.of_topology(t).slots != present.of_topology(t).slots
+        )
+        made = Round(start, time.monotonic_ns() - start, name, placed, moved, own, problem)
+        return {"assign": assign, "status": status}, made
+
+    def _schedule(self, view: SchedulingView) -> SchedulingResult:
+        """The scheduler's answer, with what was fixed by hand before it.
+
+        Raises:
+            InvalidAssignmentError: the answer could not be run.
+            TypeError: the answer is none.
+        """
+        fixed = self._fixed(view)
+        answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
+        if not isinstance(answer, SchedulingResult):
+            raise TypeError(f"it answered with a {type(answer).__name__}, not with a SchedulingResult")
+        result = answer
+        if fixed.slots:
+            kept = Assignment.of(
+                (e, s) for e, s in result.assignment.slots.items() if not fixed.of_topology(e.topology).slots
+            )
+            result = SchedulingResult(kept.merged(fixed), result.status, result.decisions, result.notes)
+        check_assignment(result.assignment, view.cluster, _answered(view, result.assignment))
+        return result
+
+    def _fixed(self, view: SchedulingView) -> Assignment:
+        """What does not wait for the scheduler: a move by hand, or a first placement by hand."""
+        live = set(view.usable_slots)
+        pairs: list[tuple[Executor, Slot]] = []
+        for topology in view.topologies:
+            executors = view.executors[topology.id]
+            if self.install.of_topology(topology.id).slots == view.present.of_topology(topology.id).slots:
+                # It has been carried out; from now on the scheduler may go on from there.
+                self.install = Assignment.of(
+                    (e, s) for e, s in self.install.slots.items() if e.topology != topology.id
+                )
+            for source, wanted in (
+                (self.install, True),
+                (self.placement, len(view.unplaced(topology.id)) == len(executors)),
+            ):
+                slots = source.of_topology(topology.id).slots
+                if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
+                    pairs += list(slots.items())
+                    break
+        return Assignment.of(pairs)
+
+
+def _with_present(view: SchedulingView, fixed: Assignment) -> SchedulingView:
+    topologies = {executor.topology for executor in fixed.slots}
+    others = Assignment.of((e, s) for e, s in view.present.slots.items() if e.topology not in topologies)
+    return replace(view, present=others.merged(fixed))
+
+
+def _answered(view: SchedulingView, assignment: Assignment) -> Sequence[Executor]:
+    """The executors that an answer must hold: all of a topology, or none where it found no room."""
+    placed = {executor.topology for executor in assignment.slots}
+    return [e for topology, executors in view.executors.items() if topology in placed for e in executors]
+
+
+def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:
+    rows: dict[str, Any] = {storm_id: [] for storm_id in request.storm_id.values()}
+    for slot, executors in assignment.workers().items():
+        pairs = [[executor.start, executor.end] for executor in executors]
+        topology = request.storm_id[executors[0].topology]
+        rows[topology].append([request.supervisor[slot.node], slot.port, pairs])
+    return rows
+
+
+def _rows(fields: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    rows = fields.get("topologies") if isinstance(fields, Mapping) else None
+    return [row for row in rows or () if isinstance(row, Mapping) and "id" in row]
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, StormLabError | InvalidAssignmentError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+    timeout = 30
+
+    def handle(self) -> None:
+        line = self.rfile.readline(_LONGEST_LINE)
+        if not line.strip():
+            return
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            self._send({"assign": {}, "status": {}, "error": f"the question is no JSON ({error})"})
+            return
+        with self.server.lock:
+            answer, made = self.server.policy.answer(fields)
+        self._send(answer)
+        self.server.note(made)
+
+    def _send(self, answer: Mapping[str, Any]) -> None:
+        self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None]) -> None:
+        self.policy = policy
+        self.note = note
+        self.lock = threading.Lock()
+        super().__init__(str(path), _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        # Nimbus went away in the middle of a line; it asks again in its next round.
+        return
+
+
+class Bridge:
+    """A socket at which a policy answers, for as long as a ``with`` block lasts.
+
+    Args:
+        path: the socket's path, `LONGEST_SOCKET_PATH` bytes at most; a socket that nobody serves any more is
+            replaced.
+        policy: what answers.
+        note: is told of every round.
+
+    Raises:
+        UserError: the path is too long, cannot be written to, or somebody serves it.
+    """
+
+    def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None] = lambda made: None) -> None:
+        self.path = path
+        self.policy = policy
+        self.rounds: list[Round] = []
+        self._note = note
+
+    def __enter__(self) -> Bridge:
+        if len(os.fsencode(self.path)) > LONGEST_SOCKET_PATH:
+            raise UserError(
+                f"a socket's path has at most {LONGEST_SOCKET_PATH} bytes",
+                field="socket",
+                value=str(self.path),
+                remedy="choose a shorter one",
+            )
+        self._clear()
+        try:
+            self._server = _Server(self.path, self.policy, self._take)
+        except OSError as error:
+            raise UserError(
+                f"no socket can be made there ({error.strerror})",
+                field="socket",
+                value=str(self.path),
+                remedy="choose a folder that you may write to",
+            ) from error
+        self._thread = threading.Thread(target=self._server.serve_forever, name="bridge", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self.path.unlink(missing_ok=True)
+
+    def _take(self, made: Round) -> None:
+        self.rounds.append(made)
+        self._note(made)
+
+    def _clear(self) -> None:
+        """Remove a socket that is left over; refuse one that is served, and anything else."""
+        if not self.path.exists():
+            return
+        if not self.path.is_socket():
+            raise UserError("there is something else", field="socket", value=str(self.path))
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(self.path))
+            except OSError:
+                self.path.unlink()
+                return
+        raise UserError(
+            "a scheduler answers there already",
+            field="socket",
+            value=str(self.path),
+            remedy="end it, or choose another path",
+        )

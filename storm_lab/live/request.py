@@ -1,0 +1,252 @@
+"""What Nimbus asks through the bridge, as the view that storm_lab's schedulers know.
+
+Storm names topologies ``<name>-<number>-<time>`` and nodes by a random id. Topologies and machines that the
+run knows keep their own names and their whole description; others are described by what Nimbus tells of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from storm_lab.model import (
+    ACKER,
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    Grouping,
+    MeasuredLoad,
+    Node,
+    Resources,
+    Slot,
+    StormVersion,
+    Subscription,
+    Topology,
+    executors_of,
+)
+from storm_lab.schedulers.contract import SchedulingView
+
+REQUEST_FORMAT = 1
+
+_ONHEAP = "topology.component.resources.onheap.memory.mb"
+_OFFHEAP = "topology.component.resources.offheap.memory.mb"
+_CPU = "topology.component.cpu.pcore.percent"
+_GROUPINGS = {"local_or_shuffle": Grouping.LOCAL_OR_SHUFFLE, "none": Grouping.NONE}
+_POINTS_A_CORE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the run knows beforehand.
+
+    Args:
+        version: the release of Storm that asks.
+        cluster: its machines; None to take them as Nimbus tells of them.
+        node_of: host name or address, as Storm knows it, to node id.
+        topologies: by the name under which they were submitted.
+    """
+
+    version: StormVersion
+    cluster: Cluster | None = None
+    node_of: Mapping[str, str] = field(default_factory=dict)
+    topologies: Mapping[str, Topology] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question of Nimbus.
+
+    ``view`` is what a scheduler sees. ``storm_id`` and ``supervisor`` lead back from topologies and nodes to
+    Storm's own ids. ``odd`` says of topologies that were left out of the view, by Storm's id, why.
+    """
+
+    view: SchedulingView
+    storm_id: Mapping[str, str]
+    supervisor: Mapping[str, str]
+    odd: Mapping[str, str]
+
+
+def read_request(
+    fields: Mapping[str, Any], known: Known, *, load: MeasuredLoad | None = None, seed: int = 0
+) -> Request:
+    """Turn Nimbus's question into a view.
+
+    Raises:
+        ValueError: the question is not of this format, or lacks something.
+    """
+    if fields.get("format") != REQUEST_FORMAT:
+        raise ValueError(f"the question has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
+    try:
+        return _read(fields, known, load, seed)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"the question cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, seed: int) -> Request:
+    nodes = _nodes(fields["nodes"], known)
+    node_of = {supervisor: node.id for supervisor, node in nodes.items()}
+    shown = {row["id"]: {int(port) for port in row["ports"]} for row in fields["nodes"]}
+    dead = {
+        slot
+        for supervisor, node in nodes.items()
+        for slot in node.slots
+        if slot.port not in shown[supervisor]
+    }
+    topologies: dict[str, Topology] = {}
+    storm_id: dict[str, str] = {}
+    odd: dict[str, str] = {}
+    present: list[tuple[Executor, Slot]] = []
+    for row in fields["topologies"]:
+        topology = _topology(row, known)
+        executors = {(e.start, e.end): e for e in executors_of(topology, known.version)}
+        held = [
+            (Slot(node_of.get(node, node), int(port)), [(int(first), int(last)) for first, last in pairs])
+            for node, port, pairs in row["present"]
+        ]
+        problem = _difference(row["executors"], executors.values())
+        if problem is None and topology.id in topologies:
+            problem = "another topology has this name"
+        if problem is not None:
+            odd[row["id"]] = problem
+            # Its workers run where they run: nobody else may have their slots.
+            dead |= {slot for slot, _ in held}
+            continue
+        topologies[topology.id] = topology
+        storm_id[topology.id] = row["id"]
+        present += [(executors[pair], slot) for slot, pairs in held for pair in pairs if pair in executors]
+    order = {name: place for place, name in enumerate(known.topologies)}
+    view = SchedulingView(
+        topologies=tuple(sorted(topologies.values(), key=lambda t: (order.get(t.id, len(order)), t.id))),
+        cluster=Cluster(tuple(_in_order(nodes.values(), known))),
+        version=known.version,
+        present=Assignment.of(sorted(present)),
+        load=load,
+        blacklisted_hosts=frozenset(fields.get("blacklisted", ())),
+        dead_slots=frozenset(dead),
+        seed=seed,
+    )
+    return Request(view, storm_id, {node: supervisor for supervisor, node in node_of.items()}, odd)
+
+
+def _nodes(rows: Sequence[Mapping[str, Any]], known: Known) -> dict[str, Node]:
+    """Supervisor id to node."""
+    described = {} if known.cluster is None else {node.id: node for node in known.cluster.nodes}
+    hosts = [str(row["host"]) for row in rows]
+    nodes: dict[str, Node] = {}
+    for row, host in zip(rows, hosts, strict=True):
+        name = known.node_of.get(host, host)
+        if name in described:
+            nodes[row["id"]] = described[name]
+            continue
+        if hosts.count(host) > 1:
+            name = str(row["id"])
+        memory, points = row.get("memory_mb"), row.get("cpu_points")
+        node = Node(id=name, host=host, ports=tuple(sorted(int(port) for port in row["ports"])))
+        if memory and points:
+            node = replace(
+                node,
+                cores=max(1, round(points / _POINTS_A_CORE)),
+                memory_mb=float(memory),
+                offer=Resources(cpu_points=float(points), memory_mb=float(memory)),
+            )
+        nodes[row["id"]] = node
+    return nodes
+
+
+def _in_order(nodes: Iterable[Node], known: Known) -> list[Node]:
+    names = [] if known.cluster is None else [node.id for node in known.cluster.nodes]
+    place = {name: number for number, name in enumerate(names)}
+    return sorted(nodes, key=lambda node: (place.get(node.id, len(place)), node.id))
+
+
+def _topology(row: Mapping[str, Any], known: Known) -> Topology:
+    name = str(row["name"])
+    counts: dict[str, list[int]] = {}
+    for first, last, component in row["executors"]:
+        counts.setdefault(component, []).append(int(last) - int(first) + 1)
+    if name in known.topologies:
+        # A rebalance may have changed these.
+        topology = known.topologies[name]
+        return replace(
+            topology,
+            workers=int(row["workers"]),
+            ackers=len(counts.get(ACKER, ())),
+            components=tuple(
+                replace(c, executors=len(counts.get(c.id, ())) or c.executors, tasks=c.task_count)
+                for c in topology.components
+            ),
+        )
+    conf = row["conf"]
+    rows = sorted(row["components"], key=lambda each: (not each["spout"], each["id"]))
+    # Bolts that Storm adds by itself have tasks like any other.
+    added = sorted(counts.keys() - {each["id"] for each in rows} - {ACKER})
+    first_user = rows[0]["id"] if rows else ""
+    return Topology(
+        id=name,
+        name=name,
+        components=(
+            *(_component(each, counts.get(each["id"], [])) for each in rows),
+            *(
+                Component(
+                    component,
+                    executors=len(counts[component]),
+                    tasks=sum(counts[component]),
+                    inputs=(Subscription(first_user),),
+                )
+                for component in added
+            ),
+        ),
+        workers=int(row["workers"]),
+        ackers=len(counts.get(ACKER, ())),
+        priority=int(conf.get("topology.priority", 29)),
+        owner=str(conf.get("topology.submitter.user", "")),
+        message_timeout_s=float(conf.get("topology.message.timeout.secs", 30)),
+        max_spout_pending=conf.get("topology.max.spout.pending"),
+        settings={key: value for key, value in conf.items() if key.startswith("topology.")},
+    )
+
+
+def _component(row: Mapping[str, Any], tasks: Sequence[int]) -> Component:
+    conf = row["conf"]
+    resources = None
+    if any(key in conf for key in (_ONHEAP, _OFFHEAP, _CPU)):
+        resources = Resources(
+            cpu_points=float(conf.get(_CPU) or 0.0),
+            memory_mb=float(conf.get(_ONHEAP) or 0.0),
+            offheap_mb=float(conf.get(_OFFHEAP) or 0.0),
+        )
+    tick = conf.get("topology.tick.tuple.freq.secs")
+    return Component(
+        row["id"],
+        executors=len(tasks) or int(row["executors"]),
+        tasks=sum(tasks) or None,
+        inputs=() if row["spout"] else tuple(_subscription(item) for item in row["inputs"]),
+        outputs={stream: tuple(names) for stream, names in row["outputs"].items()},
+        resources=resources,
+        tick_seconds=None if tick is None else float(tick),
+    )
+
+
+def _subscription(row: Mapping[str, Any]) -> Subscription:
+    name, fields = row["grouping"], tuple(row["fields"])
+    if name == "fields":
+        # Storm writes a global grouping as a fields grouping without fields.
+        grouping = Grouping.FIELDS if fields else Grouping.GLOBAL
+    elif name in ("custom_serialized", "custom_object"):
+        grouping = Grouping.SHUFFLE
+    else:
+        grouping = _GROUPINGS.get(name) or Grouping(name)
+    return Subscription(row["source"], row["stream"], grouping, fields)
+
+
+def _difference(rows: Sequence[Sequence[Any]], executors: Iterable[Executor]) -> str | None:
+    """How Nimbus's executors differ from those that follow from the topology; None if they do not."""
+    theirs = {(int(first), int(last), str(component)) for first, last, component in rows}
+    ours = {(e.start, e.end, e.component) for e in executors}
+    if theirs == ours:
+        return None
+    first, last, component = min(theirs ^ ours)
+    where = "Nimbus has" if (first, last, component) in theirs else "Nimbus lacks"
+    return f"its executors are not those of its description: {where} {component}[{first},{last}]"
