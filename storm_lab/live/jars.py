@@ -56,7 +56,11 @@ def jars_of(lock: str) -> tuple[Jar, ...]:
     """The jars that a lock lists, in its order."""
     text = (resources.files("storm_lab.live") / "locks" / f"{lock}.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return tuple(Jar(*row["coordinates"].split(":"), row["sha256"], int(row["bytes"])) for row in rows)
+    found = []
+    for row in rows:
+        group, artifact, version = row["coordinates"].split(":")
+        found.append(Jar(group, artifact, version, row["sha256"], int(row["bytes"])))
+    return tuple(found)
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:

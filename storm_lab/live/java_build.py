@@ -1,7 +1,7 @@
 """Small jars from Java sources of this package, compiled at first use.
 
-The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. What is compiled is kept
-in the user's cache under a digest of all that went into it. Same sources, same compiler: same bytes.
+The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. What is compiled is
+kept in the user's cache under a digest of all that went into it. Same sources, same compiler: same bytes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ pages use and Maven Central does not have (ring, compojure and their kin). Storm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from storm_lab.errors import UserError
@@ -52,6 +53,8 @@ class Release:
     """Whether supervisors tell Nimbus their CPU and memory (since 1.0)."""
     needs_carbonite: bool = False
     """Whether a stand-in for ``carbonite.JavaBridge`` joins its class path."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings that this release needs here."""
     worker_library: str | None = None
     """Folder of storm.home that workers take their jars from; None if they inherit the supervisor's."""
 
@@ -74,6 +77,8 @@ RELEASES: dict[str, Release] = {
             nimbus_main="org.apache.storm.daemon.nimbus.Nimbus",
             supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
             log_system="log4j2",
+            # No such class: Nimbus notes that it has no store, where rocksdb's missing jar would halt it.
+            settings={"storm.metricstore.class": "none"},
             worker_library="lib-worker",
         ),
         Release(

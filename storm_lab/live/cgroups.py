@@ -1,0 +1,258 @@
+"""CPU quota and memory limit of a host by the kernel's control groups, of version 1 or 2.
+
+A cluster has one group, ``storm-lab-<token>``, and in it one for each host. With version 1 there is such a
+tree for each controller (cpu, cpuacct, memory), with version 2 one for all. With version 1 a group is made
+under the group of this process, so that a limit on us is a limit on the cluster too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PERIOD_US = 20_000
+"""Quotas are given out anew every 20 ms: short beside a window, long beside a time slice of the kernel."""
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_OWN = Path("/proc/self/cgroup")
+_V1 = ("cpu", "cpuacct", "memory")
+_V2 = ("cpu", "memory")
+_REMOVE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """What a host's processes have used, and how often its quota held them back."""
+
+    cpu_ns: int
+    """CPU time used since the host was made."""
+    periods: int
+    """Periods of the quota that have passed with something to run."""
+    throttled: int
+    """Those of them in which the quota was used up."""
+    throttled_ns: int
+    """Time that runnable threads have waited for the next period."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """A place where groups can be made, and what they can limit there."""
+
+    version: int
+    folder: Path
+    controllers: frozenset[str]
+
+
+def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ...]:
+    """Where this process may make groups; empty where it may not. Looks only; changes nothing."""
+    found: dict[Path, Hierarchy] = {}
+    own_paths = _own_paths(own)
+    for kind, point, options in _cgroup_mounts(mounts):
+        if kind == "cgroup":
+            names = frozenset(options) & frozenset(_V1)
+            path = own_paths.get(next(iter(names), ""), "/")
+            version = 1
+        else:
+            version, path = 2, "/"
+            try:
+                names = frozenset((point / "cgroup.controllers").read_text().split()) & frozenset(_V2)
+            except OSError:
+                names = frozenset()
+        below = point / path.lstrip("/")
+        folder = below if below.is_dir() else point
+        if names and os.access(folder, os.W_OK):
+            found[folder] = Hierarchy(version, folder, names)
+    return tuple(found.values())
+
+
+class Group:
+    """The groups of one host, or of the whole cluster, one in each hierarchy."""
+
+    def __init__(self, folders: Mapping[str, Path], version: int) -> None:
+        self._folders = dict(folders)
+        self._version = version
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What can be limited."""
+        return frozenset(self._folders)
+
+    @property
+    def entrances(self) -> tuple[Path, ...]:
+        """Files that a process writes its id into to become a member."""
+        return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values()))
+
+    def limit_cpu(self, cores: float | None) -> None:
+        """Let the members use so many cores together in each period; all there are if None."""
+        quota = None if cores is None else max(1000, round(cores * PERIOD_US))
+        folder = self._folders["cpu"]
+        if self._version == 2:
+            (folder / "cpu.max").write_text(f"{'max' if quota is None else quota} {PERIOD_US}")
+            return
+        (folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (folder / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
+
+    def weigh(self, weight: int) -> None:
+        """CPU shares against the rest of the machine: 100 is everybody's, up to 10,000."""
+        folder = self._folders["cpu"]
+        if self._version == 2:
+            (folder / "cpu.weight").write_text(str(weight))
+        else:
+            (folder / "cpu.shares").write_text(str(weight * 1024 // 100))
+
+    def limit_memory(self, megabytes: float) -> None:
+        """Let the members hold so much memory together, in MB of 2^20 bytes; no swapping out of it."""
+        folder = self._folders["memory"]
+        limit = str(int(megabytes * 2**20))
+        if self._version == 2:
+            (folder / "memory.max").write_text(limit)
+            swap, no_swap = folder / "memory.swap.max", "0"
+        else:
+            (folder / "memory.limit_in_bytes").write_text(limit)
+            # Memory and swap together; kernels without accounting of swap do not have it.
+            swap, no_swap = folder / "memory.memsw.limit_in_bytes", limit
+        if swap.exists():
+            with contextlib.suppress(OSError):
+                swap.write_text(no_swap)
+
+    def cpu_use(self) -> CpuUse:
+        """What the members have used so far."""
+        stat = _numbers(self._folders["cpu"] / "cpu.stat")
+        if self._version == 2:
+            used, waited = stat.get("usage_usec", 0) * 1000, stat.get("throttled_usec", 0) * 1000
+        else:
+            used = int((self._folders.get("cpuacct", self._folders["cpu"]) / "cpuacct.usage").read_text())
+            waited = stat.get("throttled_time", 0)
+        return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0), waited)
+
+    def pids(self) -> list[int]:
+        """Ids of the member processes."""
+        found: set[int] = set()
+        for file in self.entrances:
+            with contextlib.suppress(OSError):
+                found.update(map(int, file.read_text().split()))
+        return sorted(found)
+
+
+class GroupTree:
+    """All groups of one cluster."""
+
+    def __init__(self, token: str, places: Iterable[Hierarchy]) -> None:
+        self._name = f"storm-lab-{token}"
+        self._places: dict[str, Hierarchy] = {}
+        for place in places:
+            for controller in place.controllers:
+                self._places.setdefault(controller, place)
+        # A machine in between has some controllers in version 1; those of version 2 are left alone then.
+        versions = {place.version for place in self._places.values()}
+        self._version = min(versions, default=2)
+        self._places = {name: place for name, place in self._places.items() if place.version == self._version}
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What its groups can limit."""
+        return frozenset(self._places)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that are the cluster's own, whether they are made yet or not."""
+        return tuple(dict.fromkeys(place.folder / self._name for place in self._places.values()))
+
+    def make(self) -> Group:
+        """Make the group of the whole cluster.
+
+        Raises:
+            OSError: the kernel does not let us.
+        """
+        if self._version == 2:
+            for place in set(self._places.values()):
+                _hand_down(place.folder, self._places)
+        for folder in self.folders:
+            folder.mkdir(exist_ok=True)
+            if self._version == 2:
+                _hand_down(folder, self._places)
+        return self._group("")
+
+    def make_host(self, name: str) -> Group:
+        """Make the group of a host in it."""
+        for folder in self.folders:
+            (folder / name).mkdir(exist_ok=True)
+        return self._group(name)
+
+    def _group(self, name: str) -> Group:
+        return Group(
+            {key: place.folder / self._name / name for key, place in self._places.items()}, self._version
+        )
+
+
+def remove_tree(folder: Path) -> bool:
+    """Remove a group and those in it, whose members have ended; False if something is left."""
+    end = time.monotonic() + _REMOVE_SECONDS
+    while folder.exists():
+        inner = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
+        for path in (*inner, folder):
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        if time.monotonic() > end:
+            return False
+        if folder.exists():
+            time.sleep(0.02)  # the kernel may still be busy with a process that has just ended
+    return True
+
+
+def members(folders: Iterable[Path]) -> list[int]:
+    """Ids of all processes in groups and those below them."""
+    found: set[int] = set()
+    for folder in folders:
+        for file in folder.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):
+                found.update(map(int, file.read_text().split()))
+    return sorted(found)
+
+
+def _hand_down(folder: Path, controllers: Iterable[str]) -> None:
+    """Version 2: let the groups in this one have controllers of their own."""
+    control = folder / "cgroup.subtree_control"
+    there = control.read_text().split()
+    missing = [f"+{name}" for name in controllers if name not in there]
+    if missing:
+        control.write_text(" ".join(missing))
+
+
+def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
+    try:
+        lines = mounts.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.partition(" ")
+        if kind in ("cgroup", "cgroup2"):
+            point = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), left.split()[4])
+            found.append((kind, Path(point), options.split()[-1].split(",")))
+    return found
+
+
+def _own_paths(own: Path) -> dict[str, str]:
+    """Path of this process's group by controller; version 2's under the empty name."""
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    paths = {}
+    for line in lines:
+        _, names, path = line.split(":", 2)
+        for name in names.split(","):
+            paths[name] = path
+    return paths
+
+
+def _numbers(file: Path) -> dict[str, int]:
+    pairs = (line.split() for line in file.read_text().splitlines())
+    return {name: int(value) for name, value in pairs}

@@ -1,0 +1,143 @@
+"""The files that Storm's daemons read: ``storm.yaml``, ZooKeeper's, and the layouts of logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from storm_lab.live.releases import Release
+from storm_lab.live.submission import SchedulerPlug
+from storm_lab.model.cluster import Node
+
+ZOOKEEPER_PORT = 2181
+NIMBUS_PORT = 6627
+SUPERVISOR_PORT = 6628
+"""Thrift port of a supervisor (since 2.0)."""
+
+MASTER_HEAP_MB = 256
+DAEMON_HEAP_MB = 128
+"""Heaps of Nimbus, and of ZooKeeper and each supervisor; 30 to 60 MB are alive in clusters of this size."""
+
+
+def common_settings(release: Release, master: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """What stands in every ``storm.yaml`` of a cluster; `settings` have the last word."""
+    flags = " ".join(release.java_flags)
+    found: dict[str, object] = {
+        "storm.zookeeper.servers": [master],
+        "storm.zookeeper.port": ZOOKEEPER_PORT,
+        "nimbus.thrift.port": NIMBUS_PORT,
+        # Storm's own line asks for ways to log garbage collection that Java has dropped since.
+        "worker.childopts": f"-Xmx{_worker_heap(release)}m {flags}".rstrip(),
+    }
+    found |= {"nimbus.seeds": [master]} if release.nimbus_seeds else {"nimbus.host": master}
+    return found | dict(release.settings) | dict(settings)
+
+
+def nimbus_settings(
+    common: Mapping[str, object], address: str, folder: Path, plug: SchedulerPlug | None
+) -> dict[str, object]:
+    """``storm.yaml`` of Nimbus."""
+    found: dict[str, object] = {"storm.local.hostname": address, "storm.local.dir": str(folder)}
+    if plug is not None:
+        found |= {"storm.scheduler": plug.class_name, **plug.settings}
+    return dict(common) | found
+
+
+def supervisor_settings(
+    release: Release,
+    common: Mapping[str, object],
+    node: Node,
+    address: str,
+    folder: Path,
+    worker_flags: str = "",
+) -> dict[str, object]:
+    """``storm.yaml`` of a node's supervisor, and of the workers that it starts.
+
+    Args:
+        release: the version of Storm.
+        common: what stands in every one.
+        node: the node.
+        address: what it is known by.
+        folder: for its own files.
+        worker_flags: further flags of its workers' JVMs.
+    """
+    found: dict[str, object] = {
+        "storm.local.hostname": address,
+        "storm.local.dir": str(folder),
+        "supervisor.slots.ports": list(node.ports),
+        "worker.childopts": f"{common['worker.childopts']} {worker_flags}".rstrip(),
+    }
+    if release.offers_resources:
+        found["supervisor.cpu.capacity"] = node.offer.cpu_points
+        found["supervisor.memory.capacity.mb"] = node.offer.memory_mb
+    if release.storm.parts[0] >= 2:
+        found["supervisor.thrift.port"] = SUPERVISOR_PORT
+    return dict(common) | found
+
+
+def storm_yaml(settings: Mapping[str, object]) -> str:
+    """Settings as the text of a ``storm.yaml``: JSON, which is YAML."""
+    return json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def zookeeper_cfg(address: str, folder: Path) -> str:
+    """ZooKeeper's own file: one server that listens at one address."""
+    return (
+        f"dataDir={folder}\nclientPort={ZOOKEEPER_PORT}\nclientPortAddress={address}\n"
+        "tickTime=2000\nmaxClientCnxns=0\nadmin.enableServer=false\n"
+    )
+
+
+def write_log_layouts(release: Release, folder: Path) -> None:
+    """The layouts of logs of daemons and workers, as Storm's own releases have them, in files of a size."""
+    if release.log_system == "log4j2":
+        texts = {
+            "cluster.xml": _LOG4J2.format(file=_DAEMON_FILE, flush="true"),
+            "worker.xml": _LOG4J2.format(file=_WORKER_FILE, flush="false"),
+        }
+    else:
+        texts = {"cluster.xml": _LOGBACK, "worker.xml": _LOGBACK}
+    place = folder / release.log_system
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (place / name).write_text(text, encoding="utf-8")
+
+
+def _worker_heap(release: Release) -> str:
+    # Since 1.0 the supervisor works the heap out from what the worker's executors ask for.
+    return "%HEAP-MEM%" if release.storm.parts[0] >= 1 else "768"
+
+
+_DAEMON_FILE = "${sys:storm.log.dir}/${sys:logfile.name}"
+_WORKER_FILE = "${sys:workers.artifacts}/${sys:storm.id}/${sys:worker.port}/${sys:logfile.name}"
+
+_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
+<configuration monitorInterval="60" shutdownHook="disable">
+<appenders>
+  <RollingFile name="file" immediateFlush="{flush}" fileName="{file}" filePattern="{file}.%i">
+    <PatternLayout pattern="%d{{yyyy-MM-dd HH:mm:ss.SSS}} %c{{1.}} %t [%p] %msg%n"/>
+    <Policies><SizeBasedTriggeringPolicy size="100 MB"/></Policies>
+    <DefaultRolloverStrategy max="2"/>
+  </RollingFile>
+</appenders>
+<loggers><root level="info"><appender-ref ref="file"/></root></loggers>
+</configuration>
+"""
+
+_LOGBACK = """<?xml version="1.0" encoding="UTF-8"?>
+<configuration>
+  <appender name="file" class="ch.qos.logback.core.rolling.RollingFileAppender">
+    <file>${storm.log.dir}/${logfile.name}</file>
+    <rollingPolicy class="ch.qos.logback.core.rolling.FixedWindowRollingPolicy">
+      <fileNamePattern>${storm.log.dir}/${logfile.name}.%i</fileNamePattern>
+      <minIndex>1</minIndex><maxIndex>2</maxIndex>
+    </rollingPolicy>
+    <triggeringPolicy class="ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy">
+      <maxFileSize>100MB</maxFileSize>
+    </triggeringPolicy>
+    <encoder><pattern>%d{yyyy-MM-dd HH:mm:ss} %c{1} [%p] %m%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="file"/></root>
+</configuration>
+"""

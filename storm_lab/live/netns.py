@@ -1,0 +1,185 @@
+"""A cluster's network: a namespace for each host, joined by a switch that is a namespace of its own.
+
+Nothing of it can be seen or reached from the machine's own network: there are no routes out, and the links
+are made inside the namespaces. Each rack has a bridge; the bridges of racks meet in a further one. Latency
+and speed of links are those of the queueing discipline netem, where the kernel has it; speed alone can be had
+from tbf.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from storm_lab.errors import StormLabError
+
+RUN = Path("/run/netns")
+"""Where the program ip keeps the names of namespaces."""
+
+_PREFIX = "sl-"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What is asked of the link between a host and its rack, or a rack and the rest. Zero: as it is."""
+
+    latency_us: float = 0.0
+    """Added to every packet that leaves by it."""
+    rate_mbps: float = 0.0
+
+
+class Network:
+    """The namespaces of one cluster."""
+
+    def __init__(self, token: str) -> None:
+        self._switch = f"{_PREFIX}{token}"
+        self._hosts = 0
+        self._racks: dict[str, str] = {}
+
+    def make(self) -> None:
+        """Make the switch.
+
+        Raises:
+            StormLabError: the kernel does not let us.
+        """
+        _ip("netns", "add", self._switch)
+        self._in_switch(
+            "link", "add", "name", "core", "type", "bridge", "stp_state", "0", "forward_delay", "0"
+        )
+        self._in_switch("link", "set", "core", "up")
+
+    def add_host(self, rack: str, address: str) -> str:
+        """Make a host of a rack with an address (with prefix length); the name of its namespace."""
+        bridge = self._bridge(rack)
+        name = f"{self._switch}-{self._hosts}"
+        port = f"h{self._hosts}"
+        self._hosts += 1
+        _ip("netns", "add", name)
+        self._in_switch("link", "add", "name", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+        self._in_switch("link", "set", port, "master", bridge, "up")
+        _ip("-n", name, "addr", "add", address, "dev", "eth0")
+        _ip("-n", name, "link", "set", "lo", "up")
+        _ip("-n", name, "link", "set", "eth0", "up")
+        return name
+
+    def shape_host(self, name: str, link: Link) -> tuple[str, ...]:
+        """Give a host's link its latency and speed; what the kernel cannot do, in words."""
+        port = f"h{name.rpartition('-')[2]}"
+        missing = shape(name, "eth0", link)
+        shape(self._switch, port, Link(0.0, link.rate_mbps))  # what comes in is as slow as what goes out
+        return missing
+
+    def shape_rack(self, rack: str, link: Link) -> tuple[str, ...]:
+        """Give the link between a rack and the rest its latency and speed."""
+        index = self._bridge(rack).removeprefix("rack")
+        return shape(self._switch, f"up{index}", link)
+
+    def set_link(self, name: str, up: bool) -> None:
+        """Take a host off its switch, or put it back."""
+        # At the switch's end: the host's own end would lose its routes.
+        self._in_switch("link", "set", f"h{name.rpartition('-')[2]}", "up" if up else "down")
+
+    def set_path(self, name: str, address: str, open_: bool) -> None:
+        """Close or open the way from a host to one address."""
+        _ip("-n", name, "route", "del" if open_ else "add", "blackhole", f"{address}/32")
+
+    def remove(self) -> None:
+        """Remove all namespaces of the cluster, and the links with them."""
+        remove_namespaces(self._switch)
+
+    def _bridge(self, rack: str) -> str:
+        if rack not in self._racks:
+            index = len(self._racks)
+            bridge = self._racks[rack] = f"rack{index}"
+            kind = ("type", "bridge", "stp_state", "0", "forward_delay", "0")
+            self._in_switch("link", "add", "name", bridge, *kind)
+            self._in_switch("link", "set", bridge, "up")
+            self._in_switch(
+                "link", "add", "name", f"up{index}", "type", "veth", "peer", "name", f"down{index}"
+            )
+            self._in_switch("link", "set", f"up{index}", "master", bridge, "up")
+            self._in_switch("link", "set", f"down{index}", "master", "core", "up")
+        return self._racks[rack]
+
+    def _in_switch(self, *arguments: str) -> None:
+        _ip("-n", self._switch, *arguments)
+
+
+def namespaces_of(token: str) -> list[str]:
+    """Names of the namespaces of a cluster that are there."""
+    return _names(f"{_PREFIX}{token}")
+
+
+def remove_namespaces(switch: str) -> None:
+    """Remove a switch and its hosts; those that are gone already are no fault."""
+    for name in _names(switch):
+        with contextlib.suppress(StormLabError):
+            _ip("netns", "del", name)
+
+
+def shape(namespace: str, device: str, link: Link) -> tuple[str, ...]:
+    """Give a device latency and speed; what the kernel cannot do, in words."""
+    if link.latency_us <= 0 and link.rate_mbps <= 0:
+        return ()
+    rate = [f"{link.rate_mbps:g}mbit"] if link.rate_mbps > 0 else []
+    netem = [
+        *(["delay", f"{link.latency_us:g}us"] if link.latency_us > 0 else []),
+        *(["rate", *rate] if rate else []),
+    ]
+    if _tc(namespace, device, "netem", "limit", "100000", *netem):
+        return ()
+    missing = ["link latency (the kernel has no netem)"] if link.latency_us > 0 else []
+    if rate and not _tc(namespace, device, "tbf", "rate", *rate, "burst", "256kb", "latency", "50ms"):
+        missing.append("speed of network cards (the kernel has neither netem nor tbf)")
+    return tuple(missing)
+
+
+def why_no_namespaces() -> str | None:
+    """Why network namespaces cannot be made here; None if they can. Makes one and removes it."""
+    if shutil.which("ip") is None or shutil.which("nsenter") is None:
+        return "the programs ip and nsenter are not there (packages iproute2, util-linux)"
+    name = f"{_PREFIX}try-{os.getpid()}"
+    try:
+        _ip("netns", "add", name)
+        _ip("-n", name, "link", "add", "name", "v0", "type", "veth", "peer", "name", "v1")
+        _ip("-n", name, "link", "add", "name", "br0", "type", "bridge")
+    except StormLabError as error:
+        return str(error)
+    finally:
+        with contextlib.suppress(StormLabError):
+            _ip("netns", "del", name)
+    return None
+
+
+def _names(switch: str) -> list[str]:
+    if not RUN.is_dir():
+        return []
+    return sorted(
+        path.name for path in RUN.iterdir() if path.name == switch or path.name.startswith(f"{switch}-")
+    )
+
+
+def _ip(*arguments: str) -> None:
+    done = _run(["ip", *arguments])
+    if done.returncode != 0:
+        raise StormLabError(f"ip {' '.join(arguments)}: {' '.join(done.stderr.split())}")
+
+
+def _tc(namespace: str, device: str, *discipline: str) -> bool:
+    return (
+        _run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *discipline]).returncode == 0
+    )
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        return subprocess.CompletedProcess(list(command), 127, "", str(error))

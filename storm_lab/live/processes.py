@@ -1,0 +1,144 @@
+"""Processes of a live cluster: told by a mark in their environment, ended by their id.
+
+Every process that a live cluster starts carries the cluster's token in an environment variable, and hands it
+on to what it starts in its turn: the workers of a supervisor, and the log writers of Storm 2.x. So what
+belongs to a cluster is found even when the process that started it all is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MARK = "STORM_LAB_LIVE"
+"""Environment variable that holds the token of the cluster that a process belongs to."""
+
+_PROC = Path("/proc")
+_END_SECONDS = 15.0
+
+
+def marked(token: str) -> list[int]:
+    """Ids of all running processes of this user that belong to the cluster of that token."""
+    wanted = f"{MARK}={token}".encode()
+    return [pid for pid in all_pids() if wanted in _environment(pid) and not is_zombie(pid)]
+
+
+def all_pids() -> Iterator[int]:
+    """Ids of all processes that can be seen."""
+    return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
+
+
+def end_all(find: Callable[[], list[int]], seconds: float = _END_SECONDS) -> list[int]:
+    """Kill (SIGKILL) what `find` names until it names nothing; what is left after `seconds` is returned.
+
+    Asked again after each round: a process may have started another while it was being killed.
+    """
+    end = time.monotonic() + seconds
+    while found := find():
+        for pid in found:
+            kill(pid, lambda pid: pid in find())
+        for pid in found:
+            _wait_for_end(pid, max(0.0, end - time.monotonic()))
+        if time.monotonic() > end:
+            return find()
+    return []
+
+
+def kill(pid: int, belongs: Callable[[int], bool] = lambda pid: True, number: int = signal.SIGKILL) -> bool:
+    """Send a signal to a process that still belongs to us; False if it is gone or is another by now."""
+    try:
+        handle = os.pidfd_open(pid)
+    except (ProcessLookupError, OSError):
+        return False
+    try:
+        # The handle names this very process: between look and signal its id cannot pass to another one.
+        if not belongs(pid):
+            return False
+        signal.pidfd_send_signal(handle, number)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def started_ns(pid: int) -> int:
+    """When a process started, in nanoseconds of CLOCK_MONOTONIC (to 10 ms, as the kernel tells it).
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ProcessLookupError(pid) from error
+    ticks = int(text.rpartition(")")[2].split()[19])
+    # The kernel counts from the boot, time in suspension included.
+    asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK") - asleep_ns
+
+
+def command_line(pid: int) -> tuple[str, ...]:
+    """Arguments of a process; none when it is gone."""
+    try:
+        data = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return ()
+    return tuple(part.decode(errors="replace") for part in data.split(b"\0")[:-1])
+
+
+def is_zombie(pid: int) -> bool:
+    """Whether a process has ended and only waits to be asked for its status, or is gone altogether."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return text.rpartition(")")[2].split()[0] in ("Z", "X")
+
+
+def listens(pid: int, port: int, address: str | None = None) -> bool:
+    """Whether somebody listens on a TCP port in the network of a process (at an address, if one is given)."""
+    wanted = f"{port:04X}"
+    for name in ("tcp", "tcp6"):
+        try:
+            lines = (_PROC / str(pid) / "net" / name).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            host, _, number = fields[1].rpartition(":")
+            if fields[3] == _LISTEN and number == wanted and (address is None or _holds(host, address)):
+                return True
+    return False
+
+
+_LISTEN = "0A"
+
+
+def _holds(host: str, address: str) -> bool:
+    """Whether the kernel's way to write an address covers an IPv4 address: itself, or all of them."""
+    number = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
+    return set(host) == {"0"} or host.endswith(number)
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _wait_for_end(pid: int, seconds: float) -> None:
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(min(seconds, 2.0) * 1000)
+    finally:
+        os.close(handle)

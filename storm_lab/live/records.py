@@ -1,0 +1,154 @@
+"""What a live cluster has made on this machine, written down before it is made.
+
+Each cluster has a token of six letters, and a folder of that name with all its files. Everything else that it
+makes carries the token in its name or environment, so that the token is enough to find and remove it. As
+long as the process that started the cluster lives, it holds a lock on a file of the folder; the kernel frees
+it even at a kill -9, and a later command sees that nobody owns the cluster any more.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from storm_lab.errors import UserError
+
+_RECORD = "record.json"
+_OWNER = "owner"
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a cluster."""
+
+    token: str
+    version: str
+    boot: str
+    """The kernel's name of this run of the machine: after a restart nothing but files is left."""
+    hosts: str = "loopback"
+    cgroups: tuple[str, ...] = ()
+    """Folders of cgroups that are the cluster's own, whole."""
+    kept: bool = False
+    """Whether it was left running on purpose."""
+    title: str = ""
+    """One line for people: nodes and addresses."""
+
+
+class Place:
+    """The folder of one cluster, and the lock that says that its owner lives."""
+
+    def __init__(self, folder: Path, record: Record, lock: int | None) -> None:
+        self.folder = folder
+        self.record = record
+        self._lock = lock
+
+    @classmethod
+    def make(cls, version: str, root: Path | None = None) -> Place:
+        """A new cluster's folder, owned by this process.
+
+        Raises:
+            UserError: the folder for it cannot be written to.
+        """
+        root = root or state_folder()
+        token = secrets.token_hex(3)
+        # Locked under another name first: nobody may find it without an owner.
+        draft = root / f".{token}"
+        try:
+            draft.mkdir(parents=True, mode=0o700)
+            lock = os.open(draft / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            record = Record(token, version, boot_id())
+            _write(draft, record)
+            draft.rename(root / token)
+        except OSError as error:
+            raise UserError(
+                f"cannot be written to ({error.strerror})",
+                field="folder for live clusters",
+                value=str(root),
+                remedy="set XDG_STATE_HOME to a folder of your own",
+            ) from error
+        return cls(root / token, record, lock)
+
+    def note(self, **changes: object) -> None:
+        """Write down what will be made next, or what is different now."""
+        self.record = replace(self.record, **changes)  # type: ignore[arg-type]
+        _write(self.folder, self.record)
+
+    def owned_by_another(self) -> bool:
+        """Whether a living process holds the cluster; if not, this one holds it from now on."""
+        if self._lock is not None:
+            return False
+        try:
+            lock = os.open(self.folder / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return True
+        self._lock = lock
+        return False
+
+    def release(self) -> None:
+        """Leave the cluster running, for a later command to end."""
+        self.note(kept=True)
+        self._free()
+
+    def remove(self) -> None:
+        """Remove the folder and all in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._free()
+
+    def _free(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def state_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the folders of clusters lie: ``storm_lab/live`` among the user's state."""
+    env = os.environ if environ is None else environ
+    state = env.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "storm_lab" / "live"
+
+
+def places(root: Path | None = None) -> Iterator[Place]:
+    """The folders of all clusters that are known, in order of their tokens."""
+    root = root or state_folder()
+    if not root.is_dir():
+        return
+    for folder in sorted(root.iterdir()):
+        if folder.is_dir():
+            yield Place(folder, _read(folder), None)
+
+
+def boot_id() -> str:
+    """The kernel's name of this run of the machine."""
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def _write(folder: Path, record: Record) -> None:
+    draft = folder / f".{_RECORD}"
+    draft.write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
+    draft.rename(folder / _RECORD)
+
+
+def _read(folder: Path) -> Record:
+    """The record of a folder. One that was killed while it was made has no more than a name."""
+    token = folder.name.lstrip(".")
+    try:
+        fields = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        return Record(**fields | {"token": token, "cgroups": tuple(fields["cgroups"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return Record(token, "unknown", boot_id())
