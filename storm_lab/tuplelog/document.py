@@ -11,17 +11,21 @@ from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tuple log
 
-What one run of the emulator leaves behind. This page is generated from `storm_lab/tuplelog/schema.py` by
-`python -m storm_lab.tuplelog.document`; edit the schema, not the page. Schema version {SCHEMA_VERSION}.
+What one run leaves behind, be it played by the emulator or by real Storm. This page is generated from
+`storm_lab/tuplelog/schema.py` by `python -m storm_lab.tuplelog.document`; edit the schema, not the page.
+Schema version {SCHEMA_VERSION}.
 
 A run is a folder `data/runs/<experiment>/<run>/` with one Parquet file for each table below (zstd, integers
 delta-packed, names as dictionaries, row groups of 1,048,576 rows) and a `manifest.json`. The folder appears
 whole or not at all: it is written under a hidden name beside its own and renamed at the end. The same
 inputs and seed give the same bytes.
 
-Times are virtual, in nanoseconds since the start of the run. `storm_lab.tuplelog.open_run` checks a folder
-and refuses one that is incomplete, truncated, empty, of another schema version, or that holds a run a
-second time.
+Times are in nanoseconds since the start of the run; virtual ones, but for runs of real Storm, whose rows lack
+what it does not tell: the column `enqueue_ns` of `executions` is null there, and the messages and counters of
+ackers have no rows. The latency of their root tuples is `complete_ns` less `emit_ns`, whatever the version.
+
+`storm_lab.tuplelog.open_run` checks a folder and refuses one that is incomplete, truncated, empty, of another
+schema version, or that holds a run a second time.
 
 ## manifest.json
 
@@ -32,13 +36,15 @@ second time.
 | `experiment`, `variant` | the experiment's slug and which of its settings this run is |
 | `parameters` | parameters by name: texts, numbers, true/false or null |
 | `seed` | seed of everything random in the run |
-| `storm_version` | version of Storm that was emulated |
+| `storm_version` | version of Storm that was played |
+| `runtime` | `live` for a run of real Storm; absent for one of the emulator |
 | `code_digest`, `lock_digest` | digests of the project's code and of its locked packages |
 | `inputs` | digest of every input, by name |
 | `sample_every` | k: the table `executions` holds those of one root tuple in k; the other tables are whole |
 | `duration_ns` | virtual time from the start of the run to its end |
 | `warm_up_ns` | the leading part that steady figures leave out |
 | `status`, `reason` | `complete`; or `stopped`, when a stated limit ended the run early, and which |
+| `conditions` | of a live run: versions, machine, quotas, and the load of the machine meanwhile |
 | `tables` | for every table: rows, bytes and SHA-256 of its file |
 | `checksum` | SHA-256 of the other fields, as JSON with sorted keys and without blanks |
 

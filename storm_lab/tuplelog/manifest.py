@@ -9,11 +9,11 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from storm_lab.tuplelog.schema import SCHEMA_VERSION
+from storm_lab.tuplelog.schema import EMULATOR, RUNTIMES, SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 
@@ -34,8 +34,9 @@ class RunIdentity:
 
     ``parameters`` are JSON scalars by name. ``inputs`` gives the digest of each input file or trace by its
     name. ``sample_every`` = k means that the executions of one root tuple in k are logged; every other table
-    is whole. Raises `ValueError` where a parameter is not a finite JSON scalar or ``sample_every`` is below
-    1.
+    is whole. ``runtime`` says what played it: the emulator, or real Storm (``live``), which plays the same
+    thing a little differently each time. Raises `ValueError` where a parameter is not a finite JSON scalar,
+    ``sample_every`` is below 1 or the runtime is unknown.
     """
 
     experiment: str
@@ -48,8 +49,11 @@ class RunIdentity:
     inputs: Mapping[str, str]
     sample_every: int = 1
     schema_version: int = SCHEMA_VERSION
+    runtime: str = EMULATOR
 
     def __post_init__(self) -> None:
+        if self.runtime not in RUNTIMES:
+            raise ValueError(f"runtime {self.runtime!r}: there are {', '.join(RUNTIMES)}")
         if self.sample_every < 1:
             raise ValueError(f"sample_every = {self.sample_every}: must be 1 or more")
         for name, value in self.parameters.items():
@@ -81,7 +85,7 @@ class RunIdentity:
             "lock_digest": self.lock_digest,
             "inputs": dict(self.inputs),
             "sample_every": self.sample_every,
-        }
+        } | ({} if self.runtime == EMULATOR else {"runtime": self.runtime})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,9 @@ class TableFacts:
 class Manifest:
     """Identity of a run, how it went, and the facts of its files by table name.
 
-    ``duration_ns`` is virtual time from the start of the run to its end; ``warm_up_ns`` the leading part that
-    steady figures leave out.
+    ``duration_ns`` is time from the start of the run to its end (virtual time, but for live runs);
+    ``warm_up_ns`` the leading part that steady figures leave out. ``conditions`` says of a live run on what
+    it was played: versions, machine, quotas, and the machine's load meanwhile.
     """
 
     identity: RunIdentity
@@ -107,6 +112,7 @@ class Manifest:
     status: Status
     reason: str
     tables: Mapping[str, TableFacts]
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def run(self) -> str:
@@ -125,6 +131,8 @@ class Manifest:
                 for name, facts in self.tables.items()
             },
         }
+        if self.conditions:
+            fields["conditions"] = dict(self.conditions)
         fields["checksum"] = checksum_of(fields)
         return json.dumps(fields, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -145,6 +153,7 @@ class Manifest:
                 inputs={str(name): str(digest) for name, digest in fields["inputs"].items()},
                 sample_every=int(fields["sample_every"]),
                 schema_version=int(fields["schema_version"]),
+                runtime=str(fields.get("runtime", EMULATOR)),
             )
             manifest = Manifest(
                 identity=identity,
@@ -156,6 +165,7 @@ class Manifest:
                     str(name): TableFacts(int(facts["rows"]), int(facts["bytes"]), str(facts["sha256"]))
                     for name, facts in fields["tables"].items()
                 },
+                conditions=dict(fields.get("conditions", {})),
             )
         except KeyError as error:
             raise ValueError(f"field {error} is missing") from error

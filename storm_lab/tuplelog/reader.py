@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
 from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, TableFacts, schema_version_of
-from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES
+from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES, tables_of
 
 
 class Problem(StrEnum):
@@ -82,8 +82,9 @@ def open_run(folder: Path, *, verify: bool = False) -> Run:
         )
     if manifest.tables.keys() != TABLES.keys():
         raise RunRefused(folder, Problem.FOREIGN_SCHEMA, "the manifest lists other tables")
+    schemas = tables_of(manifest.identity.runtime)
     for name, facts in manifest.tables.items():
-        _check_table(folder, name, facts, manifest.identity.run_key)
+        _check_table(folder, name, schemas[name], facts, manifest.identity.run_key)
         if verify and _sha256(folder / f"{name}.parquet") != facts.sha256:
             raise RunRefused(folder, Problem.TRUNCATED, f"{name}.parquet was changed after it was written")
     # A run of the control plane alone has decisions and no tuple.
@@ -138,7 +139,7 @@ def _manifest(folder: Path) -> Manifest:
         raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest is broken: {error}") from error
 
 
-def _check_table(folder: Path, name: str, facts: TableFacts, run_key: int) -> None:
+def _check_table(folder: Path, name: str, own: pa.Schema, facts: TableFacts, run_key: int) -> None:
     path = folder / f"{name}.parquet"
     try:
         size = path.stat().st_size
@@ -153,9 +154,9 @@ def _check_table(folder: Path, name: str, facts: TableFacts, run_key: int) -> No
         schema = footer.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
         raise RunRefused(folder, Problem.TRUNCATED, f"{path.name} is no readable Parquet file") from error
-    if not schema.equals(TABLES[name], check_metadata=False):
+    if not schema.equals(own, check_metadata=False):
         raise RunRefused(
-            folder, Problem.FOREIGN_SCHEMA, f"{path.name} has other columns: {_difference(schema, name)}"
+            folder, Problem.FOREIGN_SCHEMA, f"{path.name} has other columns: {_difference(schema, own)}"
         )
     if footer.num_rows != facts.rows:
         raise RunRefused(
@@ -168,8 +169,8 @@ def _check_table(folder: Path, name: str, facts: TableFacts, run_key: int) -> No
             raise RunRefused(folder, Problem.DUPLICATED, f"{path.name} belongs to another run")
 
 
-def _difference(schema: pa.Schema, table: str) -> str:
-    ours = {(field.name, str(field.type), field.nullable) for field in TABLES[table]}
+def _difference(schema: pa.Schema, own: pa.Schema) -> str:
+    ours = {(field.name, str(field.type), field.nullable) for field in own}
     theirs = {(field.name, str(field.type), field.nullable) for field in schema}
     names = sorted({name for name, _, _ in ours ^ theirs})
     return ", ".join(names) if names else "their order"

@@ -1,4 +1,4 @@
-"""The tuple log: what one emulator run leaves behind, table by table, column by column.
+"""The tuple log: what one run leaves behind, table by table, column by column.
 
 A run is one folder of Parquet files with a ``manifest.json``. Times are virtual, in integer nanoseconds since
 the start of the run; sizes in bytes; CPU in milliseconds of one core. Each field's meaning stands in its
@@ -176,3 +176,25 @@ TABLES: dict[str, pa.Schema] = {
     "placements": PLACEMENTS,
     "control": CONTROL,
 }
+
+EMULATOR = "emulator"
+LIVE = "live"
+RUNTIMES = (EMULATOR, LIVE)
+"""What may have played a run: the emulator, or real Storm."""
+
+_NOT_OBSERVED_LIVE = {"executions": ("enqueue_ns",)}
+"""Columns that real Storm does not tell, by table: they may be null in a live run."""
+
+
+def tables_of(runtime: str) -> dict[str, pa.Schema]:
+    """The tables of a run that this runtime has played. Raises `ValueError` for an unknown one."""
+    if runtime == EMULATOR:
+        return TABLES
+    if runtime != LIVE:
+        raise ValueError(f"unknown runtime {runtime!r}; there are {', '.join(RUNTIMES)}")
+    tables = dict(TABLES)
+    for name, columns in _NOT_OBSERVED_LIVE.items():
+        tables[name] = pa.schema(
+            [field.with_nullable(True) if field.name in columns else field for field in TABLES[name]]
+        )
+    return tables

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from storm_lab.errors import UserError
 from storm_lab.tuplelog.buffer import Column, TableBuffer
 from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status, TableFacts
-from storm_lab.tuplelog.schema import TABLES
+from storm_lab.tuplelog.schema import tables_of
 
 _PARTIAL = ".partial-"
 
@@ -54,7 +54,7 @@ class RunWriter:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(self.folder)
             self._partial.mkdir()
-        for name, schema in TABLES.items():
+        for name, schema in tables_of(self.identity.runtime).items():
             file = _TableFile(self._partial / f"{name}.parquet", schema)
             self._files[name] = file
             self._buffers[name] = TableBuffer(name, schema, self.identity.run_key, file.write)
@@ -69,7 +69,13 @@ class RunWriter:
             self._buffers[table].append(columns)
 
     def finish(
-        self, *, duration_ns: int, warm_up_ns: int = 0, status: Status = Status.COMPLETE, reason: str = ""
+        self,
+        *,
+        duration_ns: int,
+        warm_up_ns: int = 0,
+        status: Status = Status.COMPLETE,
+        reason: str = "",
+        conditions: Mapping[str, Any] | None = None,
     ) -> Manifest:
         """Close the tables, write the manifest, let the run appear under its name; returns the manifest."""
         if status is Status.STOPPED and not reason:
@@ -83,7 +89,9 @@ class RunWriter:
                     self._buffers[name].drain()
                     facts[name] = file.close()
                     syncs.append(disk.submit(file.sync))
-                manifest = Manifest(self.identity, duration_ns, warm_up_ns, status, reason, facts)
+                manifest = Manifest(
+                    self.identity, duration_ns, warm_up_ns, status, reason, facts, dict(conditions or {})
+                )
                 with (self._partial / MANIFEST_NAME).open("w", encoding="utf-8") as text:
                     text.write(manifest.to_json())
                     text.flush()
