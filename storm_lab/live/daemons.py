@@ -36,13 +36,21 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """The Java that everything of a cluster runs on."""
+    """The Java and the jars that everything of a cluster runs on."""
 
     home: Path
+    jars: tuple[Path, ...]
+    agent: Path | None = None
+    """Jar of the agent that makes Storm's servers listen at their host's address only."""
 
     @property
     def program(self) -> str:
         return str(self.home / "bin" / "java")
+
+    def flags(self, host: Host) -> list[str]:
+        """What every JVM on a host is told: also the workers, so that no flag may hold a blank."""
+        cores = [] if host.visible_cores is None else [f"-XX:ActiveProcessorCount={host.visible_cores}"]
+        return cores if self.agent is None else [*cores, f"-javaagent:{self.agent}={host.address}"]
 
 
 @dataclass(slots=True)
@@ -70,14 +78,7 @@ class Installation:
     """``storm.home`` and ``storm.yaml`` of one host, and how programs are started there."""
 
     def __init__(
-        self,
-        release: Release,
-        jars: Sequence[Path],
-        java: Java,
-        host: Host,
-        folder: Path,
-        logs: Path,
-        token: str,
+        self, release: Release, java: Java, host: Host, folder: Path, logs: Path, token: str
     ) -> None:
         self._release = release
         self._java = java
@@ -90,7 +91,7 @@ class Installation:
         library = self.home / "lib"
         for place in (library, self.conf, self.local, logs):
             place.mkdir(parents=True, exist_ok=True)
-        for jar in jars:
+        for jar in java.jars:
             (library / jar.name).symlink_to(jar)
         if release.worker_library not in (None, "lib"):
             (self.home / str(release.worker_library)).symlink_to(library)
@@ -116,12 +117,11 @@ class Installation:
         key = (
             "log4j.configurationFile" if self._release.log_system == "log4j2" else "logback.configurationFile"
         )
-        cores = self._host.visible_cores
         return self._host.command(
             [
                 self._java.program,
                 *_DAEMON_FLAGS,
-                *([] if cores is None else [f"-XX:ActiveProcessorCount={cores}"]),
+                *self._java.flags(self._host),
                 *self._release.java_flags,
                 f"-Dstorm.home={self.home}",
                 f"-Dstorm.log.dir={self.logs}",

@@ -53,6 +53,8 @@ class Release:
     """Whether supervisors tell Nimbus their CPU and memory (since 1.0)."""
     needs_carbonite: bool = False
     """Whether a stand-in for ``carbonite.JavaBridge`` joins its class path."""
+    needs_agent: bool = False
+    """Whether hosts of every kind need the agent (``java/agent``): ZooKeeper's client of 1.2 does."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Settings that this release needs here."""
     worker_library: str | None = None
@@ -90,13 +92,14 @@ RELEASES: dict[str, Release] = {
             supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
             log_system="log4j2",
             java_flags=_ADD_OPENS,
+            needs_agent=True,
             worker_library="lib",
         ),
         Release(
             version="0.9.7",
             storm=StormVersion((0, 9, 7)),
             package="backtype.storm",
-            zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
+            zookeeper_main="org.apache.storm.zookeeper.server.ZooKeeperServerMain",
             nimbus_main="backtype.storm.daemon.nimbus",
             supervisor_main="backtype.storm.daemon.supervisor",
             log_system="logback",

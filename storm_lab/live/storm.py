@@ -130,17 +130,21 @@ class LiveStorm:
             StormLabError: a daemon ends or is not ready in time. Nothing of the cluster is left then.
         """
         runtime = find_java()
-        jars = list(fetch_jars(self.release.version, self._say))
+        jars = fetch_jars(self.release.version, self._say)
         control = player_jar(self.release, self._say)
         if self.release.needs_carbonite:
-            jars.append(build_jar("carbonite", java_sources("carbonite"), jars, self._say))
+            jars += (build_jar("carbonite", java_sources("carbonite"), jars, self._say),)
+        agent = build_jar(
+            "agent", java_sources("agent"), (), self._say, manifest={"Premain-Class": "agent.Agent"}
+        )
         remove_orphans()
         self._place = Place.make(self.release.version)
         try:
             self._hosts = make_hosts(self._place, self.cluster, self.options)
             self._hosts.make()
             self.unrealised = self._hosts.unrealised
-            self._install(jars, Java(runtime.home))
+            self._java = Java(runtime.home, jars, agent if self._needs_agent() else None)
+            self._install()
             self._start_daemons(control)
             self._hosts.hold_back()
         except BaseException:
@@ -347,14 +351,18 @@ class LiveStorm:
         for daemon in self._daemons.values():
             daemon.check()
 
-    def _install(self, jars: list[Path], java: Java) -> None:
+    def _needs_agent(self) -> bool:
+        # Storm's servers listen at all addresses of their host: on loopback those of the whole machine.
+        return self.release.needs_agent or self.host(MASTER).namespace is None
+
+    def _install(self) -> None:
         here = self._here
         logs = (self._folder or here.folder) / "logs"
         for index, name in enumerate([MASTER, *(node.id for node in self.cluster.nodes)]):
             host = self._hosts.host(name)
             folder = here.folder / f"host{index}"
             self._installations[name] = Installation(
-                self.release, jars, java, host, folder, (logs / name).absolute(), here.record.token
+                self.release, self._java, host, folder, (logs / name).absolute(), here.record.token
             )
 
     def _start_daemons(self, control: Path) -> None:
@@ -364,7 +372,7 @@ class LiveStorm:
         zookeeper = self._daemons["zookeeper"] = start_zookeeper(master, self.release, address)
         for node in self.cluster.nodes:
             place = self._installations[node.id]
-            flags = _worker_flags(self.host(node.id))
+            flags = " ".join(self._java.flags(self.host(node.id)))
             place.configure(
                 supervisor_settings(self.release, common, node, self.address(node.id), place.local, flags)
             )
@@ -446,10 +454,6 @@ def _socket_path(place: Place, name: str) -> Path:
             remedy="set XDG_STATE_HOME to a shorter folder",
         )
     return path
-
-
-def _worker_flags(host: Host) -> str:
-    return "" if host.visible_cores is None else f"-XX:ActiveProcessorCount={host.visible_cores}"
 
 
 def _main_class(words: tuple[str, ...]) -> str | None:

@@ -1,0 +1,44 @@
+package agent;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.IllegalClassFormatException;
+import java.lang.instrument.Instrumentation;
+import java.net.InetAddress;
+import java.security.ProtectionDomain;
+import java.util.List;
+
+/**
+ * Lets the servers of Storm listen at one address of the machine instead of all. Storm has no setting for
+ * that. Given as {@code -javaagent:agent.jar=ADDRESS}.
+ */
+public final class Agent implements ClassFileTransformer {
+    /** Ends of the names of the classes that make addresses to listen at, and of the one that looks none up. */
+    private static final List<String> CLASSES =
+            List.of(
+                    "/messaging/netty/Server",
+                    "/thrift/transport/TNonblockingServerSocket",
+                    "/thrift/transport/TServerSocket",
+                    "/thrift/transport/TServerTransport$AbstractServerTransportArgs",
+                    "/thrift7/transport/TNonblockingServerSocket",
+                    "/thrift7/transport/TServerSocket",
+                    "/zookeeper/client/ConnectStringParser");
+
+    static volatile InetAddress address;
+
+    public static void premain(String argument, Instrumentation instrumentation) throws Exception {
+        address = InetAddress.getByName(argument);
+        instrumentation.addTransformer(new Agent());
+    }
+
+    @Override
+    public byte[] transform(
+            ClassLoader loader, String name, Class<?> before, ProtectionDomain domain, byte[] code)
+            throws IllegalClassFormatException {
+        for (String end : CLASSES) {
+            if (name != null && name.endsWith(end)) {
+                return ClassPatch.of(code).replace("java/net/InetSocketAddress", "agent/LocalAddress");
+            }
+        }
+        return null;
+    }
+}
