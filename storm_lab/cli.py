@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
+    "live": ("storm_lab.live.commands", "Start real Apache Storm and play on it what the emulator plays."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""

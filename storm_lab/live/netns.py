@@ -139,6 +139,22 @@ def shape(namespace: str, device: str, link: Link) -> tuple[str, ...]:
     return tuple(missing)
 
 
+def link_disciplines() -> tuple[str, ...]:
+    """Which of netem and tbf links can be given here."""
+    name = f"{_PREFIX}try-{os.getpid()}"
+    try:
+        _ip("netns", "add", name)
+        _ip("-n", name, "link", "set", "lo", "up")
+        tbf = ("rate", "1gbit", "burst", "256kb", "latency", "50ms")
+        tried = (("netem", "delay", "100us"), ("tbf", *tbf))
+        return tuple(discipline[0] for discipline in tried if _tc(name, "lo", *discipline))
+    except StormLabError:
+        return ()
+    finally:
+        with contextlib.suppress(StormLabError):
+            _ip("netns", "del", name)
+
+
 def why_no_namespaces() -> str | None:
     """Why network namespaces cannot be made here; None if they can. Makes one and removes it."""
     if shutil.which("ip") is None or shutil.which("nsenter") is None:
@@ -154,6 +170,14 @@ def why_no_namespaces() -> str | None:
         with contextlib.suppress(StormLabError):
             _ip("netns", "del", name)
     return None
+
+
+def remove_tries() -> None:
+    """Remove what `link_disciplines` and `why_no_namespaces` have left where they were killed."""
+    for name in _names(f"{_PREFIX}try"):
+        if not Path(f"/proc/{name.rpartition('-')[2]}").exists():
+            with contextlib.suppress(StormLabError):
+                _ip("netns", "del", name)
 
 
 def _names(switch: str) -> list[str]:

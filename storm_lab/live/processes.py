@@ -12,6 +12,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MARK = "STORM_LAB_LIVE"
@@ -64,6 +65,19 @@ def kill(pid: int, belongs: Callable[[int], bool] = lambda pid: True, number: in
         return False
     finally:
         os.close(handle)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C and its kin wait until the block is done: a second one must not stop the clearing up."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_ASKING_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started_ns(pid: int) -> int:

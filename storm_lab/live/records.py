@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from storm_lab.errors import UserError
 
 _RECORD = "record.json"
 _OWNER = "owner"
+_MAKING_SECONDS = 60.0
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -100,14 +102,15 @@ class Place:
     def release(self) -> None:
         """Leave the cluster running, for a later command to end."""
         self.note(kept=True)
-        self._free()
+        self.disown()
 
     def remove(self) -> None:
         """Remove the folder and all in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        self._free()
+        self.disown()
 
-    def _free(self) -> None:
+    def disown(self) -> None:
+        """Let go of the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -126,7 +129,7 @@ def places(root: Path | None = None) -> Iterator[Place]:
     if not root.is_dir():
         return
     for folder in sorted(root.iterdir()):
-        if folder.is_dir():
+        if folder.is_dir() and not _in_the_making(folder):
             yield Place(folder, _read(folder), None)
 
 
@@ -136,6 +139,14 @@ def boot_id() -> str:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
         return "unknown"
+
+
+def _in_the_making(folder: Path) -> bool:
+    """Whether a folder may be without its owner's lock because it was made just now."""
+    try:
+        return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < _MAKING_SECONDS
+    except OSError:
+        return True
 
 
 def _write(folder: Path, record: Record) -> None:

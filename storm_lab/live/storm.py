@@ -36,7 +36,7 @@ from storm_lab.live.hosts import MASTER, Host, HostOptions, make_hosts
 from storm_lab.live.jars import Say, fetch_jars
 from storm_lab.live.java_build import build_jar, java_sources
 from storm_lab.live.player_jar import player_jar
-from storm_lab.live.processes import command_line, kill, started_ns
+from storm_lab.live.processes import command_line, kill, started_ns, undisturbed
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.submission import SchedulerPlug, Submission
@@ -158,11 +158,12 @@ class LiveStorm:
         if self._client is not None:
             self._client.close()
             self._client = None
-        place, self._place = self._place, None
-        remove_cluster(place)
-        for daemon in self._daemons.values():
-            daemon.process.wait()
-        self._daemons.clear()
+        with undisturbed():
+            place, self._place = self._place, None
+            remove_cluster(place)
+            for daemon in self._daemons.values():
+                daemon.process.wait()
+            self._daemons.clear()
 
     def leave(self) -> None:
         """Let the cluster go on without this process, until ``storm-lab live down``."""

@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "workloads": frozenset({"model"}),
     "emulator": frozenset({"model", "schedulers", "tuplelog", "workloads"}),
     "monitoring": frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator"}),
+    "live": BELOW_PAPERS,
     "experiments": BELOW_PAPERS,
     "papers": BELOW_PAPERS | {"experiments"},
     "league": BELOW_PAPERS | {"experiments", "papers"},
@@ -34,7 +35,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runs": ALL_BUT_CLI - {"runs", "bench"},
     "calibration": ALL_BUT_CLI - {"reporting", "bench"},
     "bench": ALL_BUT_CLI - {"bench"},
-    "cli": ALL_BUT_CLI | {"calibration"},
+    "cli": ALL_BUT_CLI | {"calibration", "live"},
 }
 
 

@@ -1,0 +1,167 @@
+"""The command ``storm-lab live``: real Apache Storm on this machine."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from storm_lab.errors import UserError
+from storm_lab.live.cleanup import remove_orphans
+from storm_lab.live.doctor import run_checks
+from storm_lab.live.hosts import MASTER, HostOptions
+from storm_lab.live.jars import fetch_jars
+from storm_lab.live.netns import RUN
+from storm_lab.live.player_jar import SCHEDULER_CLASS, player_jar
+from storm_lab.live.records import places
+from storm_lab.live.releases import RELEASES, Release, find_release
+from storm_lab.live.storm import LiveStorm
+from storm_lab.live.submission import SchedulerPlug
+from storm_lab.machine.options import examples, json_option
+from storm_lab.model.cluster import Cluster, Node
+
+NEWEST = next(iter(RELEASES))
+
+SOCKET_KEY = "storm.lab.scheduler.socket"
+"""Setting of Nimbus that tells the bridge's scheduler where to ask (BridgeScheduler.java)."""
+
+_version = click.option(
+    "--version", "version", default=NEWEST, show_default=True, metavar="V", help="Version of Storm."
+)
+
+
+@click.group(
+    epilog=examples("storm-lab live doctor", "storm-lab live up --version 0.9.2", "storm-lab live down")
+)
+def live() -> None:
+    """Start real Apache Storm and play on it what the emulator plays.
+
+    Nothing is fetched before one of these commands needs it; a line says what and how large it is.
+    """
+    # Asked to end by a terminal that closes: unwind, so that the cluster goes too.
+    signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
+
+
+@live.command(epilog=examples("storm-lab live doctor"))
+@json_option
+def doctor(as_json: bool) -> None:
+    """Tell what this machine has for real Storm; exit status 1 when a cluster will not start."""
+    findings = run_checks()
+    if as_json:
+        rows = [
+            {"level": f.level, "subject": f.subject, "text": f.text, "remedy": f.remedy or ""}
+            for f in findings
+        ]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        for finding in findings:
+            remedy = f" -> {finding.remedy}" if finding.remedy else ""
+            click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
+    if any(finding.level == "fail" for finding in findings):
+        sys.exit(1)
+
+
+@live.command(epilog=examples("storm-lab live fetch", "storm-lab live fetch 2.8 0.9.2"))
+@click.argument("versions", nargs=-1, metavar="[VERSION]...")
+def fetch(versions: tuple[str, ...]) -> None:
+    """Fetch the jars of some versions of Storm, or of all, and compile what plays topologies."""
+    for release in [find_release(text) for text in versions] or RELEASES.values():
+        fetch_jars(release.version, _say)
+        player_jar(release, _say)
+        click.echo(f"Storm {release.version} is there")
+
+
+@live.command(epilog=examples("storm-lab live up", "storm-lab live up --version 0.9.2 --nodes 6 --mhz 400"))
+@_version
+@click.option("--nodes", default=2, show_default=True, type=click.IntRange(1, 50), help="Worker nodes.")
+@click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 100), help="Slots of a node.")
+@click.option("--cores", default=1, show_default=True, type=click.IntRange(1, 256), help="Cores of a node.")
+@click.option("--mhz", default=2000.0, show_default=True, type=click.FloatRange(1), help="Their clock.")
+@click.option("--memory", default=2048.0, show_default=True, help="Memory of a node in MB.")
+@click.option("--latency", default=0.0, show_default=True, help="Latency of links in us, one way.")
+@click.option(
+    "--hosts",
+    "kind",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "namespaces", "loopback"]),
+    help="What a node is.",
+)
+@click.option("--logs", type=click.Path(path_type=Path), help="Folder for logs, which is kept.")
+@click.option("--socket", type=click.Path(path_type=Path), help="Unix socket that Nimbus asks for schedules.")
+def up(
+    version: str,
+    nodes: int,
+    slots: int,
+    cores: int,
+    mhz: float,
+    memory: float,
+    latency: float,
+    kind: str,
+    logs: Path | None,
+    socket: Path | None,
+) -> None:
+    """Start a cluster and leave it running, until: storm-lab live down."""
+    ports = tuple(range(6700, 6700 + slots))
+    cluster = Cluster(
+        tuple(
+            Node(f"node{index + 1}", ports=ports, cores=cores, core_mhz=mhz, memory_mb=memory)
+            for index in range(nodes)
+        )
+    )
+    options = HostOptions(kind=kind, latency_us=latency)  # type: ignore[arg-type]
+    release = find_release(version)
+    plug = None if socket is None else _bridge(release, socket)
+    storm = LiveStorm(release.version, cluster, hosts=options, folder=logs, scheduler=plug, say=_say)
+    storm.start()
+    try:
+        lines = _description(storm)
+        storm.leave()
+    except BaseException:
+        storm.stop()
+        raise
+    for line in lines:
+        click.echo(line)
+
+
+@live.command(epilog=examples("storm-lab live down"))
+def down() -> None:
+    """End clusters that were left running, and clear up after commands that were killed."""
+    removed = remove_orphans(kept_too=True)
+    for record in removed:
+        why = "was running" if record.kept else "was left by a command that was killed"
+        click.echo(f"{record.token}: Storm {record.version} {why}; nothing of it is left")
+    busy = [place.record for place in places()]
+    for record in busy:
+        click.echo(f"{record.token}: belongs to a command that runs; end that one with Ctrl-C")
+    if not removed and not busy:
+        click.echo("there is no cluster")
+
+
+def _bridge(release: Release, socket: Path) -> SchedulerPlug:
+    path = socket.absolute()
+    if not path.parent.is_dir():
+        raise UserError("its folder does not exist", field="--socket", value=str(socket))
+    return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, _say), {SOCKET_KEY: str(path)})
+
+
+def _description(storm: LiveStorm) -> list[str]:
+    """What a user needs to know of a cluster, a line each."""
+    master = storm.host(MASTER)
+    lines = [f"Storm {storm.release.version} runs: cluster {storm.token}, Nimbus at {master.address}"]
+    for node in storm.cluster.nodes:
+        host = storm.host(node.id)
+        share = "" if host.cores is None else f", {host.cores:.2f} cores of this machine"
+        lines.append(f"  {node.id} at {host.address}, slots {node.ports[0]} to {node.ports[-1]}{share}")
+    lines += [f"  not realised: {line}" for line in storm.unrealised]
+    if master.namespace is not None:
+        lines.append(f"  programs see it from: nsenter --net={RUN / master.namespace}")
+    lines.append("end it with: storm-lab live down")
+    return lines
+
+
+def _say(line: str) -> None:
+    click.echo(f"storm-lab: {line}", err=True)

@@ -1,0 +1,202 @@
+"""Tell what this machine has for real Storm, before a cluster has to find out.
+
+Every check looks at one thing, leaves nothing behind, and never raises: what it finds is an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.live.cgroups import Hierarchy, hierarchies
+from storm_lab.live.conf import NIMBUS_PORT, ZOOKEEPER_PORT
+from storm_lab.live.jars import cache_folder, installed_resolver, is_fetched, ivy_jar, ready_jars, size_mb
+from storm_lab.live.java_build import COMPILER
+from storm_lab.live.mirrors import central_of
+from storm_lab.live.netns import link_disciplines, why_no_namespaces
+from storm_lab.live.processes import listens
+from storm_lab.live.records import places, state_folder
+from storm_lab.live.releases import RELEASES
+from storm_lab.machine.doctor import Finding
+from storm_lab.machine.java import find_java
+
+CLUSTER_GB = 1.2
+"""Memory of ZooKeeper, Nimbus, two supervisors and two workers of Storm 2.8, measured: 1.1 GB."""
+
+DISK_GB = 1.0
+"""All jars take 0.14 GB; the rest is for logs and recorded tuples."""
+
+_REACH_SECONDS = 10.0
+
+
+def run_checks() -> list[Finding]:
+    """All checks, in the order in which their subjects come into play."""
+    checks: tuple[Callable[[], list[Finding]], ...] = (
+        check_java,
+        check_resolver,
+        check_jars,
+        check_namespaces,
+        check_groups,
+        check_links,
+        check_ports,
+        check_memory,
+        check_disk,
+        check_left,
+    )
+    return [finding for check in checks for finding in check()]
+
+
+def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """Whether there is a Java that Storm's daemons run on."""
+    try:
+        runtime = find_java(environ)
+    except UserError as error:
+        return [Finding("fail", "Java", error.message, error.remedy)]
+    return [Finding("ok", "Java", f"{runtime.version} ({runtime.home})")]
+
+
+def check_resolver(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """With what jars would be fetched, and whether the place that they come from answers."""
+    if all(is_fetched(lock) for lock in (*RELEASES, COMPILER)):
+        return [Finding("ok", "resolver", "not needed: all jars are there")]
+    env = os.environ if environ is None else environ
+    if installed_resolver(env) == "maven":
+        return [Finding("ok", "resolver", f"Maven ({shutil.which('mvn', path=env.get('PATH', ''))})")]
+    ivy = ivy_jar()
+    if ivy is None:
+        return [Finding("fail", "resolver", "neither Maven nor the Ivy of PySpark", "install Maven")]
+    where = central_of(env)
+    if (fault := why_unreachable(where)) is not None:
+        remedy = "connect, or name a mirror in ~/.m2/settings.xml; jars that are there need none"
+        return [Finding("fail", "resolver", f"{where} cannot be reached ({fault})", remedy)]
+    return [Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from {where}")]
+
+
+def check_jars() -> list[Finding]:
+    """Which releases of Storm are in the cache, and whether they are what they should be."""
+    found = []
+    for lock in (*RELEASES, COMPILER):
+        name = "jar of the compiler" if lock == COMPILER else f"jars of Storm {lock}"
+        if not is_fetched(lock):
+            text = f"{name}: not fetched yet ({size_mb(lock):.0f} MB)"
+            found.append(Finding("ok", "jars", text))
+            continue
+        try:
+            ready_jars(lock)
+        except UserError as error:
+            found.append(Finding("fail", "jars", str(error.message), error.remedy))
+        else:
+            found.append(Finding("ok", "jars", f"{name}: there and whole ({size_mb(lock):.0f} MB)"))
+    return found
+
+
+def check_namespaces(fault: Callable[[], str | None] = why_no_namespaces) -> list[Finding]:
+    """Whether nodes can be network namespaces."""
+    why = fault()
+    if why is None:
+        return [Finding("ok", "hosts", "network namespaces can be made")]
+    text = f"no network namespaces, nodes are plain processes on loopback ({why})"
+    return [Finding("warn", "hosts", text, "run as root to give nodes links of their own")]
+
+
+def check_groups(there: tuple[Hierarchy, ...] | None = None) -> list[Finding]:
+    """Whether nodes can have a CPU quota and a memory limit."""
+    places_ = hierarchies() if there is None else there
+    versions = {name: place.version for place in places_ for name in place.controllers}
+    missing = [
+        what for name, what in (("cpu", "CPU quota"), ("memory", "memory limit")) if name not in versions
+    ]
+    if missing:
+        text = f"no control group for: {', '.join(missing)}"
+        return [Finding("warn", "limits", text, "run as root to give nodes the cores and memory they have")]
+    used = " and ".join(str(version) for version in sorted({versions["cpu"], versions["memory"]}))
+    return [Finding("ok", "limits", f"CPU quota and memory limit by control groups of version {used}")]
+
+
+def check_links(disciplines: Callable[[], tuple[str, ...]] = link_disciplines) -> list[Finding]:
+    """Whether links can have a latency and a speed."""
+    there = disciplines()
+    if "netem" in there:
+        return [Finding("ok", "links", "latency and speed by tc netem")]
+    if "tbf" in there:
+        text = "speed by tc tbf; no latency, as the kernel has no netem"
+        return [Finding("warn", "links", text, "load the kernel's module sch_netem")]
+    return [Finding("warn", "links", "neither latency nor speed (no tc, or no rights)", "install iproute2")]
+
+
+def check_ports() -> list[Finding]:
+    """Whether somebody on this machine has the ports that plain processes on loopback need."""
+    ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "workers": 6700}
+    taken = [
+        f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, "127.77.255.254")
+    ]
+    if taken:
+        text = f"somebody listens at all addresses on {', '.join(taken)}"
+        return [Finding("warn", "ports", text, "end it, or let nodes be network namespaces")]
+    return [Finding("ok", "ports", "free for plain processes on loopback")]
+
+
+def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
+    """Whether there is room for a small cluster, in GB of 10^9 bytes."""
+    try:
+        lines = dict(line.split(":") for line in meminfo.read_text(encoding="ascii").splitlines())
+        free = int(lines["MemAvailable"].split()[0]) * 1024 / 1e9
+    except (OSError, ValueError, KeyError):
+        return [Finding("warn", "memory", "this system does not tell how much is free", "Linux is needed")]
+    text = f"{free:.1f} GB free; a cluster of two nodes takes about {CLUSTER_GB:g}"
+    level = "ok" if free > CLUSTER_GB else "warn"
+    return [
+        Finding("ok", "memory", text) if level == "ok" else Finding("warn", "memory", text, "close programs")
+    ]
+
+
+def check_disk() -> list[Finding]:
+    """Whether jars and logs find room."""
+    found = []
+    for what, folder in (("jars", cache_folder()), ("clusters", state_folder())):
+        place = next(place for place in (folder, *folder.parents) if place.exists())
+        free = shutil.disk_usage(place).free / 1e9
+        text = f"{free:.1f} GB free for {what} at {folder}"
+        if not os.access(place, os.W_OK):
+            found.append(Finding("fail", "disk", f"{place} cannot be written to", f"make room for {what}"))
+        elif free < DISK_GB:
+            found.append(Finding("warn", "disk", text, "free some space"))
+        else:
+            found.append(Finding("ok", "disk", text))
+    return found
+
+
+def check_left(root: Path | None = None) -> list[Finding]:
+    """Whether a killed command has left a cluster behind."""
+    found = []
+    for place in places(root):
+        record = place.record
+        if record.kept:
+            text = f"{record.token} (Storm {record.version}) runs"
+            found.append(Finding("ok", "clusters", text, "end it with: storm-lab live down"))
+        elif not place.owned_by_another():
+            place.disown()
+            text = f"{record.token} (Storm {record.version}) was left by a command that was killed"
+            found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
+        else:
+            found.append(Finding("ok", "clusters", f"{record.token} belongs to a command that runs"))
+    return found or [Finding("ok", "clusters", "none")]
+
+
+def why_unreachable(address: str) -> str | None:
+    """Why a repository of jars does not answer; None if it does."""
+    request = urllib.request.Request(
+        f"{address.rstrip('/')}/org/apache/storm/maven-metadata.xml", method="HEAD"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=_REACH_SECONDS):
+            return None
+    except urllib.error.HTTPError:
+        return None  # an answer all the same
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "reason", error))
