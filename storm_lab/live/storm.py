@@ -257,10 +257,33 @@ class LiveStorm:
         with self._event("rebalance", topology, f"wait {wait_s} s, {workers or 'as many'} workers"):
             self._asked.ask("rebalance", topology, wait_s, workers or 0)
 
+    def activate(self, topology: str) -> None:
+        """Ask Nimbus to switch a topology's spouts on.
+
+        Raises:
+            StormLabError: Nimbus refuses.
+        """
+        with self._event("activate", topology):
+            self._asked.ask("activate", topology)
+
+    def deactivate(self, topology: str) -> None:
+        """Ask Nimbus to switch a topology's spouts off.
+
+        Raises:
+            StormLabError: Nimbus refuses.
+        """
+        with self._event("deactivate", topology):
+            self._asked.ask("deactivate", topology)
+
     def topologies(self) -> dict[str, dict[str, str]]:
         """Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
         found: dict[str, dict[str, str]] = dict(self._asked.ask("cluster")["topologies"])
         return found
+
+    def supervisors(self) -> dict[str, str]:
+        """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
+        nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
+        return {storm_id: nodes[host] for storm_id, host in self._asked.ask("cluster")["supervisors"].items()}
 
     def info(self, topology: str) -> Mapping[str, Any]:
         """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.
@@ -393,7 +416,7 @@ class LiveStorm:
         nodes = len(self.cluster.nodes)
         wait_for(
             "the supervisors' start",
-            lambda: self._asked.try_ask("cluster").get("supervisors") == nodes,
+            lambda: len(self._asked.try_ask("cluster").get("supervisors", ())) == nodes,
             everybody,
             READY_SECONDS,
         )

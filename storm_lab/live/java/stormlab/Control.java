@@ -11,6 +11,7 @@ import org.apache.storm.generated.ExecutorSummary;
 import org.apache.storm.generated.KillOptions;
 import org.apache.storm.generated.Nimbus;
 import org.apache.storm.generated.RebalanceOptions;
+import org.apache.storm.generated.SupervisorSummary;
 import org.apache.storm.generated.TopologyInfo;
 import org.apache.storm.generated.TopologySummary;
 import org.apache.storm.utils.NimbusClient;
@@ -21,7 +22,7 @@ import org.apache.storm.utils.Utils;
  * line of JSON. The commands are
  *
  * <pre>
- * cluster                          how many supervisors, and the topologies by name
+ * cluster                          host by supervisor id, and the topologies by name
  * info     NAME                    the topology's status and where its executors run
  * kill     NAME WAIT_SECONDS
  * rebalance NAME WAIT_SECONDS WORKERS   (WORKERS 0: as many as before)
@@ -104,9 +105,15 @@ public final class Control {
     }
 
     private static String cluster(ClusterSummary summary) {
-        StringBuilder text = new StringBuilder("{\"supervisors\": ");
-        text.append(summary.get_supervisors().size()).append(", \"topologies\": {");
+        StringBuilder text = new StringBuilder("{\"supervisors\": {");
         String comma = "";
+        for (SupervisorSummary supervisor : summary.get_supervisors()) {
+            text.append(comma).append(quoted(supervisor.get_supervisor_id())).append(": ");
+            text.append(quoted(supervisor.get_host()));
+            comma = ", ";
+        }
+        text.append("}, \"topologies\": {");
+        comma = "";
         for (TopologySummary topology : summary.get_topologies()) {
             text.append(comma).append(quoted(topology.get_name())).append(": {\"id\": ");
             text.append(quoted(topology.get_id())).append(", \"status\": ");
