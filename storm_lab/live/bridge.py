@@ -53,6 +53,8 @@ class Round:
     moved: tuple[str, ...]
     status: Mapping[str, str]
     problem: str = ""
+    supervisors: Mapping[str, str] = field(default_factory=dict)
+    """Node id by Storm's id of its supervisor."""
 
 
 @dataclass(slots=True)
@@ -103,7 +105,8 @@ class Policy:
         moved = tuple(
             t for t in request.storm_id if placed.of_topology(t).slots != present.of_topology(t).slots
         )
-        made = Round(start, time.monotonic_ns() - start, name, placed, moved, own, problem)
+        supervisors = {supervisor: node for node, supervisor in request.supervisor.items()}
+        made = Round(start, time.monotonic_ns() - start, name, placed, moved, own, problem, supervisors)
         return {"assign": assign, "status": status}, made
 
     def _schedule(self, view: SchedulingView) -> SchedulingResult:
@@ -117,7 +120,7 @@ class Policy:
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
             raise TypeError(f"it answered with a {type(answer).__name__}, not with a SchedulingResult")
-        result = answer
+        result: SchedulingResult = answer
         if fixed.slots:
             kept = Assignment.of(
                 (e, s) for e, s in result.assignment.slots.items() if not fixed.of_topology(e.topology).slots
@@ -169,7 +172,7 @@ def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:
     return rows
 
 
-def _rows(fields: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _rows(fields: object) -> Sequence[Mapping[str, Any]]:
     rows = fields.get("topologies") if isinstance(fields, Mapping) else None
     return [row for row in rows or () if isinstance(row, Mapping) and "id" in row]
 

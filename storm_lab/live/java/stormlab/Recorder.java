@@ -75,7 +75,7 @@ final class Recorder {
         return own;
     }
 
-    /** Open the log of a task. */
+    /** Open the log of a task; called by the thread that will execute it. */
     synchronized TaskLog open(String kind, String component, int task, int tasks) {
         int incarnation = 0;
         while (true) {
@@ -97,7 +97,7 @@ final class Recorder {
         line.put("component", component);
         line.put("task", task);
         line.put("incarnation", incarnation);
-        line.put("kind", kind);
+        line.put("thread", Thread.currentThread().getId());
         write(line);
         return log;
     }
@@ -178,7 +178,7 @@ final class Recorder {
         write(line);
     }
 
-    /** CPU of each Java thread since the last look, in ns, by name. */
+    /** Id, name and CPU since the last look, in ns, of each Java thread. */
     private List<Object> threads() {
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
         long[] ids = bean.getAllThreadIds();
@@ -190,7 +190,7 @@ final class Recorder {
                 continue;
             }
             Long before = threadCpu.put(ids[i], cpu);
-            used.add(List.of(infos[i].getThreadName(), cpu - (before == null ? 0 : before)));
+            used.add(List.of(ids[i], infos[i].getThreadName(), cpu - (before == null ? 0 : before)));
         }
         return used;
     }

@@ -1,0 +1,113 @@
+"""A live run's records as the ordinary tuple log.
+
+What real Storm does not tell is left out: when a tuple entered a receive queue, and the messages and counters
+of ackers. Counters of a worker that was killed end with its last whole window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from storm_lab.emulator.control.decision_log import Decision
+from storm_lab.emulator.emulation import write_decisions
+from storm_lab.emulator.setup.logbook import Recorder
+from storm_lab.live.live_records import LiveRecords
+from storm_lab.live.lives import Lives, find_executors, find_workers
+from storm_lab.live.player_files import read_workers
+from storm_lab.live.trace_export import storm_name
+from storm_lab.live.tuple_rows import RootNumbers, TupleRows
+from storm_lab.live.window_rows import WindowRows, write_machine
+from storm_lab.model import executors_of
+
+
+def collect(records: LiveRecords, log: Recorder) -> Lives:
+    """Write all tables of a run's log; returns who ran where.
+
+    Raises:
+        StormLabError: the records contradict themselves.
+        ValueError: a file in the folders is not one of the player's.
+    """
+    topologies = [plan.topology for plan in records.plans]
+    executors = {topology.id: executors_of(topology, records.version) for topology in topologies}
+    workers = find_workers(
+        {topology.id: read_workers(records.folders[topology.id]) for topology in topologies},
+        records.samples,
+        {storm_name(topology): topology.id for topology in topologies},
+        records.supervisors,
+    )
+    lives = find_executors(records.cluster, workers, executors, records.assignments)
+    _write_nodes(records, log)
+    _write_placements(records, lives, log)
+    numbers = RootNumbers.of(records)
+    for plan in records.plans:
+        own = executors[plan.topology.id]
+        rows = TupleRows(records, lives, plan, own, numbers)
+        rows.write_roots(log)
+        rows.write_executions(log)
+        WindowRows(records, lives, plan.topology.id, own).write(log)
+    write_machine(records, lives, log)
+    decisions = [*records.decisions, *worker_decisions(lives, records.origin_ns)]
+    inside = [entry for entry in decisions if 0 <= entry.time_ns <= records.duration_ns]
+    write_decisions(log, sorted(inside, key=lambda entry: entry.time_ns))
+    return lives
+
+
+def worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
+    """What became of the workers, as control events on the run's clock."""
+    for worker in lives.workers:
+        facts: dict[str, Any] = {"topology": worker.topology, "worker": worker.number}
+        actor, slot = f"worker:{worker.number}", str(worker.slot)
+        supervisor = f"supervisor:{worker.slot.node}"
+        yield Decision(worker.started_ns - origin_ns, supervisor, "start-worker", slot, "", facts)
+        own = [life for life in lives.executors if life.worker is worker]
+        if own and worker.file is not None:
+            names = [str(life.executor) for life in own]
+            ready = max(life.start_ns for life in own)
+            yield Decision(ready - origin_ns, actor, "worker-ready", slot, "", facts | {"executors": names})
+        notes = () if worker.file is None else worker.file.notes
+        for time_ns, what, task in notes:
+            subject = next((str(e.executor) for e in own if task in e.executor.tasks), str(task))
+            yield Decision(time_ns - origin_ns, actor, what, subject, "", {"task": task})
+        if worker.ended_ns is not None:
+            yield Decision(worker.ended_ns - origin_ns, actor, "worker-ended", slot, "", facts)
+
+
+def _write_nodes(records: LiveRecords, log: Recorder) -> None:
+    nodes = records.cluster.nodes
+    log.append(
+        "nodes",
+        {
+            "node": [node.id for node in nodes],
+            "rack": [node.rack for node in nodes],
+            "cores": np.array([node.cores for node in nodes], np.int32),
+            "core_mhz": np.array([node.core_mhz for node in nodes]),
+            "memory_mb": np.array([node.memory_mb for node in nodes]),
+        },
+    )
+
+
+def _write_placements(records: LiveRecords, lives: Lives, log: Recorder) -> None:
+    stays = [life for life in lives.executors if life.start_ns <= records.end_ns]
+    if not stays:
+        return
+
+    def end(time_ns: int | None) -> int:
+        return -1 if time_ns is None or time_ns > records.end_ns else time_ns - records.origin_ns
+
+    log.append(
+        "placements",
+        {
+            "start_ns": np.array([life.start_ns - records.origin_ns for life in stays], np.int64),
+            "end_ns": np.array([end(life.end_ns) for life in stays], np.int64),
+            "topology": [life.executor.topology for life in stays],
+            "component": [life.executor.component for life in stays],
+            "start_task": np.array([life.executor.start for life in stays], np.int32),
+            "end_task": np.array([life.executor.end for life in stays], np.int32),
+            "worker": np.array([life.worker.number for life in stays], np.int32),
+            "node": [life.worker.slot.node for life in stays],
+            "port": np.array([life.worker.slot.port for life in stays], np.int32),
+        },
+    )

@@ -1,0 +1,294 @@
+"""Playing an `EmulationSpec` on real Storm: the same description, the same tuple log."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from storm_lab.emulator.control.decision_log import Decision, Fact
+from storm_lab.emulator.emulation import EmulationSpec, check_spec
+from storm_lab.emulator.setup.logbook import Recorder
+from storm_lab.errors import UserError
+from storm_lab.live.bridge import Bridge, Policy, Round
+from storm_lab.live.collect import collect
+from storm_lab.live.hosts import HostOptions, machine_mhz
+from storm_lab.live.jars import Say
+from storm_lab.live.live_records import LiveRecords
+from storm_lab.live.lives import Lives
+from storm_lab.live.player_jar import SCHEDULER_CLASS, SUBMIT_CLASS, player_jar
+from storm_lab.live.releases import Release, find_release
+from storm_lab.live.request import Known
+from storm_lab.live.sampler import MachineSampler, Sample
+from storm_lab.live.storm import LiveStorm
+from storm_lab.live.submission import SchedulerPlug, Submission
+from storm_lab.live.timeline import Timeline, check_faults
+from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns, storm_name
+from storm_lab.model import Assignment, Cluster
+from storm_lab.schedulers.storm.default import DefaultScheduler
+
+SOCKET_KEY = "storm.lab.scheduler.socket"
+"""Nimbus's setting that tells the bridge's scheduler where to ask."""
+
+Progress = Callable[[int, int], None]
+"""Called with the time reached and the planned end, both in nanoseconds since the start of the run."""
+
+_LOOK_SECONDS = 0.2
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOutcome:
+    """What a live run leaves in memory; the measurements are in the tuple log.
+
+    ``conditions`` belong into the manifest.
+    """
+
+    duration_ns: int
+    conditions: Mapping[str, Any]
+    lives: Lives
+    rounds: Sequence[Round]
+
+
+@dataclass(slots=True)
+class Stage:
+    """A live cluster that runs are played on, one after another."""
+
+    storm: LiveStorm
+    release: Release
+    jar: Path
+    bridge: Bridge
+    folder: Path
+    runs: int = 0
+
+
+@contextmanager
+def open_stage(
+    version: str,
+    cluster: Cluster,
+    *,
+    hosts: HostOptions | None = None,
+    settings: Mapping[str, object] | None = None,
+    say: Say | None = None,
+) -> Iterator[Stage]:
+    """A running cluster whose Nimbus asks storm_lab's schedulers; gone at the end of the block.
+
+    Raises:
+        UserError: it cannot be started here.
+    """
+    release = find_release(version)
+    jar = player_jar(release, say or (lambda line: None))
+    with tempfile.TemporaryDirectory(prefix="storm-lab-play-") as text:
+        folder = Path(text)
+        policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
+        with Bridge(folder / "nimbus", policy) as bridge:
+            plug = SchedulerPlug(SCHEDULER_CLASS, jar, {SOCKET_KEY: str(bridge.path)})
+            with LiveStorm(
+                version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say
+            ) as storm:
+                yield Stage(storm, release, jar, bridge, folder)
+
+
+def play_live(
+    spec: EmulationSpec, stage: Stage, log: Recorder, progress: Progress | None = None
+) -> LiveOutcome:
+    """Play a description on a running cluster and write its rows; the log is neither opened nor finished
+    here.
+
+    Durations are real seconds. What decides a run of the emulator only (costs, control-plane times,
+    ZooKeeper's speed) has no effect.
+
+    Raises:
+        UserError: the description holds what cannot be played live.
+        StormLabError: Storm does not do what it should.
+    """
+    spec = replace(spec, version=stage.release.storm)
+    check_live(spec, stage.storm.cluster)
+    stage.runs += 1
+    here = stage.folder / f"run{stage.runs}"
+    folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}
+    names = {plan.topology.id: storm_name(plan.topology) for plan in spec.topologies}
+    window_ns = round(spec.window_s * _NS)
+    _set_policy(spec, stage, names)
+    rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
+    machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
+    timeline = Timeline(spec.faults, stage.storm, {t: f / "plan" for t, f in folders.items()}, names)
+    origin_ns = monotonic_ns()
+    end_ns = origin_ns + round(spec.duration_s * _NS)
+    for plan in spec.topologies:
+        folder = folders[plan.topology.id]
+        (folder / "records").mkdir(parents=True)
+        recording = Recording(folder / "records", origin_ns, window_ns, spec.sample_every)
+        export_plan(plan, spec.version, machine, recording, folder / "plan")
+    over = threading.Event()
+    hosts = {
+        node.id: group.cpu_use
+        for node in spec.cluster.nodes
+        if (group := stage.storm.host(node.id).group) is not None
+    }
+    try:
+        with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler:
+            faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
+            faults.start()
+            for topology, name in names.items():
+                arguments = (str(folders[topology] / "plan"),)
+                stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
+            _wait(stage.storm, origin_ns, end_ns, progress)
+    finally:
+        over.set()
+        stage.bridge.policy.install = Assignment()
+        _kill_all(stage.storm, names.values())
+    rounds = stage.bridge.rounds[rounds_before:]
+    records = LiveRecords(
+        version=spec.version,
+        cluster=spec.cluster,
+        plans=spec.topologies,
+        folders={topology: folder / "records" for topology, folder in folders.items()},
+        origin_ns=origin_ns,
+        end_ns=end_ns,
+        sample_every=spec.sample_every,
+        samples=sampler.samples,
+        assignments=[(made.time_ns, made.assignment) for made in rounds],
+        supervisors={key: node for made in rounds for key, node in made.supervisors.items()},
+        decisions=[
+            *_events(stage.storm, events_before, origin_ns),
+            *timeline.decisions,
+            *round_decisions(rounds, origin_ns),
+        ],
+    )
+    lives = collect(records, log)
+    return LiveOutcome(records.duration_ns, conditions(stage, sampler.samples), lives, rounds)
+
+
+def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
+    """Refuse a description that cannot be played live.
+
+    Raises:
+        UserError: names what cannot.
+    """
+    check_spec(spec)
+    check_faults(spec.faults)
+    if spec.cluster != cluster:
+        raise UserError("the cluster that runs is another one", field="cluster")
+    if spec.services:
+        raise UserError(
+            "services of the emulator do not act on real Storm",
+            field="services",
+            value=[type(service).__name__ for service in spec.services],
+            remedy="play the scheduler itself",
+        )
+    if spec.bundle.size != 1:
+        raise UserError(
+            "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
+        )
+
+
+def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:
+    """What Nimbus was told, as control events: assignments that move something, and what went wrong."""
+    before: Assignment = Assignment()
+    said = ""
+    for made in rounds:
+        time_ns = made.time_ns - origin_ns
+        if made.problem and made.problem != said:
+            yield Decision(time_ns, "scheduler", "keep", "cluster", made.problem)
+        said = made.problem
+        for topology in made.moved:
+            new, old = made.assignment.of_topology(topology), before.of_topology(topology)
+            workers = {str(slot): len(members) for slot, members in new.workers().items()}
+            moved = sum(1 for e, slot in new.slots.items() if old.slots.get(e) != slot)
+            took = round(made.took_ns / 1e6, 3)
+            facts: dict[str, Fact] = {
+                "moved": moved,
+                "workers": workers,
+                "scheduler": made.scheduler,
+                "took_ms": took,
+            }
+            yield Decision(time_ns, "nimbus", "assign", topology, made.status.get(topology, ""), facts)
+        before = made.assignment
+
+
+def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
+    """On what a run was played, for its manifest: versions, machine, quotas, and its load meanwhile."""
+    cluster = stage.storm.cluster
+    quotas = {node.id: stage.storm.host(node.id).cores for node in cluster.nodes}
+    facts: dict[str, Any] = {
+        "storm": stage.release.version,
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "core_mhz": round(machine_mhz()),
+        "quota_cores": quotas,
+        "unrealised": list(stage.storm.unrealised),
+    }
+    if len(samples) > 1:
+        first, last = samples[0], samples[-1]
+        seconds = (last.time_ns - first.time_ns) / 1e9
+        own = sum(
+            use.cpu_ns - first.hosts[node].cpu_ns for node, use in last.hosts.items() if node in first.hosts
+        )
+        busy = (last.busy_ns - first.busy_ns) / 1e9 / seconds
+        facts["busy_cores"] = round(busy, 3)
+        facts["storm_cores"] = round(own / 1e9 / seconds, 3)
+        facts["load_average"] = round(max(sample.load_average for sample in samples), 2)
+        facts["throttled"] = {
+            node: round((use.throttled - first.hosts[node].throttled) / periods, 4)
+            for node, use in last.hosts.items()
+            if node in first.hosts and (periods := use.periods - first.hosts[node].periods) > 0
+        }
+    return facts
+
+
+def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
+    policy = stage.bridge.policy
+    policy.known = Known(
+        spec.version,
+        spec.cluster,
+        {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
+        {names[plan.topology.id]: plan.topology for plan in spec.topologies},
+    )
+    policy.scheduler = spec.scheduler
+    policy.placement = spec.placement or Assignment()
+    policy.seed = spec.seed
+
+
+def _wait(storm: LiveStorm, origin_ns: int, end_ns: int, progress: Progress | None) -> None:
+    while (now := monotonic_ns()) < end_ns:
+        storm.check()
+        if progress is not None:
+            progress(now - origin_ns, end_ns - origin_ns)
+        time.sleep(min(_LOOK_SECONDS, (end_ns - now) / _NS))
+
+
+def _kill_all(storm: LiveStorm, names: Iterable[str]) -> None:
+    known = storm.topologies()
+    for name in names:
+        if name in known:
+            storm.kill(name)
+
+
+def _events(storm: LiveStorm, first: int, origin_ns: int) -> Iterator[Decision]:
+    """Submissions; what the timeline has done stands in its own entries."""
+    for event in storm.events[first:]:
+        if event.kind.startswith("submit"):
+            took = {"took_ms": round((event.end_ns - event.start_ns) / 1e6, 1)}
+            start_ns = event.start_ns - origin_ns
+            yield Decision(start_ns, "nimbus", event.kind, event.subject, event.detail, took)
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.machine()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )

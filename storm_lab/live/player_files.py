@@ -1,0 +1,173 @@
+"""Reading what the Java player leaves in a topology's folder: workers' lines and tasks' rows.
+
+The files are written by processes that may be killed at any moment: a last line that is cut off, and rows
+that were never written (zeroes), are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT_ROW = np.dtype(
+    [
+        ("emit_ns", "<i8"),
+        ("end_ns", "<i8"),
+        ("line", "<i8"),
+        ("attempt", "<i4"),
+        ("outcome", "<i4"),  # 0 pending, 1 acked, 2 failed
+    ]
+)
+EXECUTION_ROW = np.dtype(
+    [("start_ns", "<i8"), ("end_ns", "<i8"), ("root", "<i8"), ("source", "<i4"), ("unused", "<i4")]
+)
+_NAME = re.compile(r"(roots|executions)-(\d+)-(\d+)\.bin$")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTask:
+    """A task's life in a worker: `incarnation` counts its lives in the run from 0."""
+
+    task: int
+    component: str
+    incarnation: int
+    opened_ns: int
+    closed_ns: int | None
+    thread: int
+    """Java's id of the thread that executes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A worker's counters over a stretch of time."""
+
+    start_ns: int
+    end_ns: int
+    tasks: Sequence[Sequence[int]]
+    """task, emitted, transferred, executed, acked, failed, ns inside logged executions"""
+    sent: Sequence[Sequence[int]]
+    """source task, target task, tuples, bytes"""
+    threads: Sequence[tuple[int, str, int]]
+    """Java's id of a thread, its name, and its CPU in ns"""
+    process_cpu_ns: int
+    collection_ms: int
+    heap_used_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFile:
+    """All lines of one worker process. Times are CLOCK_MONOTONIC."""
+
+    pid: int
+    port: int
+    supervisor: str
+    java: str
+    heap_bytes: int
+    started_ns: int
+    recorded_ns: int
+    tasks: tuple[OpenedTask, ...]
+    windows: tuple[Window, ...]
+    notes: tuple[tuple[int, str, int], ...]
+    """time, what (activate, deactivate, close), task"""
+
+
+def read_workers(folder: Path) -> list[WorkerFile]:
+    """The workers that have written into a topology's folder, in the order in which they started.
+
+    Raises:
+        ValueError: a file that is no worker's.
+    """
+    found = [_read_worker(path) for path in sorted(folder.glob("worker-*.jsonl"))]
+    return sorted((worker for worker in found if worker is not None), key=lambda w: (w.started_ns, w.pid))
+
+
+def read_roots(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
+    """Task, incarnation and rows of each spout task's life, in that order. Row i is the task's i-th root."""
+    return _read_rows(folder, "roots", ROOT_ROW, "emit_ns")
+
+
+def read_executions(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
+    """Task, incarnation and rows of each bolt task's life, in that order."""
+    return _read_rows(folder, "executions", EXECUTION_ROW, "end_ns")
+
+
+def _read_rows(
+    folder: Path, kind: str, row: np.dtype[np.void], written: str
+) -> Iterator[tuple[int, int, NDArray[np.void]]]:
+    names = []
+    for path in folder.glob(f"{kind}-*.bin"):
+        if found := _NAME.match(path.name):
+            names.append((int(found[2]), int(found[3]), path))
+    for task, incarnation, path in sorted(names):
+        rows = np.fromfile(path, row, count=path.stat().st_size // row.itemsize)
+        # A row is begun before it is complete, and rows are written in order.
+        last = np.flatnonzero(rows[written] != 0)
+        yield task, incarnation, rows[: int(last[-1]) + 1 if len(last) else 0]
+
+
+def _read_worker(path: Path) -> WorkerFile | None:
+    lines = list(_lines(path))
+    if not lines:
+        return None
+    head = lines[0]
+    if head.get("event") != "worker":
+        raise ValueError(f"{path} does not begin with a worker's line")
+    notes = [
+        (line["time_ns"], line["event"], line["task"])
+        for line in lines
+        if line["event"] in ("activate", "deactivate", "close")
+    ]
+    closed = {task: time_ns for time_ns, what, task in notes if what == "close"}
+    words = str(head["command"]).split()
+    return WorkerFile(
+        pid=head["pid"],
+        port=head["port"],
+        supervisor=words[2] if len(words) > 2 else "",
+        java=head["java"],
+        heap_bytes=head["heap_bytes"],
+        started_ns=head["started_ns"],
+        recorded_ns=head["time_ns"],
+        tasks=tuple(
+            OpenedTask(
+                line["task"],
+                line["component"],
+                line["incarnation"],
+                line["time_ns"],
+                closed.get(line["task"]),
+                line["thread"],
+            )
+            for line in lines
+            if line["event"] == "task"
+        ),
+        windows=tuple(_window(line) for line in lines if line["event"] == "window"),
+        notes=tuple(notes),
+    )
+
+
+def _window(line: Mapping[str, Any]) -> Window:
+    return Window(
+        start_ns=line["start_ns"],
+        end_ns=line["end_ns"],
+        tasks=line["tasks"],
+        sent=line["sent"],
+        threads=[(int(key), str(name), int(used)) for key, name, used in line["threads"]],
+        process_cpu_ns=line["process_cpu_ns"],
+        collection_ms=line["collection_ms"],
+        heap_used_bytes=line["heap_used_bytes"],
+    )
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            yield json.loads(text)
+        except ValueError:
+            # The process was killed while it wrote this line, so it is the last.
+            return

@@ -1,0 +1,160 @@
+"""What the machine does while real Storm runs: CPU of workers, hosts and everybody else, once a window.
+
+Workers tell the CPU of their own Java threads; only the kernel tells that of the compiler's and the garbage
+collector's, of daemons, and of the rest of the machine. Read from ``/proc`` and the hosts' control groups.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from storm_lab.live.cgroups import CpuUse
+from storm_lab.live.storm import LiveWorker
+from storm_lab.model import Slot
+
+_PROC = Path("/proc")
+_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_COMPILER = ("C1 Compiler", "C2 Compiler")
+_COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concurrent Mark", "CMS")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSample:
+    """A worker that was found running, and the CPU it has used since it was first seen, in ns."""
+
+    worker: LiveWorker
+    total_ns: int
+    compiler_ns: int
+    collector_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look. ``time_ns`` is CLOCK_MONOTONIC; CPU counts from some fixed time on, in ns of one core.
+
+    ``hosts`` has the nodes whose use is counted; ``busy_ns`` is that of the whole machine.
+    """
+
+    time_ns: int
+    workers: tuple[WorkerSample, ...]
+    hosts: Mapping[str, CpuUse]
+    busy_ns: int
+    load_average: float
+
+
+class ProcessSampler:
+    """CPU of one process by kind of thread, kept over the ends of threads."""
+
+    def __init__(self, pid: int, proc: Path = _PROC) -> None:
+        self._tasks = proc / str(pid) / "task"
+        self._names: dict[str, str] = {}
+        self._last: dict[str, int] = {}
+        self._sums = {"compiler": 0, "collector": 0, "other": 0}
+
+    def look(self) -> tuple[int, int, int]:
+        """CPU so far: all, compiler's, collector's. A thread's last moments are lost with it."""
+        try:
+            threads = list(self._tasks.iterdir())
+        except OSError:
+            threads = []
+        for folder in threads:
+            thread = folder.name
+            try:
+                used = int((folder / "schedstat").read_bytes().split()[0])
+                if thread not in self._names:
+                    self._names[thread] = _kind((folder / "comm").read_text().strip())
+            except (OSError, ValueError, IndexError):
+                continue
+            self._sums[self._names[thread]] += used - self._last.get(thread, 0)
+            self._last[thread] = used
+        return sum(self._sums.values()), self._sums["compiler"], self._sums["collector"]
+
+
+class MachineSampler:
+    """Looks at the end of every window, from when it is entered to when it is left.
+
+    Args:
+        workers: tells the workers that run now.
+        hosts: for each node whose processes are counted together, what tells their use.
+        origin_ns: start of the first window, CLOCK_MONOTONIC.
+        window_ns: length of a window.
+    """
+
+    def __init__(
+        self,
+        workers: Callable[[], Sequence[LiveWorker]],
+        hosts: Mapping[str, Callable[[], CpuUse]],
+        origin_ns: int,
+        window_ns: int,
+    ) -> None:
+        self.samples: list[Sample] = []
+        self._workers = workers
+        self._hosts = hosts
+        self._origin_ns = origin_ns
+        self._window_ns = window_ns
+        self._processes: dict[int, ProcessSampler] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+
+    def __enter__(self) -> MachineSampler:
+        self.look()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self.look()
+
+    def look(self) -> None:
+        """Take one sample."""
+        found = []
+        for worker in self._workers():
+            process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
+            found.append(WorkerSample(worker, *process.look()))
+        hosts = {}
+        for node, use in self._hosts.items():
+            try:
+                hosts[node] = use()
+            except OSError:
+                continue
+        now = time.monotonic_ns()
+        self.samples.append(Sample(now, tuple(found), hosts, busy_ns(), os.getloadavg()[0]))
+
+    def _run(self) -> None:
+        turn = 0
+        while True:
+            turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
+            left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
+            if self._over.wait(max(0, left_ns) / 1e9):
+                return
+            self.look()
+
+
+def busy_ns(stat: Path = _PROC / "stat") -> int:
+    """CPU time that the whole machine has used since it was started, waits for disks not counted."""
+    user, nice, system, _idle, _wait, irq, soft = map(
+        int, stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
+    )
+    return (user + nice + system + irq + soft) * _TICK_NS
+
+
+def slots_by_pid(samples: Sequence[Sample]) -> dict[int, Slot]:
+    """The slot of every worker that was ever seen."""
+    return {seen.worker.pid: seen.worker.slot for sample in samples for seen in sample.workers}
+
+
+def _kind(name: str) -> str:
+    if name.startswith(_COMPILER):
+        return "compiler"
+    if name.startswith(_COLLECTOR):
+        return "collector"
+    return "other"

@@ -1,0 +1,154 @@
+"""The fault plan's events, carried out on real Storm.
+
+What real Storm or this machine cannot do is refused before anything is started.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from storm_lab.emulator.control.decision_log import Decision
+from storm_lab.emulator.control.faults import Fault, FaultPlan
+from storm_lab.emulator.control.faults.commands import (
+    ActivateTopology,
+    DeactivateTopology,
+    KillTopology,
+    RebalanceTopology,
+)
+from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.machines import KillNode, ReviveNode
+from storm_lab.emulator.control.faults.network import CutLink, RestoreLink
+from storm_lab.emulator.control.faults.processes import KillWorker
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.storm import LiveStorm
+from storm_lab.live.trace_export import monotonic_ns, queue_path, set_rate
+from storm_lab.model import Slot
+
+Act = Callable[[], None]
+
+_WHO = {
+    KillTopology: "nimbus",
+    RebalanceTopology: "nimbus",
+    ActivateTopology: "nimbus",
+    DeactivateTopology: "nimbus",
+}
+
+
+class Timeline:
+    """Carries out a fault plan, each event at its time after the start of the run.
+
+    Args:
+        plan: the events.
+        storm: the cluster.
+        folders: exported files of each topology, by its id.
+        names: the names under which they are submitted, by id.
+
+    Raises:
+        UserError: an event cannot be carried out live.
+    """
+
+    def __init__(
+        self, plan: FaultPlan, storm: LiveStorm, folders: Mapping[str, Path], names: Mapping[str, str]
+    ) -> None:
+        check_faults(plan)
+        self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
+        self._storm = storm
+        self._folders = folders
+        self._names = names
+        self.decisions: list[Decision] = []
+
+    def play(self, origin_ns: int, over: threading.Event) -> None:
+        """Carry out all events in order; returns early when ``over`` is set."""
+        for fault in self._events:
+            due_ns = origin_ns + round(fault.at_s * 1e9)
+            if over.wait(max(0, due_ns - monotonic_ns()) / 1e9):
+                return
+            self._strike(fault, origin_ns)
+
+    def _strike(self, fault: Fault, origin_ns: int) -> None:
+        start = monotonic_ns()
+        problem = ""
+        try:
+            subject = self._act(fault)
+        except StormLabError as error:
+            subject, problem = fault.name, str(error)
+        who = _WHO.get(type(fault), "fault")
+        # A user's commands have the names that the emulator's Nimbus gives them.
+        action = fault.name.removesuffix("-topology") if who == "nimbus" else fault.name
+        took = {"took_ms": round((monotonic_ns() - start) / 1e6, 1)}
+        action = f"{action}-failed" if problem else action
+        self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
+
+    def _act(self, fault: Fault) -> str:
+        """Carry out one event; returns to whom it was done."""
+        storm = self._storm
+        match fault:
+            case KillWorker(node=node, port=port):
+                storm.kill_worker(Slot(node, port))
+                return str(Slot(node, port))
+            case KillNode(node=node):
+                storm.lose_node(node)
+                return node
+            case ReviveNode(node=node):
+                storm.restore_node(node)
+                return node
+            case CutLink(node_a=one, node_b=other):
+                storm.cut_link(one, other)
+                return f"{one}-{other}"
+            case RestoreLink(node_a=one, node_b=other):
+                storm.mend_link(one, other)
+                return f"{one}-{other}"
+            case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
+                set_rate(queue_path(self._folders[topology], spout), monotonic_ns(), rate)
+                return f"{topology}/{spout}"
+            case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
+                storm.rebalance(self._names[topology], wait_s=_seconds(wait), workers=workers)
+                return topology
+            case KillTopology(topology=topology, wait_s=wait):
+                storm.kill(self._names[topology], wait_s=_seconds(wait))
+                return topology
+            case ActivateTopology(topology=topology):
+                storm.activate(self._names[topology])
+                return topology
+            case DeactivateTopology(topology=topology):
+                storm.deactivate(self._names[topology])
+                return topology
+            case _:
+                raise UserError("this cannot be carried out live", field=fault.name)
+
+
+_PLAYED = (
+    KillWorker,
+    KillNode,
+    ReviveNode,
+    CutLink,
+    RestoreLink,
+    SetLoad,
+    RebalanceTopology,
+    KillTopology,
+    ActivateTopology,
+    DeactivateTopology,
+)
+
+
+def check_faults(plan: FaultPlan) -> None:
+    """Refuse a plan with events that real Storm cannot be made to have.
+
+    Raises:
+        UserError: names the first of them.
+    """
+    for fault in plan.faults:
+        if not isinstance(fault, _PLAYED):
+            names = ", ".join(sorted(kind.name for kind in _PLAYED))
+            raise UserError(
+                "this cannot be carried out on real Storm",
+                field="faults",
+                value=fault.name,
+                remedy=f"live runs know: {names}",
+            )
+
+
+def _seconds(wait_s: float | None) -> int:
+    return 0 if wait_s is None else round(wait_s)
