@@ -6,6 +6,7 @@ run knows keep their own names and their whole description; others are described
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,13 +43,14 @@ class Known:
     """What the run knows beforehand.
 
     Args:
-        version: the release of Storm that asks.
+        version: the release of Storm that asks; None to take what it says of itself, which those from 1.0 on
+            do.
         cluster: its machines; None to take them as Nimbus tells of them.
         node_of: host name or address, as Storm knows it, to node id.
         topologies: by the name under which they were submitted.
     """
 
-    version: StormVersion
+    version: StormVersion | None
     cluster: Cluster | None = None
     node_of: Mapping[str, str] = field(default_factory=dict)
     topologies: Mapping[str, Topology] = field(default_factory=dict)
@@ -84,7 +86,17 @@ def read_request(
         raise ValueError(f"the question cannot be read ({type(error).__name__}: {error})") from error
 
 
+def _version(fields: Mapping[str, Any], known: Known) -> StormVersion:
+    if known.version is not None:
+        return known.version
+    said = re.match(r"\d+\.\d+\.\d+", str(fields.get("storm", "")))
+    if said is None:
+        raise ValueError("it does not say which Storm asks, as those before 1.0; name the version")
+    return StormVersion.parse(said[0])
+
+
 def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, seed: int) -> Request:
+    version = _version(fields, known)
     nodes = _nodes(fields["nodes"], known)
     node_of = {supervisor: node.id for supervisor, node in nodes.items()}
     shown = {row["id"]: {int(port) for port in row["ports"]} for row in fields["nodes"]}
@@ -100,7 +112,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
     present: list[tuple[Executor, Slot]] = []
     for row in fields["topologies"]:
         topology = _topology(row, known)
-        executors = {(e.start, e.end): e for e in executors_of(topology, known.version)}
+        executors = {(e.start, e.end): e for e in executors_of(topology, version)}
         held = [
             (Slot(node_of.get(node, node), int(port)), [(int(first), int(last)) for first, last in pairs])
             for node, port, pairs in row["present"]
@@ -120,7 +132,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
     view = SchedulingView(
         topologies=tuple(sorted(topologies.values(), key=lambda t: (order.get(t.id, len(order)), t.id))),
         cluster=Cluster(tuple(_in_order(nodes.values(), known))),
-        version=known.version,
+        version=version,
         present=Assignment.of(sorted(present)),
         load=load,
         blacklisted_hosts=frozenset(fields.get("blacklisted", ())),

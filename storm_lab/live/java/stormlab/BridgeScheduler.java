@@ -113,7 +113,9 @@ public final class BridgeScheduler implements IScheduler {
     private static Map<String, Object> describe(Topologies topologies, Cluster cluster) {
         Map<String, Object> request = new LinkedHashMap<>();
         request.put("format", 1);
-        request.put("time_ns", System.nanoTime());
+        //@ from 1.0
+        request.put("storm", org.apache.storm.utils.VersionInfo.getVersion());
+        //@ end
         List<Object> nodes = new ArrayList<>();
         for (SupervisorDetails supervisor : cluster.getSupervisors().values()) {
             Map<String, Object> node = new LinkedHashMap<>();

@@ -1,0 +1,206 @@
+"""Answers to Nimbus, over the socket and without it."""
+
+import json
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live.bridge import Bridge, Policy
+from storm_lab.live.request import Known
+from storm_lab.model import Assignment, Cluster, Executor, Node, Slot, executors_of
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from tests.live.nimbus import CHAIN, V2, question, topology
+
+CLUSTER = Cluster((Node("a", ports=(6700, 6701)), Node("b", ports=(6700, 6701))))
+KNOWN = Known(V2, CLUSTER, {"10.0.0.1": "a", "10.0.0.2": "b"}, {"chain": CHAIN})
+STORM_ID = "chain-1-1700000000"
+ALL = executors_of(CHAIN, V2)
+
+
+def _together(slot: Slot) -> Assignment:
+    return Assignment.of((executor, slot) for executor in ALL)
+
+
+class Fixed(Scheduler[Any]):
+    """Answers with what it was made with, or raises it."""
+
+    name = "fixed"
+    version = "1"
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def schedule(self, view):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if isinstance(self.answer, Assignment):
+            return SchedulingResult(self.answer, {"chain": TopologyStatus(True, "as you like")})
+        return self.answer
+
+
+def test_the_default_scheduler_fills_both_nodes():
+    answer, made = Policy(DefaultScheduler(), KNOWN).answer(question())
+    rows = answer["assign"][STORM_ID]
+    assert {(node, port) for node, port, _ in rows} == {("supervisor-1", 6700), ("supervisor-2", 6700)}
+    assert sorted(pair for _, _, pairs in rows for pair in pairs) == [[n, n] for n in range(1, 6)]
+    assert answer["status"] == {STORM_ID: "Fully Scheduled"}
+    assert made.moved == ("chain",)
+
+
+def test_an_answer_is_json():
+    answer, _ = Policy(DefaultScheduler(), KNOWN).answer(question())
+    assert json.loads(json.dumps(answer)) == answer
+
+
+def test_what_stays_where_it_is_has_not_moved():
+    held = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
+    policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN)
+    _, made = policy.answer(question(topology(present=held)))
+    assert made.moved == ()
+    policy.scheduler = Fixed(_together(Slot("b", 6700)))
+    _, made = policy.answer(question(topology(present=held)))
+    assert made.moved == ("chain",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (ZeroDivisionError("oh"), "ZeroDivisionError: oh"),
+        (UserError("no such thing", field="gamma", value=0), "gamma = 0: no such thing"),
+        (None, "NoneType"),
+        (7, "int"),
+        (_together(Slot("c", 6700)), "which the cluster does not have"),
+        (Assignment.of([(ALL[0], Slot("a", 6700))]), "has no slot"),
+        (Assignment.of([(Executor("x", 1, 1, "y"), Slot("a", 6700))]), "no topology that is scheduled"),
+    ],
+)
+def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_why(wrong: Any, said: str):
+    answer, made = Policy(Fixed(wrong), KNOWN).answer(question())
+    assert answer["assign"] == {}
+    assert answer["status"][STORM_ID].startswith("Kept as it is: fixed: ")
+    assert said in answer["status"][STORM_ID]
+    assert said in made.problem
+    assert made.moved == ()
+
+
+def test_a_topology_without_room_is_answered_with_no_slots():
+    answer, _ = Policy(Fixed(Assignment()), KNOWN).answer(question())
+    assert answer["assign"] == {STORM_ID: []}
+
+
+def test_a_question_that_cannot_be_read_keeps_everything():
+    answer, made = Policy(DefaultScheduler(), KNOWN).answer(question(format=9))
+    assert answer["assign"] == {}
+    assert "format 9" in answer["status"][STORM_ID]
+    assert "format 9" in made.problem
+
+
+def test_a_first_placement_by_hand_comes_before_the_scheduler():
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
+    answer, _ = policy.answer(question())
+    assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-2", 6701]]
+
+
+def test_a_first_placement_by_hand_waits_for_its_slots():
+    asked = question()
+    asked["nodes"][1]["ports"] = [6700]
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
+    answer, _ = policy.answer(asked)
+    assert len(answer["assign"][STORM_ID]) == 2
+
+
+def test_a_move_by_hand_is_made_once_and_then_the_scheduler_goes_on_from_there():
+    held_a = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
+    held_b = [["supervisor-2", 6700, [[n, n] for n in range(1, 6)]]]
+    policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN, install=_together(Slot("b", 6700)))
+    answer, _ = policy.answer(question(topology(present=held_a)))
+    assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-2", 6700]]
+    answer, _ = policy.answer(question(topology(present=held_b)))
+    assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-1", 6700]]
+
+
+def _ask(path: Path, text: bytes) -> dict[str, Any]:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(str(path))
+        client.sendall(text)
+        with client.makefile("rb") as lines:
+            return json.loads(lines.readline())
+
+
+def test_a_line_goes_in_and_a_line_comes_out(tmp_path: Path):
+    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as bridge:
+        answer = _ask(bridge.path, json.dumps(question()).encode() + b"\n")
+        assert len(answer["assign"][STORM_ID]) == 2
+        assert "error" in _ask(bridge.path, b"what?\n")
+        # Somebody who says nothing does not keep others from asking.
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.connect(str(bridge.path))
+            assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+    assert [made.moved for made in bridge.rounds] == [("chain",), ("chain",)]
+    assert not bridge.path.exists()
+
+
+def test_questions_at_one_time_are_answered_one_after_another(tmp_path: Path):
+    inside: list[int] = []
+    most: list[int] = []
+
+    class Counting(DefaultScheduler):
+        def schedule(self, view):
+            inside.append(1)
+            most.append(len(inside))
+            threading.Event().wait(0.02)
+            inside.pop()
+            return super().schedule(view)
+
+    with Bridge(tmp_path / "s", Policy(Counting(), KNOWN)) as bridge:
+        line = json.dumps(question()).encode() + b"\n"
+        threads = [threading.Thread(target=_ask, args=(bridge.path, line)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert max(most) == 1
+    assert len(most) == 4
+
+
+def test_a_socket_that_nobody_serves_any_more_is_replaced(tmp_path: Path):
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(tmp_path / "s"))
+    left.close()
+    assert (tmp_path / "s").is_socket()
+    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as bridge:
+        assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+
+
+def test_a_socket_that_is_served_is_refused(tmp_path: Path):
+    with (
+        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+        pytest.raises(UserError, match="answers there already"),
+        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+    ):
+        pass
+
+
+def test_a_file_in_the_way_is_left_alone(tmp_path: Path):
+    (tmp_path / "s").write_text("mine")
+    with (
+        pytest.raises(UserError, match="something else"),
+        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+    ):
+        pass
+    assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_a_path_that_is_too_long_for_a_socket_is_refused(tmp_path: Path):
+    with (
+        pytest.raises(UserError, match="107 bytes"),
+        Bridge(tmp_path / ("x" * 120), Policy(DefaultScheduler(), KNOWN)),
+    ):
+        pass

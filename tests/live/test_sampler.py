@@ -1,0 +1,49 @@
+"""CPU of processes by kind of thread, over the ends of threads."""
+
+from pathlib import Path
+
+from storm_lab.live.sampler import ProcessSampler, busy_ns
+
+
+def _thread(proc: Path, number: int, name: str, used_ns: int) -> None:
+    folder = proc / "7" / "task" / str(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "comm").write_text(name + "\n")
+    (folder / "schedstat").write_text(f"{used_ns} 5 6\n")
+
+
+def test_compiler_and_collector_are_told_from_the_rest(tmp_path: Path):
+    _thread(tmp_path, 1, "java", 100)
+    _thread(tmp_path, 2, "C2 CompilerThre", 30)
+    _thread(tmp_path, 3, "C1 CompilerThre", 20)
+    _thread(tmp_path, 4, "GC Thread#0", 7)
+    assert ProcessSampler(7, tmp_path).look() == (157, 50, 7)
+
+
+def test_what_a_thread_has_used_stays_when_it_ends(tmp_path: Path):
+    _thread(tmp_path, 1, "java", 100)
+    _thread(tmp_path, 2, "C2 CompilerThre", 30)
+    process = ProcessSampler(7, tmp_path)
+    process.look()
+    for file in ("comm", "schedstat"):
+        (tmp_path / "7" / "task" / "2" / file).unlink()
+    (tmp_path / "7" / "task" / "2").rmdir()
+    _thread(tmp_path, 1, "java", 150)
+    _thread(tmp_path, 9, "C2 CompilerThre", 4)
+    assert process.look() == (184, 34, 0)
+
+
+def test_a_process_that_is_gone_keeps_its_sums(tmp_path: Path):
+    _thread(tmp_path, 1, "java", 100)
+    process = ProcessSampler(7, tmp_path)
+    assert process.look() == (100, 0, 0)
+    process = ProcessSampler(8, tmp_path)
+    assert process.look() == (0, 0, 0)
+
+
+def test_the_machine_is_busy_with_all_but_idling_and_waiting(tmp_path: Path):
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  1 2 3 1000 2000 4 5 0 0 0\ncpu0 0 0 0 0\n")
+    tick = busy_ns(stat) // 15
+    assert tick * 15 == busy_ns(stat)
+    assert tick == 10_000_000
