@@ -44,6 +44,8 @@ class Release:
     """Class of the ZooKeeper server among Storm's jars."""
     nimbus_main: str
     supervisor_main: str
+    worker_main: str
+    """Class of the JVMs that supervisors start."""
     log_system: LogSystem
     java_flags: tuple[str, ...] = ()
     """Further flags of every JVM."""
@@ -78,6 +80,7 @@ RELEASES: dict[str, Release] = {
             zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
             nimbus_main="org.apache.storm.daemon.nimbus.Nimbus",
             supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
+            worker_main="org.apache.storm.daemon.worker.Worker",
             log_system="log4j2",
             # No such class: Nimbus notes that it has no store, where rocksdb's missing jar would halt it.
             settings={"storm.metricstore.class": "none"},
@@ -90,6 +93,7 @@ RELEASES: dict[str, Release] = {
             zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
             nimbus_main="org.apache.storm.daemon.nimbus",
             supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
+            worker_main="org.apache.storm.daemon.worker",
             log_system="log4j2",
             java_flags=_ADD_OPENS,
             needs_agent=True,
@@ -102,6 +106,7 @@ RELEASES: dict[str, Release] = {
             zookeeper_main="org.apache.storm.zookeeper.server.ZooKeeperServerMain",
             nimbus_main="backtype.storm.daemon.nimbus",
             supervisor_main="backtype.storm.daemon.supervisor",
+            worker_main="backtype.storm.daemon.worker",
             log_system="logback",
             java_flags=_ADD_OPENS,
             nimbus_seeds=False,
@@ -115,6 +120,7 @@ RELEASES: dict[str, Release] = {
             zookeeper_main=_ZOOKEEPER,
             nimbus_main="backtype.storm.daemon.nimbus",
             supervisor_main="backtype.storm.daemon.supervisor",
+            worker_main="backtype.storm.daemon.worker",
             log_system="logback",
             java_flags=_ADD_OPENS,
             nimbus_seeds=False,

@@ -18,7 +18,7 @@ from typing import Any
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.cleanup import processes_of, remove_cluster, remove_orphans
-from storm_lab.live.conf import common_settings, nimbus_settings, supervisor_settings
+from storm_lab.live.conf import SUPERVISOR_PORT, common_settings, nimbus_settings, supervisor_settings
 from storm_lab.live.control_client import CONTROL_CLASS, ControlClient
 from storm_lab.live.daemons import (
     Daemon,
@@ -36,7 +36,7 @@ from storm_lab.live.hosts import MASTER, Host, HostOptions, make_hosts
 from storm_lab.live.jars import Say, fetch_jars
 from storm_lab.live.java_build import build_jar, java_sources
 from storm_lab.live.player_jar import player_jar
-from storm_lab.live.processes import command_line, kill, started_ns, undisturbed
+from storm_lab.live.processes import command_line, kill, listens, started_ns, undisturbed
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.submission import SchedulerPlug, Submission
@@ -301,7 +301,7 @@ class LiveStorm:
         for pid in processes_of(self._here.record):
             words = command_line(pid)
             # The log writer's line ends in the worker's: only the worker's own class comes first.
-            if (main := _main_class(words)) is None or not main.lower().endswith("daemon.worker.worker"):
+            if _main_class(words) != self.release.worker_main:
                 continue
             values = dict(word[2:].split("=", 1) for word in words if word.startswith("-D") and "=" in word)
             node = nodes.get(values.get("storm.home", ""))
@@ -396,7 +396,8 @@ class LiveStorm:
         zookeeper = self._daemons["zookeeper"] = start_zookeeper(master, self.release, address)
         for node in self.cluster.nodes:
             place = self._installations[node.id]
-            flags = " ".join(self._java.flags(self.host(node.id)))
+            # Workers of 0.9.2 are not told where their logs go, and write them where they stand.
+            flags = " ".join([*self._java.flags(self.host(node.id)), f"-Dstorm.log.dir={place.logs}"])
             place.configure(
                 supervisor_settings(self.release, common, node, self.address(node.id), place.local, flags)
             )
@@ -416,10 +417,18 @@ class LiveStorm:
         nodes = len(self.cluster.nodes)
         wait_for(
             "the supervisors' start",
-            lambda: len(self._asked.try_ask("cluster").get("supervisors", ())) == nodes,
+            lambda: (
+                len(self._asked.try_ask("cluster").get("supervisors", ())) == nodes
+                and all(self._takes_pushes(node.id) for node in self.cluster.nodes)
+            ),
             everybody,
             READY_SECONDS,
         )
+
+    def _takes_pushes(self, node: str) -> bool:
+        """Whether Nimbus can tell a supervisor of assignments; before 2.0 supervisors ask themselves."""
+        port, pid = SUPERVISOR_PORT, self._daemons[node].process.pid
+        return self.release.storm.parts[0] < 2 or listens(pid, port, self.address(node))
 
     def _wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:
         wait_for(what, true, [self._daemons["nimbus"]], seconds)

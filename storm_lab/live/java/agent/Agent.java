@@ -13,7 +13,7 @@ import java.util.List;
  */
 public final class Agent implements ClassFileTransformer {
     /** Ends of the names of the classes that make addresses to listen at, and of the one that looks none up. */
-    private static final List<String> CLASSES =
+    private static final List<String> ADDRESSES =
             List.of(
                     "/messaging/netty/Server",
                     "/thrift/transport/TNonblockingServerSocket",
@@ -22,6 +22,13 @@ public final class Agent implements ClassFileTransformer {
                     "/thrift7/transport/TNonblockingServerSocket",
                     "/thrift7/transport/TServerSocket",
                     "/zookeeper/client/ConnectStringParser");
+
+    /** The same of the classes that listen for a moment to see whether their port is free. */
+    private static final List<String> PORT_CHECKS =
+            List.of(
+                    "/daemon/nimbus/Nimbus",
+                    "/daemon/nimbus$validate_port_available",
+                    "/daemon/supervisor/Supervisor");
 
     static volatile InetAddress address;
 
@@ -34,11 +41,16 @@ public final class Agent implements ClassFileTransformer {
     public byte[] transform(
             ClassLoader loader, String name, Class<?> before, ProtectionDomain domain, byte[] code)
             throws IllegalClassFormatException {
-        for (String end : CLASSES) {
-            if (name != null && name.endsWith(end)) {
-                return ClassPatch.of(code).replace("java/net/InetSocketAddress", "agent/LocalAddress");
-            }
+        if (isOneOf(ADDRESSES, name)) {
+            return ClassPatch.of(code).replace("java/net/InetSocketAddress", "agent/LocalAddress");
+        }
+        if (isOneOf(PORT_CHECKS, name)) {
+            return ClassPatch.of(code).replace("java/net/ServerSocket", "agent/LocalServerSocket");
         }
         return null;
+    }
+
+    private static boolean isOneOf(List<String> ends, String name) {
+        return name != null && ends.stream().anyMatch(name::endsWith);
     }
 }
