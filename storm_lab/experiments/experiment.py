@@ -11,20 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
 from storm_lab.model.version import StormVersion
 
-if TYPE_CHECKING:
-    from storm_lab.tuplelog.writer import RunWriter
-
-Advance = Callable[[float], None]
-"""Called now and then while a run is played, with the share of its virtual time that has passed, 0 to 1."""
-
-Emulate = Callable[["RunSpec", "RunWriter", Advance], None]
-"""Plays a run into the writer, up to and including `RunWriter.finish`."""
+Describe = Callable[["RunSpec"], EmulationSpec]
+"""Describes a run: what `storm_lab.runs` has played, by the emulator or by real Storm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +28,8 @@ class RunSpec:
 
     ``variant`` names the run among its experiment's, in file-name characters (``storm-default``,
     ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
-    settings are played once. ``emulate`` is a function of a module (not a closure: it is called in another
-    process) that plays the run into the writer. ``inputs`` are the digests of what was read, by name.
+    settings are played once. ``describe`` is a function of a module (not a closure: it is called in another
+    process) that returns the run's description. ``inputs`` are the digests of what was read, by name.
     ``files`` says where they lie, which changes nothing about the run and is not recorded.
     ``sample_every`` = k keeps the executions of one root tuple in k.
     """
@@ -43,16 +38,11 @@ class RunSpec:
     variant: str
     seed: int
     parameters: Parameters
-    emulate: Emulate
+    describe: Describe
     storm_version: StormVersion
     inputs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     sample_every: int = 1
-
-    @property
-    def emulation_key(self) -> str:
-        """Where the function that plays the run stands, ``module:function``."""
-        return f"{self.emulate.__module__}:{self.emulate.__qualname__}"
 
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, seed {self.seed}"

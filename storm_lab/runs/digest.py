@@ -93,11 +93,11 @@ def text_digest(*texts: str) -> str:
 
 def emulation_digest(spec: RunSpec) -> str:
     """Digest of all code that can change what the run writes, wherever the run's own function stands."""
-    parts = spec.emulate.__module__.split(".")
+    parts = spec.describe.__module__.split(".")
     if parts[:2] == ["storm_lab", "papers"]:
         own = "/".join(parts[1:-1]) if len(parts) > 3 else "/".join(parts[1:]) + ".py"
         return code_digest(*EMULATION_ROOMS, own, but=CLAIMS_ENDING)
-    file = getattr(sys.modules.get(spec.emulate.__module__), "__file__", None)
+    file = getattr(sys.modules.get(spec.describe.__module__), "__file__", None)
     own = Path(file).read_text(encoding="utf-8") if file else ""
     return text_digest(code_digest(*EMULATION_ROOMS), own)
 

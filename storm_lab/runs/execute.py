@@ -16,10 +16,11 @@ from pathlib import Path
 from tqdm import tqdm
 
 from storm_lab.errors import StormLabError
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import runs_folder
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.pool import Pool, TaskFailed
+from storm_lab.runs.play import play_description
+from storm_lab.runs.pool import Advance, Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 JOBS = 2
@@ -76,10 +77,11 @@ def play(task: Task, home: Path | None = None, advance: Advance = lambda share: 
     """
     spec, identity = task
     folder = _folder(identity, home)
+    description = spec.describe(spec)
     with RunWriter(folder, identity) as writer:
-        spec.emulate(spec, writer, advance)
+        play_description(description, writer, advance)
     if not is_whole(folder):
-        raise RunFailed(f"{spec.emulation_key} returned without finishing run {spec}")
+        raise RunFailed(f"the log of {spec} was left unfinished")
     return folder
 
 

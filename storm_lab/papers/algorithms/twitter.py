@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import (

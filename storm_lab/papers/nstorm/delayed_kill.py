@@ -6,7 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.delayed_kill_claims import CLAIMS, METRICS, measure, plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
-from storm_lab.papers.nstorm.setting import run_specs
+from storm_lab.papers.nstorm.runs import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-delayed-kill"

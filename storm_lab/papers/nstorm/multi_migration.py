@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.multi_migration_claims import CLAIMS, COMPARED_S, METRICS, STILL, measure, moving
-from storm_lab.papers.nstorm.setting import run_specs
+from storm_lab.papers.nstorm.runs import run_specs
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-multi-migration"

@@ -6,7 +6,8 @@ from itertools import chain
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting, run_specs, trial_tag, trials
+from storm_lab.papers.nstorm.runs import run_specs, trial_tag, trials
+from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
 from storm_lab.papers.nstorm.single_migration_claims import CLAIMS, METRICS, PRINTED, fitted, measure
 from storm_lab.papers.nstorm.testbed import COMMON
 

@@ -10,7 +10,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED
 from storm_lab.papers.nstorm.delayed_kill_claims import plus
 from storm_lab.papers.nstorm.multi_migration_claims import moving
-from storm_lab.papers.nstorm.setting import run_specs, trials
+from storm_lab.papers.nstorm.runs import run_specs, trials
 from storm_lab.papers.nstorm.sync_cycles_claims import CLAIMS, METRICS, cycles, measure
 from storm_lab.papers.nstorm.testbed import COMMON
 

@@ -7,9 +7,9 @@ which most of the authors' files ask for, and one, which Storm takes where a fil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.cpu_bound_claims import (
     CLAIMS,
@@ -18,15 +18,12 @@ from storm_lab.papers.rstorm.cpu_bound_claims import (
     default_setting,
     measure,
 )
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import MICRO, layout
-from storm_lab.papers.rstorm.playing import DEFAULT, RSTORM, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "rstorm-cpu-bound"
 
@@ -85,7 +82,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant_of(setting, trial),
             seed=seed,
             parameters=values.changed(topology=topology, scheduler=scheduler, workers=workers),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for trial, values, seeds in played(parameters, shared, TRIED)
@@ -95,10 +92,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.emulator.cost import CostModel
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
     clock_mhz = values.number("clock_mhz")
     made = layout(
@@ -107,7 +102,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     # The parameter holds on these machines, a trace at the cost model's clock.
     effort = Effort(work_us=values.number("work_ms") * 1000.0 * clock_mhz / CostModel().reference_mhz)
     plan = topology_plan(made.topology, made.definitions, (), effort=effort, timed=True)
-    play(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")), writer, advance)
+    return on_emulab(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")))
 
 
 EXPERIMENT = Experiment(

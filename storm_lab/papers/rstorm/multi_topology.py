@@ -8,22 +8,19 @@ reading under which one keeps going and the other stops as printed; the other tw
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
 from storm_lab.papers.rstorm.multi_topology_claims import CLAIMS, METRICS, measure
-from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.papers.rstorm.yahoo import LINES, LINES_PER_S
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "rstorm-multi-topology"
 SHARED_MACHINES = 24
@@ -87,7 +84,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant_of(scheduler, trial),
             seed=seed,
             parameters=values.changed(scheduler=scheduler),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             inputs={"lines": lines.digest},
             files={"lines": parameters.text("lines")},
@@ -117,8 +114,8 @@ def submitted(parameters: Parameters) -> tuple[Layout, ...]:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
     plans = tuple(
         topology_plan(
@@ -131,7 +128,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         for made in submitted(values)
     )
     cluster = emulab(SHARED_MACHINES, core_mhz=values.number("clock_mhz"))
-    play(spec, cluster, plans, scheduler_of(values.text("scheduler")), writer, advance)
+    return on_emulab(spec, cluster, plans, scheduler_of(values.text("scheduler")))
 
 
 EXPERIMENT = Experiment(

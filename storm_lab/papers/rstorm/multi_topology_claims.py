@@ -5,8 +5,8 @@ from __future__ import annotations
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import measured, measurement
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS
 from storm_lab.papers.rstorm.layouts import YAHOO
-from storm_lab.papers.rstorm.playing import DEFAULT, RSTORM, SCHEDULERS
 from storm_lab.papers.rstorm.sinks import UNIT, SinkTables, gains, rates_of
 
 CLAIMS = (

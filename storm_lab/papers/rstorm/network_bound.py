@@ -11,20 +11,17 @@ fitted. The flood is played beside it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
 from storm_lab.papers.rstorm.network_bound_claims import CLAIMS, METRICS, measure
-from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import WORD
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "rstorm-network-bound"
 
@@ -90,7 +87,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant_of(setting(topology, scheduler), trial),
             seed=seed,
             parameters=values.changed(topology=topology, scheduler=scheduler),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=5000,
         )
@@ -112,15 +109,15 @@ def windowed(parameters: Parameters) -> Layout:
     return replace(made, topology=replace(made.topology, ackers=ackers, max_spout_pending=window))
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     made = windowed(spec.parameters)
     word = (WORD * 205)[: spec.parameters.integer("tuple_bytes")]
     plan = topology_plan(
         made.topology, made.definitions, (), word=word, timed=spec.parameters.integer("window") > 0
     )
     cluster = emulab(spec.parameters.integer("machines"), core_mhz=spec.parameters.number("clock_mhz"))
-    play(spec, cluster, (plan,), scheduler_of(spec.parameters.text("scheduler")), writer, advance)
+    return on_emulab(spec, cluster, (plan,), scheduler_of(spec.parameters.text("scheduler")))
 
 
 EXPERIMENT = Experiment(

@@ -6,21 +6,17 @@ latency is what passes between the spout's emit and the tuple's entry into the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, METRICS, measure
-from storm_lab.papers.rstorm.playing import DEFAULT, play, scheduler_of
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import FIELDS
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "rstorm-network-hierarchy"
 
@@ -68,7 +64,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=distance,
             seed=seed,
             parameters=shared.changed(distance=distance),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for distance in DISTANCES
@@ -76,23 +72,16 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
     word = "x" * values.integer("tuple_bytes")
     plan = topology_plan(
         TOPOLOGY, _DEFINITIONS, (), word=word, timed=True, lines_per_s=values.number("lines_per_s")
     )
     cluster = emulab(core_mhz=values.number("clock_mhz"))
-    play(
-        spec,
-        cluster,
-        (plan,),
-        scheduler_of(DEFAULT),
-        writer,
-        advance,
-        placement=placement(values.text("distance")),
-    )
+    at = placement(values.text("distance"))
+    return on_emulab(spec, cluster, (plan,), scheduler_of(DEFAULT), placement=at)
 
 
 EXPERIMENT = Experiment(

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.rstorm.recording import (
     PACKAGED,
@@ -26,10 +28,7 @@ from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, recorded_hosts
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SLUG = "rstorm-recordings"
 MERGED = "merged"
@@ -99,7 +98,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=values,
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             inputs={"recordings": recordings.digest},
             files={"recordings": parameters.text("recordings")},
@@ -127,13 +126,8 @@ def _variants(recordings: Recordings, trial: Trial | None, *, what_if: bool) -> 
     return variants
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     recordings = load_recordings(spec.files["recordings"])
     variant = spec.variant
     for trial in TRIED:
@@ -142,24 +136,17 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     if variant.endswith(NO_PENALTY):
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)
-    outcome = Emulation(
-        EmulationSpec(
-            cluster=recorded_hosts(spec.parameters.number("clock_mhz")),
-            version=spec.storm_version,
-            topologies=(plan(recorded, recordings.line_lengths, spec.parameters.number("character_us")),),
-            scheduler=DefaultScheduler(),
-            placement=run.placement,
-            duration_s=spec.parameters.number("duration_s"),
-            seed=spec.seed,
-            cost=cost,
-            sample_every=spec.sample_every,
-        )
-    ).run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(spec.parameters.number("from_s") * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=recorded_hosts(spec.parameters.number("clock_mhz")),
+        version=spec.storm_version,
+        topologies=(plan(recorded, recordings.line_lengths, spec.parameters.number("character_us")),),
+        scheduler=DefaultScheduler(),
+        placement=run.placement,
+        duration_s=spec.parameters.number("duration_s"),
+        seed=spec.seed,
+        cost=cost,
+        sample_every=spec.sample_every,
+        warm_up_s=spec.parameters.number("from_s"),
     )
 
 

@@ -7,21 +7,17 @@ line, so that what a filter drops and how long a line still is decides what flow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
-from storm_lab.papers.rstorm.playing import SCHEDULERS, play, scheduler_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.papers.rstorm.yahoo_claims import CLAIMS, METRICS, measure
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "rstorm-yahoo"
 
@@ -94,7 +90,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant_of(f"{topology}-{scheduler}", trial),
             seed=seed,
             parameters=values.changed(topology=topology, scheduler=scheduler),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             inputs={"lines": lines.digest},
             files={"lines": parameters.text("lines")},
@@ -109,8 +105,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
     made = layout(values.text("topology"), workers=values.integer("workers"))
     plan = topology_plan(
@@ -121,7 +117,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         lines_per_s=values.number("lines_per_s"),
     )
     cluster = emulab(values.integer("machines"), core_mhz=values.number("clock_mhz"))
-    play(spec, cluster, (plan,), scheduler_of(values.text("scheduler")), writer, advance)
+    return on_emulab(spec, cluster, (plan,), scheduler_of(values.text("scheduler")))
 
 
 EXPERIMENT = Experiment(

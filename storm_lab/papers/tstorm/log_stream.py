@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.log_stream_claims import CLAIMS, METRICS, measure, tried_variant
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
-from storm_lab.workloads.log_stream import MALFORMED, LogStreamCosts
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.log_stream import (
+    MALFORMED,
+    ApplyRules,
+    CountHits,
+    IndexEntries,
+    LogStreamCosts,
+    StoreValues,
+    TakeEvents,
+)
+from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "tstorm-log-stream"
 TOPOLOGY = "log-stream"
@@ -180,7 +187,7 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
         variant=variant,
         seed=seed,
         parameters=values,
-        emulate=emulate,
+        describe=describe,
         storm_version=VERSION,
         inputs={"log": load_log(log).digest},
         files={"log": log},
@@ -191,9 +198,6 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
 @lru_cache(maxsize=16)
 def _trace(log: str, prices: LogStreamCosts, version: StormVersion) -> WorkloadTrace:
     """The same for every seed and number of workers: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.log_stream import ApplyRules, CountHits, IndexEntries, StoreValues, TakeEvents
-
     return build_trace(
         _topology(workers=1, ackers=1),
         {
@@ -210,8 +214,6 @@ def _trace(log: str, prices: LogStreamCosts, version: StormVersion) -> WorkloadT
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     declared = topology(spec.parameters)
     trace = _trace(spec.files["log"], costs(spec.parameters), spec.storm_version)
     source = SourcePlan(
@@ -224,11 +226,9 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.papers.tstorm.blade_runs import play_blades
-
-    play_blades(spec, (plan(spec),), writer, advance)
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
+    return storm_or_tstorm(spec, (plan(spec),))
 
 
 EXPERIMENT = Experiment(

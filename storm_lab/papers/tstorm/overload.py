@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.tstorm.chain import SHARED, emulate
+from storm_lab.papers.tstorm.chain import SHARED, describe
 from storm_lab.papers.tstorm.overload_claims import (
     CLAIMS,
     LIGHT,
@@ -53,7 +53,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=shared.changed(spouts=spouts, workers=workers, bolt_ms=bolt_ms),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )

@@ -15,7 +15,7 @@ from storm_lab.papers.tstorm.overload_logstream_claims import (
     rate_variant,
     rule_variant,
 )
-from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_log_stream, relief_settings
+from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_log_stream, relief_settings
 from storm_lab.papers.tstorm.testbed import COMMON
 
 SLUG = "tstorm-overload-logstream"
@@ -65,7 +65,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         replace(
             run(variant, seed, values, parameters.text("log")),
             experiment=SLUG,
-            emulate=emulate_log_stream,
+            describe=describe_log_stream,
         )
         for variant, seed, values in (*settings, *_tried(parameters, settings[0]))
     )

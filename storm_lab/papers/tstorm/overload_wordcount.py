@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.tstorm.overload_relief import STREAMS, emulate_word_count, relief_settings
+from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_word_count, relief_settings
 from storm_lab.papers.tstorm.overload_wordcount_claims import CLAIMS, METRICS, measure
 from storm_lab.papers.tstorm.testbed import COMMON, with_defaults
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
@@ -41,7 +41,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         replace(
             run(variant, seed, values, parameters.text("text")),
             experiment=SLUG,
-            emulate=emulate_word_count,
+            describe=describe_word_count,
         )
         for variant, seed, values in relief_settings(PARAMETERS, parameters, file="text")
     )

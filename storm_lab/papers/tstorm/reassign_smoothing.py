@@ -7,11 +7,16 @@ re-assignment, so they carry out the same new assignment.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.tstorm import word_count
+from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.reassign_smoothing_claims import (
     AT_ONCE,
@@ -25,11 +30,7 @@ from storm_lab.papers.tstorm.reassign_smoothing_claims import (
 )
 from storm_lab.papers.tstorm.testbed import COMMON, STORM
 from storm_lab.papers.tstorm.word_count import WORKLOAD
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.migration.method import MigrationMethod
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SLUG = "tstorm-reassign-smoothing"
 
@@ -86,32 +87,18 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _other(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
-    return replace(word_count.run(variant, seed, values, text), experiment=SLUG, emulate=emulate)
+    return replace(word_count.run(variant, seed, values, text), experiment=SLUG, describe=describe)
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run with the hand-over that its variant names."""
-    from storm_lab.papers.tstorm.blade_runs import online_scheduling, play_on_blades
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run with the hand-over that its variant names."""
     services, _ = online_scheduling(spec.parameters)
-    play_on_blades(
-        spec,
-        (word_count.plan(spec),),
-        DefaultScheduler(),
-        services,
-        hand_over(spec.variant),
-        writer,
-        advance,
-        cost=dispatching(spec.parameters),
-    )
+    plans, cost = (word_count.plan(spec),), dispatching(spec.parameters)
+    return on_blades(spec, plans, DefaultScheduler(), services, hand_over(spec.variant), cost=cost)
 
 
 def hand_over(variant: str) -> MigrationMethod:
     """The migration method of a variant: Storm's, T-Storm's, or T-Storm's without one part."""
-    from storm_lab.emulator.control.migration.restart import Restart
-    from storm_lab.emulator.control.migration.tstorm import Smooth
-
     kill_at_once, emit_at_once = AT_ONCE
     methods: dict[str, MigrationMethod] = {
         PLAIN: Restart(),
@@ -127,8 +114,6 @@ def dispatching(parameters: Parameters) -> CostModel | None:
 
     Every tuple from another worker is longer by an assignment id, and its receiver pays for the look-up.
     """
-    from storm_lab.emulator.cost import CostModel
-
     if "dispatch_us" not in parameters:
         return None
     usual = CostModel()

@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, METRICS, REASSIGNED, measure, tried_variant
-from storm_lab.workloads.throughput import FIELDS
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "tstorm-throughput-test"
 TOPOLOGY = "throughput-test"
@@ -112,7 +115,7 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
         variant=variant,
         seed=seed,
         parameters=values,
-        emulate=emulate,
+        describe=describe,
         storm_version=VERSION,
         sample_every=200,
     )
@@ -120,10 +123,6 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run; the seed draws the spouts' texts and identifiers too."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
-
     declared = topology(spec.parameters)
     trace = build_trace(
         declared,
@@ -138,15 +137,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": SourcePlan(SourceKind.SATURATED, sleep_ns=sleep_ns)})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run; a trial's with its own time constant of the warm-up in place of the shared one."""
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.blade_runs import play_blades
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run; a trial's with its own time constant of the warm-up in place of the shared one."""
     cost = CostModel()
     if "warm_up_s" in spec.parameters:
         cost = replace(cost, warm_up_s=spec.parameters.number("warm_up_s"))
-    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
+    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
 
 
 EXPERIMENT = Experiment(

@@ -6,7 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions
-from storm_lab.papers.tstorm.chain import SHARED, emulate, settled_from_s
+from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs1-traffic"
@@ -46,7 +46,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=placement if bolt_ms == main else tried_variant(placement, bolt_ms),
             seed=seed,
             parameters=shared.changed(workers=PLACEMENTS[placement], bolt_ms=bolt_ms),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )

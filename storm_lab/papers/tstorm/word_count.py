@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.word_count_claims import (
@@ -19,14 +23,10 @@ from storm_lab.papers.tstorm.word_count_claims import (
     spared_variant,
     tried_variant,
 )
+from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
-from storm_lab.workloads.word_count import WordCountCosts
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
 
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
@@ -207,7 +207,7 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
         variant=variant,
         seed=seed,
         parameters=values,
-        emulate=emulate,
+        describe=describe,
         storm_version=VERSION,
         inputs={"text": load_text(text).digest},
         files={"text": text},
@@ -218,9 +218,6 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
 @lru_cache(maxsize=16)
 def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> WorkloadTrace:
     """The same for every seed and number of workers: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts
-
     return build_trace(
         _topology(workers=1, ackers=1),
         {
@@ -235,8 +232,6 @@ def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> Workload
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     declared = topology(spec.parameters)
     trace = _trace(spec.files["text"], costs(spec.parameters), spec.storm_version)
     readers = declared.component("reader").executors
@@ -250,15 +245,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"reader": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.blade_runs import play_blades
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
     cost = CostModel()
     if "spared" in spec.parameters:
         cost = replace(cost, **dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0))
-    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
+    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
 
 
 EXPERIMENT = Experiment(

@@ -8,10 +8,15 @@ topology time out.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
 from storm_lab.papers.twitter.max_spout_pending_claims import (
     CLAIMS,
     METRICS,
@@ -22,13 +27,17 @@ from storm_lab.papers.twitter.max_spout_pending_claims import (
     unreliable_variant,
 )
 from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.topology import Topology
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import (
+    EVENT_FIELDS,
+    REPORT_FIELDS,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
+from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "twitter-max-spout-pending"
 TOPOLOGY = "heavy-work"
@@ -76,9 +85,6 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def topology(limit: int) -> Topology:
     """Spout 4, work 24, count 8, an acker a worker; ``limit`` 0 is none."""
-    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-    from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
-
     return Topology(
         TOPOLOGY,
         (
@@ -123,7 +129,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=values,
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )
@@ -135,9 +141,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 @lru_cache(maxsize=8)
 def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
     """The same for every limit: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
-
     costs = ClientEventCosts(
         read_us=23.0, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
@@ -155,8 +158,6 @@ def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     values = spec.parameters
     declared = topology(values.integer("limit") if "limit" in values else 0)
     trace = _trace(spec.seed, values.number("work_ms") * 1000, spec.storm_version)
@@ -173,39 +174,25 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+def describe(spec: RunSpec) -> EmulationSpec:
     """Play one run, with a tuner where it has a first limit."""
-    from storm_lab.emulator.control.service import Service
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
     values = spec.parameters
     services: tuple[Service, ...] = ()
     if "first_limit" in values:
         settings = TunerSettings(first=values.integer("first_limit"), similar=values.number("similar"))
         services = (PendingTuning(TOPOLOGY, values.number("period_s"), settings, CommittedOffset()),)
     duration_s = values.number("duration_s")
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=machines(1),
-            version=spec.storm_version,
-            topologies=(plan(spec),),
-            scheduler=DefaultScheduler(),
-            duration_s=duration_s,
-            seed=spec.seed,
-            services=services,
-            window_s=60.0,
-            sample_every=spec.sample_every,
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(duration_s / 2 * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=machines(1),
+        version=spec.storm_version,
+        topologies=(plan(spec),),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=spec.seed,
+        services=services,
+        window_s=60.0,
+        sample_every=spec.sample_every,
+        warm_up_s=duration_s / 2,
     )
 
 

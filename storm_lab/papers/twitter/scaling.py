@@ -8,16 +8,16 @@ flow; there the control plane, which does not slow down, meets the tuples, which
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
     TOPOLOGY_NAMES,
     TOPOLOGY_PARAMETERS,
+    counting,
     filling,
-    play,
 )
 from storm_lab.papers.twitter.scaling_claims import (
     AT_S,
@@ -30,9 +30,6 @@ from storm_lab.papers.twitter.scaling_claims import (
 )
 from storm_lab.papers.twitter.testbed import VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "twitter-scaling"
 PARAMETERS: tuple[Parameter, ...] = (
@@ -72,7 +69,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     windows = shared.changed(window_s=parameters.number("window_s"), message_timeout_s=timeouts[-1])
     settings = [
         *(
-            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, emulate_window)
+            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, describe_window)
             for size in sizes
             for delays in (True, False)
             for seed in (seeds if delays else seeds[:1])
@@ -80,38 +77,34 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     ]
     if parameters.flag("full_scale"):
         settings.append(
-            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], emulate_window)
+            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], describe_window)
         )
     removals = sorted(set(parameters.integers("removal_bundles")))
     for size in removals:
         for timeout in timeouts:
             if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
                 values = shared.changed(bundle=size, message_timeout_s=timeout)
-                settings.append((removal_variant(size, timeout), values, seeds[0], emulate_removal))
+                settings.append((removal_variant(size, timeout), values, seeds[0], describe_removal))
     return tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant,
             seed=seed,
             parameters=values,
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=1000,
         )
-        for variant, values, seed, emulate in settings
+        for variant, values, seed, describe in settings
     )
 
 
-def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one window on sixteen machines."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_window(spec: RunSpec) -> EmulationSpec:
+    """Describe one window on sixteen machines."""
     k = spec.parameters.integer("bundle")
     end_s = FULL_FROM_S + k * spec.parameters.number("window_s")
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows(filling()),
         duration_s=end_s,
@@ -122,18 +115,14 @@ def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     )
 
 
-def emulate_removal(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one removal: sixteen machines, then thirteen."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_removal(spec: RunSpec) -> EmulationSpec:
+    """Describe one removal: sixteen machines, then thirteen."""
     rows = [
         {"fault": "kill-node", "at_s": AT_S, "node": f"machine{number:02d}"}
         for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
     ]
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows(rows),
         duration_s=REMOVAL_S,

@@ -7,10 +7,12 @@ spouts without message ids. In a fifth run Nimbus is down while a worker and a m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.twitter.semantics_claims import (
     ACKS_OFF,
     CLAIMS,
@@ -25,10 +27,16 @@ from storm_lab.papers.twitter.semantics_claims import (
     measure,
 )
 from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import SourcePlan, TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import (
+    EVENT_FIELDS,
+    REPORT_FIELDS,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
 
 SLUG = "twitter-semantics"
 TOPOLOGY = "word-trail"
@@ -54,7 +62,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=values.changed(scenario=variant),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for variant in (LOG, HOLDING, FORGETTING, ACKS_OFF, NIMBUS_DOWN)
@@ -64,8 +72,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def source(scenario: str, rate: float) -> SourcePlan:
     """The source of a scenario."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
-
     if scenario == FORGETTING:
         return SourcePlan(SourceKind.RATE, rate_per_s=rate, on_fail=FailurePolicy.FORGET)
     if scenario == ACKS_OFF:
@@ -97,18 +103,6 @@ def failures(scenario: str) -> list[dict[str, object]]:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Spout 4, pass on 8, count 8 and an acker a worker, on a worker a machine."""
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.client_events import (
-        EVENT_FIELDS,
-        REPORT_FIELDS,
-        ClientEventCosts,
-        CountUsers,
-        Distribute,
-        ReadEvents,
-    )
-
     scenario = spec.parameters.text("scenario")
     declared = Topology(
         TOPOLOGY,
@@ -141,26 +135,19 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": source(scenario, spec.parameters.number("lines_per_s"))})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.emulator.control.faults import FaultPlan
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=machines(MACHINES),
-            version=spec.storm_version,
-            topologies=(plan(spec),),
-            scheduler=DefaultScheduler(),
-            duration_s=spec.parameters.number("duration_s"),
-            seed=spec.seed,
-            faults=FaultPlan.of_rows(failures(spec.parameters.text("scenario"))),
-            sample_every=spec.sample_every,
-        )
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
+    return EmulationSpec(
+        cluster=machines(MACHINES),
+        version=spec.storm_version,
+        topologies=(plan(spec),),
+        scheduler=DefaultScheduler(),
+        duration_s=spec.parameters.number("duration_s"),
+        seed=spec.seed,
+        faults=FaultPlan.of_rows(failures(spec.parameters.text("scenario"))),
+        sample_every=spec.sample_every,
+        warm_up_s=SETTLED_S,
     )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(duration_ns=outcome.duration_ns, warm_up_ns=round(SETTLED_S * 1e9))
 
 
 EXPERIMENT = Experiment(

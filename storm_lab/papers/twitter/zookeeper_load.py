@@ -7,10 +7,16 @@ A worker whose heartbeat was sent too long ago counts as dead, is killed and sta
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.model.topology import Component, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
 from storm_lab.papers.twitter.zookeeper_load_claims import (
     CAPTURE,
@@ -23,12 +29,9 @@ from storm_lab.papers.twitter.zookeeper_load_claims import (
     seeds_of,
     workers_variant,
 )
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-    from storm_lab.emulator.emulation import Emulation
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
 
 SLUG = "twitter-zookeeper-load"
 TOPOLOGIES = 20
@@ -132,7 +135,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for variant, configuration, workers, duration_s in tried
@@ -147,8 +150,6 @@ def offset_writes_per_s(parameters: Parameters) -> float:
 
 def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
     """ZooKeeper as in the paper's second, third or last configuration."""
-    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-
     if configuration == DEDICATED:
         return ZooKeeperPlan.dedicated(offset_writes_per_s=offsets_per_s)
     moved = configuration == ELSEWHERE
@@ -157,11 +158,6 @@ def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
 
 def topologies(workers: int) -> tuple[TopologyPlan, ...]:
     """Twenty topologies of equal size, one spout executor a worker, whose sources are empty."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.model.topology import Component, Topology
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
-
     plans = []
     for number in range(TOPOLOGIES):
         own = workers // TOPOLOGIES + (number < workers % TOPOLOGIES)
@@ -176,48 +172,32 @@ def topologies(workers: int) -> tuple[TopologyPlan, ...]:
     return tuple(plans)
 
 
-def emulation(spec: RunSpec) -> Emulation:
-    """The run's cluster and control plane."""
-    from storm_lab.emulator.control.times import timers_of
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.model.version import V0_9_7
-    from storm_lab.monitoring.write_capture import WriteCapture
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run: the control plane alone."""
     values = spec.parameters
     workers, duration_s = values.integer("workers"), values.number("duration_s")
-    return Emulation(
-        EmulationSpec(
-            cluster=machines(-(-workers // SLOTS), SLOTS),
-            version=VERSION,
-            topologies=topologies(workers),
-            scheduler=DefaultScheduler(),
-            duration_s=duration_s,
-            seed=spec.seed,
-            # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
-            timers=replace(
-                timers_of(VERSION),
-                heartbeat_by_sender=True,
-                # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
-                supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
-                # Nobody sends a tuple, so nobody need look who is where.
-                refresh_s=duration_s,
-                task_timeout_s=values.number("heartbeat_timeout_s"),
-            ),
-            zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
-            services=(WriteCapture(),),
-            window_s=duration_s,
-        )
+    return EmulationSpec(
+        cluster=machines(-(-workers // SLOTS), SLOTS),
+        version=VERSION,
+        topologies=topologies(workers),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=spec.seed,
+        # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
+        timers=replace(
+            timers_of(VERSION),
+            heartbeat_by_sender=True,
+            # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
+            supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
+            # Nobody sends a tuple, so nobody need look who is where.
+            refresh_s=duration_s,
+            task_timeout_s=values.number("heartbeat_timeout_s"),
+        ),
+        zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
+        services=(WriteCapture(),),
+        window_s=duration_s,
+        control_only=True,
     )
-
-
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run: the control plane alone."""
-    from storm_lab.emulator.control_run import play_control
-
-    built = emulation(spec)
-    duration_ns = play_control(built, writer, advance)
-    writer.finish(duration_ns=duration_ns, warm_up_ns=0)
 
 
 EXPERIMENT = Experiment(
