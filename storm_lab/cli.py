@@ -32,7 +32,7 @@ _ELSEWHERE = {
         "Reproduce all experiments, or some, and write the report.",
     ),
     "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
-    "claims": ("storm_lab.runs.report_command", "List what the papers claim and what came out."),
+    "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),

@@ -23,7 +23,8 @@ class Parameter:
     The type is the default's: bool, int, float, str, or a tuple of numbers (a tuple with any float in it
     holds floats). ``low`` and ``high`` bound a number, or every number of a tuple; ``choices`` lists the
     texts that are allowed; with ``is_file`` any other text is the path of a file. ``doc`` says what it is and
-    where range and default come from.
+    where range and default come from. ``chosen_on`` names the claims that were in view when the default was
+    chosen, which makes them fitted ones; empty where it was chosen without.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     is_file: bool = False
+    chosen_on: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:

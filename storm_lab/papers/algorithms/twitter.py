@@ -49,6 +49,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
         low=15,
         high=150,
+        chosen_on=("twitter-zk-kafka-writes",),
     ),
     Parameter(
         "zk_workers",
@@ -56,6 +57,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
         low=20,
         high=1200,
+        chosen_on=(
+            "twitter-zk-share",
+            "twitter-zk-heartbeat-share",
+        ),
     ),
     Parameter(
         "zk_machines",

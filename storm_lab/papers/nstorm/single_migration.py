@@ -22,6 +22,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="s",
         low=0,
         high=60,
+        chosen_on=("nstorm-fig7-storm-60",),
     ),
     Parameter(
         "waits_tried_s",

@@ -54,6 +54,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "asked of the default scheduler; not printed, 12 or none (that is one) in the authors' files",
         low=1,
         high=48,
+        chosen_on=(
+            "rstorm-fig13-pr-default",
+            "rstorm-fig13-pr-orders",
+            "rstorm-fig13-both-higher",
+        ),
     ),
     TRIALS,
 )

@@ -39,8 +39,24 @@ PARAMETERS: tuple[Parameter, ...] = (
         "acking, as in the authors' public code",
         low=0,
         high=1000,
+        chosen_on=(
+            "rstorm-fig8a-linear",
+            "rstorm-fig8b-diamond",
+            "rstorm-fig8c-star",
+        ),
     ),
-    Parameter("ackers", 12, "with a window; not printed, Storm's default is one per worker", low=1, high=24),
+    Parameter(
+        "ackers",
+        12,
+        "with a window; not printed, Storm's default is one per worker",
+        low=1,
+        high=24,
+        chosen_on=(
+            "rstorm-fig8a-linear",
+            "rstorm-fig8b-diamond",
+            "rstorm-fig8c-star",
+        ),
+    ),
     Parameter(
         "tuple_bytes",
         5,

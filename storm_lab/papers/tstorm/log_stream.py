@@ -46,6 +46,11 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="1/s",
         low=20,
         high=500,
+        chosen_on=(
+            "tstorm-fig8a-speedup",
+            "tstorm-fig8b-speedup",
+            "tstorm-fig8c-comparable",
+        ),
     ),
     Parameter("workers", 20, "workers asked for (section V)", low=1, high=40),
     Parameter(
@@ -56,8 +61,32 @@ WORKLOAD: tuple[Parameter, ...] = (
         high=40,
     ),
     Parameter("take_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
-    Parameter("rules_us", 5000.0, "CPU of the rules for a usual line", unit="us", low=1000, high=8000),
-    Parameter("index_us", 6000.0, "CPU to index a usual entry", unit="us", low=1000, high=10000),
+    Parameter(
+        "rules_us",
+        5000.0,
+        "CPU of the rules for a usual line",
+        unit="us",
+        low=1000,
+        high=8000,
+        chosen_on=(
+            "tstorm-fig8a-speedup",
+            "tstorm-fig8b-speedup",
+            "tstorm-fig8c-comparable",
+        ),
+    ),
+    Parameter(
+        "index_us",
+        6000.0,
+        "CPU to index a usual entry",
+        unit="us",
+        low=1000,
+        high=10000,
+        chosen_on=(
+            "tstorm-fig8a-speedup",
+            "tstorm-fig8b-speedup",
+            "tstorm-fig8c-comparable",
+        ),
+    ),
     Parameter("count_us", 320.0, "CPU to count an entry", unit="us", low=100, high=1000),
     Parameter("store_us", 950.0, "one insert into MongoDB, client and server", unit="us", low=300, high=3000),
     Parameter(

@@ -56,6 +56,10 @@ WORKLOAD: tuple[Parameter, ...] = (
         "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
         low=1,
         high=40,
+        chosen_on=(
+            "tstorm-fig6b-nodes",
+            "tstorm-fig6c-nodes",
+        ),
     ),
     Parameter("read_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
     Parameter(
@@ -74,6 +78,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="us",
         low=300,
         high=3000,
+        chosen_on=("tstorm-fig6a-tstorm-ms",),
     ),
     Parameter(
         "store_cpu_share",

@@ -49,6 +49,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "tasks. Chosen for the latency of 7 machines (fitted)",
         low=5,
         high=20,
+        chosen_on=("twitter-lat-7m",),
     ),
     Parameter(
         "ackers",
@@ -56,6 +57,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "not printed; 20 to one a worker. Chosen for the throughput of 16 machines (fitted)",
         low=20,
         high=50,
+        chosen_on=("twitter-thr-16m",),
     ),
     Parameter(
         "read_us",

@@ -73,6 +73,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=20,
         high=25,
+        chosen_on=("twitter-ovh-java-cpu",),
     ),
     Parameter(
         "logic_us",
@@ -82,6 +83,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=0,
         high=200,
+        chosen_on=("twitter-ovh-orig-10",),
     ),
     Parameter(
         "machines_off",
