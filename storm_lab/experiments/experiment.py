@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
 from storm_lab.model.version import StormVersion
@@ -58,9 +59,8 @@ class Experiment:
     """A paper's experiment.
 
     ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
-    it. ``claims`` are the ids of the claims it answers. ``notebook`` is the path of its notebook inside
-    ``notebooks/``. ``measure`` gets the metric tables of all runs
-    (`storm_lab.pipeline.metric_tables.MetricTables`; None where there are no runs) and the parameters.
+    it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
+    all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
     ``metrics`` are the tables that it and the notebook read.
     """
 
@@ -69,12 +69,17 @@ class Experiment:
     title: str
     figure: str
     parameters: tuple[Parameter, ...]
-    claims: tuple[str, ...]
     notebook: str
     metrics: tuple[str, ...]
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
-    # Any: the pipeline stands above the papers, which may not import it.
+    # Any: tables, or None where there are no runs.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Ids of the claims it answers, in the order of the ledger."""
+        owned = load_claims().of_experiment(self.slug)
+        return tuple(claim.id for claim in owned if not claim.untestable)
 
     def checked(self, given: Mapping[str, object] | None = None) -> Parameters:
         """All parameters, with the values of ``given``.

@@ -22,11 +22,11 @@ from storm_lab.papers.nstorm import (
     testbed,
     worst_case,
 )
-from storm_lab.papers.nstorm import durations_claims as durations
-from storm_lab.papers.nstorm.multi_migration_claims import STILL, gain, moving
+from storm_lab.papers.nstorm import durations as durations
+from storm_lab.papers.nstorm.multi_migration import STILL, gain, moving
 from storm_lab.papers.nstorm.runs import control_times, describe, migration, timers, trial_tag
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting
-from storm_lab.papers.nstorm.single_migration_claims import wait_for
+from storm_lab.papers.nstorm.single_migration import wait_for
 
 EXPERIMENTS = (single_migration, multi_migration, delayed_kill, sync_cycles, worst_case)
 SEEDS = {"seeds": [4, 5]}

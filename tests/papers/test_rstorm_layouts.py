@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from storm_lab.papers.rstorm.playing import DEFAULT, RSTORM, scheduler_of
 
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.model.executor import executors_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, scheduler_of
 from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import MICRO, YAHOO, layout
 from storm_lab.papers.rstorm.recording import load_recordings

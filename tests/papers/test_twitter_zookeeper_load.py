@@ -13,14 +13,18 @@ import pytest
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.twitter.zookeeper_load import SLUG, describe, offset_writes_per_s, runs, topologies
-from storm_lab.papers.twitter.zookeeper_load_claims import (
+from storm_lab.papers.twitter.zookeeper_load import (
     CAPTURE,
     DATABASE,
     DEDICATED,
     ELSEWHERE,
+    SLUG,
+    describe,
     given_up,
     limit,
+    offset_writes_per_s,
+    runs,
+    topologies,
     workers_variant,
     writes,
 )

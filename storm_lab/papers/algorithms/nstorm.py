@@ -25,8 +25,6 @@ from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.algorithms import trees
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-CLAIMS = ("nstorm-fig4-worst-case", "nstorm-fig6-first-drop")
-
 SYNC_S = 10.0
 """T_s: period at which supervisors read the assignment."""
 POLL_S = 3.0

@@ -25,14 +25,6 @@ from storm_lab.papers.twitter.timeline import MACHINES
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-CLAIMS = (
-    "twitter-workers-per-machine",
-    "twitter-zk-kafka-writes",
-    "twitter-zk-share",
-    "twitter-zk-heartbeat-share",
-    "twitter-ack-xor",
-)
-
 LOSSLESS = V0_9_7
 """For the checksum: workers of 0.8 lose what they send to one that does not listen yet, acks included."""
 

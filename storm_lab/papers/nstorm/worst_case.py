@@ -56,7 +56,6 @@ EXPERIMENT = Experiment(
     title="The worst case of a moved executor, and the other cases",
     figure="Figure 4",
     parameters=PARAMETERS,
-    claims=(),
     notebook="nstorm/worst_case.ipynb",
     metrics=(),
     runs=no_runs,

@@ -17,7 +17,7 @@ from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm import log_stream, word_count
 from storm_lab.papers.tstorm.blade_runs import blades_of, on_blades, online_scheduling
-from storm_lab.papers.tstorm.relief_claims import RELIEVED
+from storm_lab.papers.tstorm.relief_readings import RELIEVED
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 STREAMS = Parameter("streams", 2, "input streams at once (section V); each brings lines_per_s", low=1, high=4)

@@ -26,8 +26,6 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("duration_s", 400.0, "virtual length of a run; not printed", unit="s", low=60, high=3600),
 )
 
-CLAIMS = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10", "tstorm-fig2-order")
-
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
@@ -87,7 +85,6 @@ EXPERIMENT = Experiment(
     title="Observation 1: the cost of traffic between nodes and workers",
     figure="Figure 2",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/traffic.ipynb",
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
