@@ -35,6 +35,9 @@ OnDamage = Callable[[RunRefused], None]
 
 _STEPS = 1000
 
+_LINE_S = 30.0
+"""Seconds between two lines about progress in a log or a notebook."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlayedRun:
@@ -161,20 +164,30 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 @contextmanager
 def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
-    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it."""
-    # disable=None: no bar where stderr is no terminal.
+    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
+
+    Where stderr is no terminal, a line is printed every `_LINE_S` seconds instead.
+    """
+    terminal = sys.stderr.isatty()
     with tqdm(
         total=tasks * _STEPS,
-        disable=None if show else True,
+        disable=not (show and terminal),
         bar_format=what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
         file=sys.stderr,
         leave=False,
     ) as bar:
+        began_s = told_s = time.monotonic()
         done = [0] * tasks
 
         def advance(number: int, share: float) -> None:
+            nonlocal told_s
             steps = min(_STEPS, max(done[number], int(share * _STEPS)))
             bar.update(steps - done[number])
             done[number] = steps
+            now_s = time.monotonic()
+            if show and not terminal and now_s - told_s >= _LINE_S:
+                told_s = now_s
+                percent = 100 * sum(done) // (tasks * _STEPS)
+                print(f"{what}: {percent} % after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
 
         yield advance
