@@ -32,11 +32,12 @@ _ELSEWHERE = {
         "Reproduce all experiments, or some, and write the report.",
     ),
     "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
-    "claims": ("storm_lab.runs.report_command", "List what the papers claim and what came out."),
+    "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
     "live": ("storm_lab.live.commands", "Start real Apache Storm and play on it what the emulator plays."),
+    "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""
@@ -128,23 +129,6 @@ def doctor(as_json: bool) -> None:
             click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
     if any(finding.level == "fail" for finding in findings):
         sys.exit(1)
-
-
-@cli.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    epilog=examples("storm-lab lab", "storm-lab lab --no-browser --port 8890"),
-)
-@click.pass_context
-def lab(context: click.Context) -> NoReturn:
-    """Open JupyterLab on the notebooks; further options go to JupyterLab."""
-    from storm_lab.runs.notebook import notebooks_folder
-
-    folder = notebooks_folder()
-    # Works without a network: no look for newer versions or news.
-    quiet = ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *quiet, *context.args]
-    sys.stdout.flush()
-    os.execv(sys.executable, command)
 
 
 @cli.group(cls=_Benches, epilog=examples("storm-lab bench --help"))

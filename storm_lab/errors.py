@@ -15,6 +15,10 @@ class StormLabError(Exception):
     exit_code: ClassVar[int] = 1
     """Exit status of the process when nobody handles the error."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in a notebook: the message, without the calls that led to it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UserError(StormLabError):
     """Something handed in is wrong, and the person who handed it in can put it right.

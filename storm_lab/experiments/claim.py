@@ -46,19 +46,20 @@ ABSOLUTE_SHARE = 0.10
 """Half-width of the band of an absolute value, as a share of it."""
 
 SECONDS = 10.0
-"""Half-width of the band of a time: one polling period of a supervisor."""
+"""Half-width of the band of a point in time: one polling period of a supervisor."""
 
 
-def band_by_rule(kind: Kind, unit: str, expected: float) -> tuple[float, float]:
+def band_by_rule(kind: Kind, unit: str, expected: float, *, total: bool = False) -> tuple[float, float]:
     """The band of a number that is printed without a tolerance.
 
-    Counts are exact; percentages get +-5 points, times (in s or min) +-10 s, everything else +-10 %.
+    Counts are exact; percentages get +-5 points, times (in s or min) +-10 s, everything else +-10 %. So
+    does a ``total``, a time added up over several events: ten seconds would be half of a short one.
     """
     if kind is Kind.COUNT:
         return expected, expected
     if unit == "%":
         return expected - PERCENT_POINTS, expected + PERCENT_POINTS
-    if unit in ("s", "min"):
+    if unit in ("s", "min") and not total:
         half = SECONDS if unit == "s" else SECONDS / 60
         return expected - half, expected + half
     half = abs(expected) * ABSOLUTE_SHARE
@@ -167,6 +168,8 @@ class Claim:
         statement: the claim in one line.
         note: what to know before believing or doubting it; may be empty.
         arithmetic: the value follows from printed settings alone, so that meeting it is weak evidence.
+        fitted: why the claim counts as fitted whatever its experiment says: the constant or input that was
+            chosen on it, or on a claim that implies it; empty for the others.
         untestable: why no experiment can answer it; empty for claims that can be tested.
         answered_by: slug of another experiment that answers it in the place of its own; may be empty.
     """
@@ -187,6 +190,7 @@ class Claim:
     arithmetic: bool
     untestable: str
     answered_by: str = ""
+    fitted: str = ""
 
     @property
     def owner(self) -> str:
@@ -244,7 +248,7 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-_SIGNS = {"ratio": "×", "share": "", "index": "", "place": "", "mixed": ""}
+_SIGNS = {"1": "", "ratio": "×", "share": "", "index": "", "place": "", "mixed": ""}
 
 
 def with_unit(text: str, unit: str) -> str:

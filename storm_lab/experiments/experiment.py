@@ -11,20 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
 from storm_lab.model.version import StormVersion
 
-if TYPE_CHECKING:
-    from storm_lab.tuplelog.writer import RunWriter
-
-Advance = Callable[[float], None]
-"""Called now and then while a run is played, with the share of its virtual time that has passed, 0 to 1."""
-
-Emulate = Callable[["RunSpec", "RunWriter", Advance], None]
-"""Plays a run into the writer, up to and including `RunWriter.finish`."""
+Describe = Callable[["RunSpec"], EmulationSpec]
+"""Describes a run: what `storm_lab.runs` has played, by the emulator or by real Storm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +29,8 @@ class RunSpec:
 
     ``variant`` names the run among its experiment's, in file-name characters (``storm-default``,
     ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
-    settings are played once. ``emulate`` is a function of a module (not a closure: it is called in another
-    process) that plays the run into the writer. ``inputs`` are the digests of what was read, by name.
+    settings are played once. ``describe`` is a function of a module (not a closure: it is called in another
+    process) that returns the run's description. ``inputs`` are the digests of what was read, by name.
     ``files`` says where they lie, which changes nothing about the run and is not recorded.
     ``sample_every`` = k keeps the executions of one root tuple in k.
     """
@@ -43,16 +39,11 @@ class RunSpec:
     variant: str
     seed: int
     parameters: Parameters
-    emulate: Emulate
+    describe: Describe
     storm_version: StormVersion
     inputs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     sample_every: int = 1
-
-    @property
-    def emulation_key(self) -> str:
-        """Where the function that plays the run stands, ``module:function``."""
-        return f"{self.emulate.__module__}:{self.emulate.__qualname__}"
 
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, seed {self.seed}"
@@ -68,9 +59,8 @@ class Experiment:
     """A paper's experiment.
 
     ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
-    it. ``claims`` are the ids of the claims it answers. ``notebook`` is the path of its notebook inside
-    ``notebooks/``. ``measure`` gets the metric tables of all runs
-    (`storm_lab.pipeline.metric_tables.MetricTables`; None where there are no runs) and the parameters.
+    it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
+    all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
     ``metrics`` are the tables that it and the notebook read.
     """
 
@@ -79,12 +69,17 @@ class Experiment:
     title: str
     figure: str
     parameters: tuple[Parameter, ...]
-    claims: tuple[str, ...]
     notebook: str
     metrics: tuple[str, ...]
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
-    # Any: the pipeline stands above the papers, which may not import it.
+    # Any: tables, or None where there are no runs.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Ids of the claims it answers, in the order of the ledger."""
+        owned = load_claims().of_experiment(self.slug)
+        return tuple(claim.id for claim in owned if not claim.untestable)
 
     def checked(self, given: Mapping[str, object] | None = None) -> Parameters:
         """All parameters, with the values of ``given``.

@@ -3,7 +3,8 @@
 A file names its paper and lists claims. A claim states either one number (``expected``, ``band``,
 ``neutral``), several (``targets``: label -> those three keys and ``unit``) or an order (``order``: chains
 such as ``a < b ~ c``). A claim that another experiment than its own answers names it (``answered_by``). A
-number without a band gets the one of `storm_lab.experiments.claim.band_by_rule`.
+number without a band gets the one of `storm_lab.experiments.claim.band_by_rule`, which asks whether it is a
+``total`` over several events. ``fitted`` says why a claim is no evidence for what was chosen on it.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statemen
 _NUMBER_KEYS = {"expected", "band", "neutral"}
 _CLAIM_KEYS = {
     *_NEEDED, *_NUMBER_KEYS, "unit", "targets", "order", "baseline", "note", "arithmetic", "untestable",
-    "answered_by",
+    "answered_by", "fitted", "total",
 }  # fmt: skip
-_TARGET_KEYS = {*_NUMBER_KEYS, "unit"}
+_TARGET_KEYS = {*_NUMBER_KEYS, "unit", "total"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,8 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     untestable = str(entry.get("untestable", ""))
     order = tuple(parse_chain(text, where) for text in entry.get("order", ()))
     targets = _targets(entry, kind, unit, where)
+    if entry.get("fitted") and entry.get("arithmetic"):
+        raise UserError("a claim is fitted or arithmetic, not both", field=where)
     if (kind is Kind.ORDERING) != bool(order):
         raise UserError("an ordering, and only an ordering, has the key order", field=where)
     if not order and not targets and not untestable:
@@ -165,19 +168,22 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
         arithmetic=bool(entry.get("arithmetic", False)),
         untestable=untestable,
         answered_by=str(entry.get("answered_by", "")),
+        fitted=str(entry.get("fitted", "")),
     )
 
 
 def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tuple[Target, ...]:
+    total = bool(entry.get("total", False))
     if "targets" in entry:
         if {"expected", "band", "neutral"} & set(entry):
             raise UserError("give targets or expected/band/neutral, not both", field=where)
         return tuple(
-            _target(label, part, kind, unit, f"{where}.{label}") for label, part in entry["targets"].items()
+            _target(label, {**part, "total": total}, kind, unit, f"{where}.{label}")
+            for label, part in entry["targets"].items()
         )
     if "expected" in entry or "band" in entry:
         part = {key: entry[key] for key in ("expected", "band", "neutral") if key in entry}
-        return (_target("", part, kind, unit, where),)
+        return (_target("", {**part, "total": total}, kind, unit, where),)
     return ()
 
 
@@ -191,7 +197,7 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
             raise UserError("a band has two ends, null for an open one", field=f"{where}.band", value=band)
         low, high = (_number(end, f"{where}.band") for end in band)
     elif expected is not None:
-        low, high = band_by_rule(kind, unit, expected)
+        low, high = band_by_rule(kind, unit, expected, total=bool(part.get("total")))
     else:
         raise UserError("a number needs an expected value or a band", field=where)
     neutral = _number(part["neutral"], f"{where}.neutral") if "neutral" in part else _neutral(kind, unit)

@@ -30,13 +30,15 @@ class Measured:
     """One measured value: the mean over seeds and, with two seeds or more, its confidence interval.
 
     ``value`` is None when the quantity does not exist in the runs: a spike that never came, a latency that
-    never settled. Such a claim is not reproduced; it is never skipped.
+    never settled. Such a claim is not reproduced; it is never skipped. ``seeds`` says over how many seeds the
+    mean was taken; 0 where the value depends on none.
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
     label: str = ""
+    seeds: int = 0
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
@@ -82,6 +84,9 @@ class Measurement:
         unit: unit of the values; must be the claim's.
         how: the metric it was taken from, with its window, so that a reader can compute it again.
         basis: fitted, predicted or arithmetic.
+        reading: another reading of what the paper leaves open, or a trial with one input changed, under which
+            these values came out ("six machines, as recorded"); empty for the experiment's own setting. Its
+            verdict stands beside the claim's own and never replaces it.
     """
 
     claim_id: str
@@ -89,6 +94,7 @@ class Measurement:
     unit: str
     how: str
     basis: Basis = Basis.PREDICTED
+    reading: str = ""
 
     def __post_init__(self) -> None:
         labels = [value.label for value in self.values]
@@ -121,13 +127,13 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
         raise UserError("a sample is not finite", field=label or "samples", value=list(samples))
     mean = math.fsum(samples) / len(samples)
     if len(samples) == 1:
-        return Measured(mean, label=label)
+        return Measured(mean, label=label, seeds=1)
     # Here, since every process that plays a run imports this module, and scipy takes as long as all else.
     from scipy import special
 
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
     half = float(special.stdtrit(len(samples) - 1, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance / len(samples))
-    return Measured(mean, mean - half, mean + half, label)
+    return Measured(mean, mean - half, mean + half, label, len(samples))
 
 
 def measured_over_seeds(

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from storm_lab.errors import UserError
+
+_LONGEST_RANGE = 10_000
 
 ParameterValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 
@@ -23,7 +26,8 @@ class Parameter:
     The type is the default's: bool, int, float, str, or a tuple of numbers (a tuple with any float in it
     holds floats). ``low`` and ``high`` bound a number, or every number of a tuple; ``choices`` lists the
     texts that are allowed; with ``is_file`` any other text is the path of a file. ``doc`` says what it is and
-    where range and default come from.
+    where range and default come from. ``chosen_on`` names the claims that were in view when the default was
+    chosen, which makes them fitted ones; empty where it was chosen without.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     is_file: bool = False
+    chosen_on: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
@@ -77,7 +82,8 @@ class Parameter:
         raise self._refusal(value, "has the wrong type")
 
     def parsed(self, text: str) -> ParameterValue:
-        """The value that ``text`` of a command line stands for: ``1.8``, ``true``, ``1,1.8,2.2``.
+        """The value that ``text`` of a command line stands for: ``1.8``, ``true``, ``1,1.8,2.2``,
+        ``1-5``.
 
         Raises:
             UserError: as `checked`.
@@ -92,9 +98,19 @@ class Parameter:
             # Notebooks run in a folder of their own, so a relative path would mean another file there.
             return self.checked(text if named else str(Path(text).absolute()))
         if isinstance(self.default, tuple):
-            pieces = text.strip("[]() ").split(",")
-            return self.checked([self._number(p, text) for p in pieces if p.strip()])
+            pieces = [piece.strip() for piece in text.strip("[]() ").split(",") if piece.strip()]
+            return self.checked([number for piece in pieces for number in self._numbers(piece, text)])
         return self.checked(self._number(text, text))
+
+    def _numbers(self, piece: str, whole: str) -> Iterable[int | float]:
+        """The number of a piece of a list, or all from the first to the last of a range such as ``1-5``."""
+        found = re.fullmatch(r"(\d{1,10})-(\d{1,10})", piece)
+        if self._holds_floats or found is None:
+            return (self._number(piece, whole),)
+        first, last = int(found[1]), int(found[2])
+        if not first <= last < first + _LONGEST_RANGE:
+            raise self._refusal(whole, f"has a range that is upside down or longer than {_LONGEST_RANGE}")
+        return range(first, last + 1)
 
     def _number(self, piece: str, whole: str) -> int | float:
         try:

@@ -7,6 +7,7 @@ in the order of the seeds, so that the interval over seeds can be taken from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 import pandas as pd
@@ -15,24 +16,45 @@ from storm_lab.experiments.measurement import Basis, Measured, Measurement, over
 
 
 class Tables(Protocol):
-    """The metric tables that readings are taken from; the pipeline's `MetricTables` has these and more."""
+    """The metric tables that the papers' measures read; the pipeline's `MetricTables` has these and more."""
 
-    @property
-    def latency_10s(self) -> pd.DataFrame: ...
-    @property
-    def latency_60s(self) -> pd.DataFrame: ...
-    @property
-    def steady(self) -> pd.DataFrame: ...
-    @property
-    def stabilisation(self) -> pd.DataFrame: ...
-    @property
-    def spikes(self) -> pd.DataFrame: ...
-    @property
-    def occupancy(self) -> pd.DataFrame: ...
-    @property
-    def events(self) -> pd.DataFrame: ...
-    @property
-    def failures_10s(self) -> pd.DataFrame: ...
+    runs: pd.DataFrame
+    latency_10s: pd.DataFrame
+    latency_60s: pd.DataFrame
+    steady_latency: pd.DataFrame
+    throughput_1s: pd.DataFrame
+    throughput_10s: pd.DataFrame
+    throughput_60s: pd.DataFrame
+    component_throughput_10s: pd.DataFrame
+    component_throughput_60s: pd.DataFrame
+    failures_10s: pd.DataFrame
+    failures_60s: pd.DataFrame
+    degradation: pd.DataFrame
+    occupancy: pd.DataFrame
+    stays: pd.DataFrame
+    node_cpu_60s: pd.DataFrame
+    steady_cpu: pd.DataFrame
+    steady_elapsed: pd.DataFrame
+    steady: pd.DataFrame
+    stabilisation: pd.DataFrame
+    spikes: pd.DataFrame
+    events: pd.DataFrame
+    control: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class _Part:
+    whole: Tables
+    experiment: str
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = getattr(self.whole, name)
+        return frame[frame["experiment"] == self.experiment]
+
+
+def part_of(tables: Tables, experiment: str) -> Tables:
+    """The rows of ``experiment``, where several share runs; variants and seeds name a run only within one."""
+    return cast(Tables, _Part(tables, experiment))
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:

@@ -14,10 +14,10 @@ from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters, check_parameters
 from storm_lab.model import Cluster, StormVersion, Topology
 from storm_lab.model.version import V0_8_2
@@ -26,7 +26,6 @@ from storm_lab.papers.tstorm.blade_runs import STEADY_S, generator
 from storm_lab.papers.tstorm.entrant import EXPERIMENT, Entrant
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.tuplelog import RunWriter, Status
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Spout
 
@@ -108,7 +107,7 @@ class Site:
                 variant=entrant.name,
                 seed=seed,
                 parameters=values.changed(online=entrant.online),
-                emulate=_Match(self, entrant).play,
+                describe=_Match(self, entrant).describe,
                 storm_version=self.version,
                 inputs={"site": site, "scheduler": entrant.source_digest},
                 sample_every=SAMPLE_EVERY,
@@ -134,8 +133,8 @@ class _Match:
     site: Site
     entrant: Entrant
 
-    def play(self, spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-        """Play one run."""
+    def describe(self, spec: RunSpec) -> EmulationSpec:
+        """Describe one run."""
         services: tuple[Service, ...] = ()
         migration: MigrationMethod = Restart()
         scheduler = self.entrant.scheduler
@@ -143,26 +142,18 @@ class _Match:
             services = (InitialConsolidation(), generator(scheduler, spec.parameters))
             scheduler, migration = DefaultScheduler(), Smooth()
         duration_s = spec.parameters.number("duration_s")
-        emulation = Emulation(
-            EmulationSpec(
-                cluster=self.site.cluster,
-                version=spec.storm_version,
-                topologies=(self.site.plan,),
-                scheduler=scheduler,
-                duration_s=duration_s,
-                seed=spec.seed,
-                services=services,
-                migration=migration,
-                window_s=spec.parameters.number("monitor_s"),
-                sample_every=spec.sample_every,
-            )
-        )
-        outcome = emulation.run(writer, lambda done, total: advance(done / total))
-        writer.finish(
-            duration_ns=outcome.duration_ns,
-            warm_up_ns=round(min(STEADY_S, duration_s / 2) * 1e9),
-            status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-            reason=outcome.stopped,
+        return EmulationSpec(
+            cluster=self.site.cluster,
+            version=spec.storm_version,
+            topologies=(self.site.plan,),
+            scheduler=scheduler,
+            duration_s=duration_s,
+            seed=spec.seed,
+            services=services,
+            migration=migration,
+            window_s=spec.parameters.number("monitor_s"),
+            sample_every=spec.sample_every,
+            warm_up_s=min(STEADY_S, duration_s / 2),
         )
 
 

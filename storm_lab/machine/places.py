@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from storm_lab.errors import UserError
+
 DATA_VARIABLE = "STORM_LAB_DATA"
 """Environment variable with the folder for runs and caches, in place of the checkout's ``data``."""
 
@@ -26,9 +28,25 @@ def project_root() -> Path:
 
 
 def data_folder() -> Path:
-    """Where runs, metrics and other things that can be made again lie; never committed."""
+    """Where runs, metrics and other things that can be made again lie; never committed.
+
+    Raises:
+        UserError: the folder that `DATA_VARIABLE` names is not there and cannot be made.
+    """
     given = os.environ.get(DATA_VARIABLE)
-    return Path(given).resolve() if given else project_root() / "data"
+    if not given:
+        return project_root() / "data"
+    folder = Path(given).resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"is no folder that can be used ({error.strerror})",
+            field=DATA_VARIABLE,
+            value=given,
+            remedy="name a folder that you may write to",
+        ) from error
+    return folder
 
 
 def runs_folder() -> Path:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.machine.options import examples, json_option
-
-if TYPE_CHECKING:
-    from storm_lab.experiments.experiment import Experiment
+from storm_lab.papers.registry import experiment, experiments
 
 
 @click.command(
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 @json_option
 def list_experiments(slug: str | None, as_json: bool) -> None:
     """List the experiments, or the parameters of one."""
-    from storm_lab.papers.registry import experiment, experiments
-
     chosen = (experiment(slug),) if slug else experiments()
     if as_json:
         click.echo(json.dumps([_described(item) for item in chosen], indent=1, ensure_ascii=False))

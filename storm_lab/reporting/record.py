@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.cause import Cause
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.reporting.standing import standing
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
 
 SCHEMA_VERSION = 1
@@ -95,15 +97,39 @@ def _to_json(record: VerdictFile, ledger: Ledger) -> dict[str, Any]:
 
 def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
     verdicts = []
-    for measurement in record.measurements:
-        claim = ledger.claim(measurement.claim_id)
+    for claim_id, (measurement, readings) in by_claim(record.measurements).items():
+        claim = ledger.claim(claim_id)
         if claim.owner != record.experiment:
             raise UserError(
                 f"the claim belongs to {claim.owner}", field="experiment", value=record.experiment
             )
-        verdicts.append(judge(claim, measurement))
+        verdicts.append(judge(claim, measurement, readings))
     order = {claim.id: place for place, claim in enumerate(ledger.claims)}
     return sorted(verdicts, key=lambda verdict: order[verdict.claim.id])
+
+
+def by_claim(
+    measurements: Sequence[Measurement],
+) -> dict[str, tuple[Measurement | None, tuple[Measurement, ...]]]:
+    """Measurements by claim: the one of the experiment's own setting, and those of other readings.
+
+    Raises:
+        UserError: a claim is measured twice under the same reading.
+    """
+    found: dict[str, dict[str, Measurement]] = {}
+    for measurement in measurements:
+        readings = found.setdefault(measurement.claim_id, {})
+        if measurement.reading in readings:
+            raise UserError(
+                "the claim is measured twice",
+                field=measurement.claim_id,
+                value=measurement.reading or "own setting",
+            )
+        readings[measurement.reading] = measurement
+    return {
+        claim: (readings.get(""), tuple(each for name, each in readings.items() if name))
+        for claim, readings in found.items()
+    }
 
 
 def _claim_json(verdict: Verdict) -> dict[str, Any]:
@@ -117,9 +143,17 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
         "unit": verdict.claim.unit,
         "how": "" if measurement is None else measurement.how,
         "values": [
-            {"label": value.label, "value": value.value, "low": value.low, "high": value.high}
+            {
+                "label": value.label,
+                "value": value.value,
+                "low": value.low,
+                "high": value.high,
+                "seeds": value.seeds,
+            }
             for value in values
         ],
+        **({"reading": verdict.reading} if verdict.reading else {}),
+        **({"readings": [_claim_json(each) for each in verdict.readings]} if verdict.readings else {}),
     }
 
 
@@ -148,7 +182,12 @@ def read_verdicts(path: Path) -> VerdictFile:
             parameters=content["parameters"],
             seeds=tuple(int(seed) for seed in content["seeds"]),
             code_digest=str(content["code_digest"]),
-            measurements=tuple(_measurement(entry) for entry in content["claims"] if entry["values"]),
+            measurements=tuple(
+                _measurement(each)
+                for entry in content["claims"]
+                for each in (entry, *entry.get("readings", ()))
+                if each["values"]
+            ),
             refused=tuple(Refusal(str(entry["run"]), str(entry["reason"])) for entry in content["refused"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -159,10 +198,17 @@ def read_verdicts(path: Path) -> VerdictFile:
 
 def _measurement(entry: Mapping[str, Any]) -> Measurement:
     values = tuple(
-        Measured(value["value"], value["low"], value["high"], str(value["label"]))
+        Measured(value["value"], value["low"], value["high"], str(value["label"]), int(value.get("seeds", 0)))
         for value in entry["values"]
     )
-    return Measurement(str(entry["id"]), values, str(entry["unit"]), str(entry["how"]), Basis(entry["basis"]))
+    return Measurement(
+        str(entry["id"]),
+        values,
+        str(entry["unit"]),
+        str(entry["how"]),
+        Basis(entry["basis"]),
+        str(entry.get("reading", "")),
+    )
 
 
 def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
@@ -193,20 +239,24 @@ def collect_verdicts(folder: Path, ledger: Ledger | None = None) -> tuple[Verdic
         UserError: a verdict file is damaged, or measures a claim that it does not own.
     """
     ledger = ledger or load_claims()
-    measured: dict[str, Measurement] = {}
-    for record in read_all_verdicts(folder):
-        for verdict in _judged(record, ledger):
-            if verdict.measurement is not None:
-                measured[verdict.claim.id] = verdict.measurement
-    return tuple(judge(claim, measured.get(claim.id)) for claim in ledger.claims)
+    judged = {
+        verdict.claim.id: verdict
+        for record in read_all_verdicts(folder)
+        for verdict in _judged(record, ledger)
+    }
+    return tuple(judged.get(claim.id) or judge(claim, None) for claim in ledger.claims)
 
 
-def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
+def claim_rows(
+    verdicts: Sequence[Verdict], causes: Mapping[str, Cause] | None = None
+) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
     Keys: id, paper, experiment (of the paper; another may answer the claim), expected, band, measured,
-    verdict, basis.
+    verdict, basis, reason, standing; cause and class of what is not reproduced; reading: what came out under
+    other readings; trial: the parameter to try.
     """
+    causes = causes or {}
     return [
         {
             "id": verdict.claim.id,
@@ -217,6 +267,20 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
             "measured": measured_text(verdict),
             "verdict": verdict.outcome.value,
             "basis": verdict.basis.value,
+            "reason": verdict.reason,
+            "standing": standing(verdict, causes.get(verdict.claim.id)).value,
+            **_cause_columns(causes.get(verdict.claim.id)),
+            "reading": "; ".join(
+                f"with {each.reading}: {measured_text(each)} ({each.outcome.value})"
+                for each in verdict.readings
+            ),
         }
         for verdict in verdicts
     ]
+
+
+def _cause_columns(cause: Cause | None) -> dict[str, str]:
+    if cause is None:
+        return {"cause": "", "class": "", "trial": ""}
+    trial = f"-p {cause.parameter}={cause.value}" if cause.parameter else ""
+    return {"cause": cause.why, "class": cause.kind.value, "trial": trial}

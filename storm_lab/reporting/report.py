@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,12 +17,14 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.claim import number, with_unit
+from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.contradiction import Contradiction, load_contradictions
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.papers.registry import experiments
+from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
+from storm_lab.reporting.standing import count_standings, standing
 from storm_lab.reporting.tally import Tally, tallies
 from storm_lab.reporting.verdict import Outcome, Verdict, measured_text
 from storm_lab.version import __version__
@@ -35,29 +37,6 @@ BASES = ("fitted", "predicted", "arithmetic")
 
 SEVERAL = "several papers"
 """Where the figures of an experiment stand that answers claims of more than one paper."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantRecord:
-    """A constant of the cost model, as its owner hands it over."""
-
-    name: str
-    value: float
-    unit: str
-    low: float
-    high: float
-    source: str
-    fitted: bool
-
-    @property
-    def value_text(self) -> str:
-        """Value with unit."""
-        return with_unit(number(self.value), self.unit)
-
-    @property
-    def range_text(self) -> str:
-        """Allowed range with unit."""
-        return f"{number(self.low)} to {with_unit(number(self.high), self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +60,9 @@ class ReportContent:
         refused: runs that were left out of the measurements, by experiment.
         damaged: run folders that are refused as they lie there now, by experiment.
         notebooks: experiment -> link to its executed notebook, relative to the report.
+        causes: claim -> why it is not reproduced.
+        chosen: numbers that were chosen with a result in view.
+        made_from: the commit and its date; empty outside a checkout.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -90,6 +72,9 @@ class ReportContent:
     refused: tuple[tuple[str, Refusal], ...] = ()
     damaged: tuple[tuple[str, Refusal], ...] = ()
     notebooks: Mapping[str, str] | None = None
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    chosen: tuple[ChosenNumber, ...] = ()
+    made_from: str = ""
 
 
 def collect_report(
@@ -99,11 +84,13 @@ def collect_report(
     notebooks: Mapping[str, str] | None = None,
     damaged: Sequence[tuple[str, Refusal]] = (),
     ledger: Ledger | None = None,
+    made_from: str = "",
 ) -> ReportContent:
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
 
     ``notebooks`` maps an experiment to its executed notebook (HTML), relative to the folder; those that do
-    not exist are not linked. ``damaged`` are run folders that no measurement may use.
+    not exist are not linked. ``damaged`` are run folders that no measurement may use. ``made_from`` says
+    from which commit, and of when, the page is made.
 
     Raises:
         UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
@@ -119,6 +106,9 @@ def collect_report(
         refused=tuple((record.experiment, refusal) for record in records for refusal in record.refused),
         damaged=tuple(damaged),
         notebooks=links,
+        causes=load_causes(),
+        chosen=chosen_numbers(constants),
+        made_from=made_from,
     )
 
 
@@ -170,6 +160,11 @@ def render_report(content: ReportContent) -> str:
     papers = tuple(dict.fromkeys(verdict.claim.paper for verdict in content.verdicts))
     return environment.get_template("report.html.j2").render(
         version=__version__,
+        made_from=content.made_from,
+        standings=[
+            (each.value, count) for each, count in count_standings(content.verdicts, content.causes).items()
+        ],
+        chosen=content.chosen,
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
         by_paper=tallies(content.verdicts, papers, lambda verdict: verdict.claim.paper),
@@ -203,7 +198,18 @@ def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str,
 def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
     claim = verdict.claim
     measurement = verdict.measurement
+    cause = content.causes.get(claim.id)
     return {
+        "cause": cause,
+        "standing": standing(verdict, cause).value,
+        "unsettled": verdict.unsettled,
+        "readings": [
+            {"name": each.reading, "measured": measured_text(each), "outcome": each.outcome.value}
+            for each in verdict.readings
+        ],
+        "contradictions": [each for each in content.contradictions if claim.id in each.claims],
+        "expected_number": _sort_number([target.expected for target in claim.targets]),
+        "measured_number": _sort_number([value.value for value in measurement.values] if measurement else []),
         "claim": claim,
         "command": COMMAND.format(experiment=claim.owner),
         "expected": claim.expected_text,
@@ -217,6 +223,11 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
         "notebook": (content.notebooks or {}).get(claim.owner, ""),
         "drawn": any(figure.experiment == claim.owner for figure in content.figures),
     }
+
+
+def _sort_number(values: Sequence[float | None]) -> str:
+    """What a column of numbers is sorted by: the first of a claim's numbers; empty without any."""
+    return next((repr(value) for value in values if value is not None), "")
 
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:

@@ -19,10 +19,16 @@ Several numbers in one claim
     The claim's verdict is the worst of its numbers.
 
 *not testable* comes from the ledger, with its reason. *not run* means that no measurement is there.
+
+An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: it goes
+by the mean, and the row says over how many seeds. Measurements under another reading are judged by the same
+rules; their verdicts stand beside the claim's own.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,6 +59,9 @@ class Verdict:
         reason: why, in one line.
         measurement: what was judged; None when nothing was measured.
         basis: fitted, predicted or arithmetic; of a claim that has not been run, what it will be at best.
+        unsettled: seeds over which the mean was taken without settling on which side of an edge of the band
+            it lies; 0 where they do.
+        readings: the verdicts under other readings and trials.
     """
 
     claim: Claim
@@ -60,10 +69,22 @@ class Verdict:
     reason: str
     measurement: Measurement | None
     basis: Basis
+    unsettled: int = 0
+    readings: tuple[Verdict, ...] = ()
+
+    @property
+    def reading(self) -> str:
+        """The reading or trial that was measured; empty for the experiment's own setting."""
+        return "" if self.measurement is None else self.measurement.reading
 
 
-def judge(claim: Claim, measurement: Measurement | None) -> Verdict:
+def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Measurement] = ()) -> Verdict:
     """The verdict on a claim. A pure function of its arguments.
+
+    Args:
+        claim: what the paper prints.
+        measurement: under the experiment's own setting; None when nothing was measured.
+        readings: what was measured for the claim under other readings and trials.
 
     Raises:
         UserError: the measurement is of another claim, in another unit, or lacks a label of the claim.
@@ -82,7 +103,34 @@ def judge(claim: Claim, measurement: Measurement | None) -> Verdict:
         ]
         outcome = max((part[1] for part in parts), key=_RANK.__getitem__)
         reason = "; ".join(f"{target.label}: {why}" if target.label else why for target, _, why in parts)
-    return Verdict(claim, outcome, reason, measurement, basis)
+    beside = tuple(judge(claim, reading) for reading in readings)
+    unsettled = _unsettled(claim, measurement)
+    if unsettled:
+        reason += f"; unsettled by {unsettled} seeds"
+    return Verdict(claim, outcome, reason, measurement, basis, unsettled, beside)
+
+
+def _unsettled(claim: Claim, measurement: Measurement) -> int:
+    """Seeds of a mean whose interval reaches across an edge of its band; 0 where none does.
+
+    An order is judged by its intervals, and an exact band by every seed, so these are settled as they stand.
+    """
+    seeds = 0
+    for target in claim.targets:
+        measured = measurement.value(target.label)
+        if target.exact or measured.low is None or measured.high is None:
+            continue
+        if _crosses(target, measured.low, measured.high):
+            seeds = max(seeds, measured.seeds)
+    return seeds
+
+
+def _crosses(target: Target, low: float, high: float) -> bool:
+    """Whether an edge of the band lies inside the interval."""
+    edges = [edge for edge in (target.low, target.high) if edge is not None]
+    return any(
+        low < edge < high and not math.isclose(edge, low) and not math.isclose(edge, high) for edge in edges
+    )
 
 
 _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
@@ -90,7 +138,7 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
     """Fitted weighs most: a claim that was used to fit says nothing new even if arithmetic yields it too."""
-    if measurement is not None and measurement.basis is Basis.FITTED:
+    if claim.fitted or (measurement is not None and measurement.basis is Basis.FITTED):
         return Basis.FITTED
     if claim.arithmetic:
         return Basis.ARITHMETIC
@@ -129,8 +177,7 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     right_side = _beyond(bottom, top, target)
     whole = target.holds(bottom) and target.holds(top)
     if target.holds(value) and (whole or not target.exact) and (right_side or not directed):
-        tail = "" if whole else "; its interval reaches outside"
-        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}{tail}"
+        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}"
     if right_side:
         return (
             Outcome.DIRECTION,

@@ -25,9 +25,6 @@ EMULATION_ROOMS = (
 )
 """Parts of the package that can change what an emulation writes; the paper's own package comes on top."""
 
-CLAIMS_ENDING = "_claims.py"
-"""Files of a paper that only read metrics; no run depends on them."""
-
 CONCLUSION_ROOMS = ("experiments", "papers", "league", "pipeline", "reporting", "runs", "machine")
 """Parts that can change what a notebook makes of given runs."""
 
@@ -57,15 +54,10 @@ def scalar(value: ParameterValue) -> Scalar:
 
 
 @cache
-def code_digest(*rooms: str, but: str = "") -> str:
-    """SHA-256 over names and bytes of the files in the package's ``rooms`` (folders or files).
-
-    Files whose name ends with ``but`` are left out.
-    """
+def code_digest(*rooms: str) -> str:
+    """SHA-256 over names and bytes of the files in the package's ``rooms`` (folders or files)."""
     digest = hashlib.sha256()
     for path in sorted({path for room in rooms for path in _files(PACKAGE / room)}):
-        if but and path.name.endswith(but):
-            continue
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
@@ -93,11 +85,11 @@ def text_digest(*texts: str) -> str:
 
 def emulation_digest(spec: RunSpec) -> str:
     """Digest of all code that can change what the run writes, wherever the run's own function stands."""
-    parts = spec.emulate.__module__.split(".")
+    parts = spec.describe.__module__.split(".")
     if parts[:2] == ["storm_lab", "papers"]:
         own = "/".join(parts[1:-1]) if len(parts) > 3 else "/".join(parts[1:]) + ".py"
-        return code_digest(*EMULATION_ROOMS, own, but=CLAIMS_ENDING)
-    file = getattr(sys.modules.get(spec.emulate.__module__), "__file__", None)
+        return code_digest(*EMULATION_ROOMS, own)
+    file = getattr(sys.modules.get(spec.describe.__module__), "__file__", None)
     own = Path(file).read_text(encoding="utf-8") if file else ""
     return text_digest(code_digest(*EMULATION_ROOMS), own)
 

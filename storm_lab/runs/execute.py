@@ -16,10 +16,11 @@ from pathlib import Path
 from tqdm import tqdm
 
 from storm_lab.errors import StormLabError
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import runs_folder
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.pool import Pool, TaskFailed
+from storm_lab.runs.play import play_description
+from storm_lab.runs.pool import Advance, Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 JOBS = 2
@@ -33,6 +34,9 @@ OnDamage = Callable[[RunRefused], None]
 """Told of a folder that lies there and is no whole run, before the run is played again."""
 
 _STEPS = 1000
+
+_LINE_S = 30.0
+"""Seconds between two lines about progress in a log or a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,11 @@ def play(task: Task, home: Path | None = None, advance: Advance = lambda share: 
     """
     spec, identity = task
     folder = _folder(identity, home)
+    description = spec.describe(spec)
     with RunWriter(folder, identity) as writer:
-        spec.emulate(spec, writer, advance)
+        play_description(description, writer, advance)
     if not is_whole(folder):
-        raise RunFailed(f"{spec.emulation_key} returned without finishing run {spec}")
+        raise RunFailed(f"the log of {spec} was left unfinished")
     return folder
 
 
@@ -159,20 +164,30 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 @contextmanager
 def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
-    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it."""
-    # disable=None: no bar where stderr is no terminal.
+    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
+
+    Where stderr is no terminal, a line is printed every `_LINE_S` seconds instead.
+    """
+    terminal = sys.stderr.isatty()
     with tqdm(
         total=tasks * _STEPS,
-        disable=None if show else True,
+        disable=not (show and terminal),
         bar_format=what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
         file=sys.stderr,
         leave=False,
     ) as bar:
+        began_s = told_s = time.monotonic()
         done = [0] * tasks
 
         def advance(number: int, share: float) -> None:
+            nonlocal told_s
             steps = min(_STEPS, max(done[number], int(share * _STEPS)))
             bar.update(steps - done[number])
             done[number] = steps
+            now_s = time.monotonic()
+            if show and not terminal and now_s - told_s >= _LINE_S:
+                told_s = now_s
+                percent = 100 * sum(done) // (tasks * _STEPS)
+                print(f"{what}: {percent} % after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
 
         yield advance

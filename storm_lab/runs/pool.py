@@ -7,6 +7,7 @@ only then passes the interruption on.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -27,6 +28,9 @@ Advance = Callable[[float], None]
 _Pipe: TypeAlias = "Connection[Any, Any]"
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+_SCRIPT = b"__main__"
+"""Stands in a pickled task that refers to something in the user's script."""
 
 _GRACE_S = 20.0
 _PAUSE_S = 0.1
@@ -59,6 +63,7 @@ class Pool(Generic[_Task, _Result]):
         self._failure = failure
         self._workers: dict[_Pipe, SpawnProcess] = {}
         self._doing: dict[_Pipe, int] = {}
+        self._needs_script = False
 
     def do(
         self,
@@ -77,6 +82,7 @@ class Pool(Generic[_Task, _Result]):
                 its process died.
         """
         results: dict[int, _Result] = {}
+        self._needs_script = _SCRIPT in pickle.dumps((self._work, list(tasks)))
         try:
             for _ in range(min(self._jobs, len(tasks))):
                 self._start()
@@ -92,7 +98,7 @@ class Pool(Generic[_Task, _Result]):
     def _start(self) -> _Pipe:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        with _interruptions_ignored():
+        with _interruptions_ignored(), _script_left_alone(self._needs_script):
             process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
             process.start()
         theirs.close()
@@ -184,6 +190,21 @@ def _interruptions_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _script_left_alone(needed: bool) -> Iterator[None]:
+    """Processes started in this block do not run the user's script again, unless a task refers to it.
+
+    So a plain script need not stand below ``if __name__ == "__main__"``.
+    """
+    script = vars(sys.modules["__main__"])
+    file = None if needed else script.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            script["__file__"] = file
 
 
 def _reporter(pipe: _Pipe) -> Advance:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.places import reports_folder, runs_folder
+from storm_lab.machine.places import project_root, reports_folder, runs_folder
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
@@ -208,7 +209,8 @@ def build_report() -> Path:
     from storm_lab.emulator.constant import constants_of
     from storm_lab.emulator.control.times import ControlTimes
     from storm_lab.emulator.cost import CostModel
-    from storm_lab.reporting.report import ConstantRecord, collect_report, write_report
+    from storm_lab.reporting.chosen import ConstantRecord
+    from storm_lab.reporting.report import collect_report, write_report
     from storm_lab.runs.refused_runs import left_out
 
     constants = [
@@ -218,8 +220,23 @@ def build_report() -> Path:
     ]
     home = writable_reports()
     notebooks = {item.slug: f"notebooks/{item.slug}.html" for item in experiments()}
-    content = collect_report(home, constants=constants, notebooks=notebooks, damaged=left_out(runs_folder()))
+    content = collect_report(
+        home,
+        constants=constants,
+        notebooks=notebooks,
+        damaged=left_out(runs_folder()),
+        made_from=_commit(),
+    )
     return write_report(home / "index.html", content)
+
+
+def _commit() -> str:
+    """The checkout's last commit and its date; empty where there is no checkout, or no git."""
+    command = ["git", "-C", str(project_root()), "log", "-1", "--format=commit %h of %cs"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def published_verdicts() -> tuple[Verdict, ...]:

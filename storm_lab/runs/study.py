@@ -126,7 +126,7 @@ class Study:
             UserError: a measurement does not fit its claim.
         """
         from storm_lab.experiments.ledger import load_claims
-        from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
+        from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
         from storm_lab.reporting.verdict import judge
 
         ledger = load_claims()
@@ -145,8 +145,10 @@ class Study:
             ),
         )
         write_verdicts(self.workspace / "verdicts", record, ledger)
-        found = {measurement.claim_id: measurement for measurement in measurements}
-        return tuple(judge(ledger.claim(claim), found.get(claim)) for claim in self.experiment.claims)
+        found = by_claim(measurements)
+        return tuple(
+            judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in self.experiment.claims
+        )
 
     def keep_figure(self, figure: Figure, name: str, *, title: str, alt: str) -> None:
         """Write a figure for the report into the workspace, as ``<name>.svg``.

@@ -138,6 +138,7 @@ def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer])
     assert status == 0
     assert len(rows) > 100
     keys = {"id", "paper", "experiment", "expected", "band", "measured", "verdict", "basis"}
+    keys |= {"reason", "standing", "cause", "class", "reading", "trial"}
     assert all(row.keys() == keys for row in rows)
     verdicts = {"reproduced", "direction only", "not reproduced", "not testable", "not run"}
     assert {row["verdict"] for row in rows} <= verdicts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numba
 import pytest
 
-from storm_lab.emulator.state import jit
+from storm_lab.emulator import state
+from storm_lab.emulator.state import jit, one_module
 from storm_lab.emulator.state.one_module import EntryCompiler
 
 
@@ -58,9 +60,9 @@ def test_an_entry_calls_nothing_outside_its_module(compiled: Any) -> None:
 def test_of_several_that_need_the_kernel_one_compiles_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kinds = []
+    kinds: list[Any] = []
 
-    def compile_slowly(kind: object) -> None:
+    def compile_slowly(kind: Any) -> None:
         time.sleep(0.2)
         kinds.append(kind)
 
@@ -95,3 +97,40 @@ def test_a_compilation_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch
     jit.get_ready(7)
     jit.get_ready(7)
     assert len(tries) == 2
+
+
+def test_all_inner_names_of_this_numba_are_there() -> None:
+    assert one_module.missing_names() == []
+
+
+@pytest.mark.parametrize(
+    "lost", [("JITCodeLibrary", "_optimize_final_module"), ("Compiler", "compile_extra")]
+)
+def test_without_its_inner_names_numba_compiles_by_itself(
+    monkeypatch: pytest.MonkeyPatch, lost: tuple[str, str]
+) -> None:
+    known = one_module._METHODS
+    (kind,) = (kind for kind in known if kind.__name__ == lost[0])
+    monkeypatch.setattr(one_module, "_METHODS", {**known, kind: (*known[kind], f"{lost[1]}_gone")})
+    assert one_module.missing_names() == [f"{lost[0]}.{lost[1]}_gone"]
+    assert jit.compilers() == ({}, {})
+
+
+def test_a_module_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(state, "one_module")
+    monkeypatch.setitem(sys.modules, one_module.__name__, None)
+    assert jit.compilers() == ({}, {})
+
+
+def test_numbas_own_compiler_gives_the_same() -> None:
+    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+    def least(a: int, b: int) -> int:
+        return a if a < b else b
+
+    inner: Any = numba.njit(**options)(least)
+
+    def total(a: int) -> int:
+        return int(inner(a, 5) + inner(3, a))
+
+    assert numba.njit(**options)(total)(1500) == 8

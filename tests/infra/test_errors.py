@@ -50,3 +50,8 @@ def test_survives_the_way_back_from_a_worker_process() -> None:
     assert type(again) is UserError
     assert str(again) == str(class_and_line)
     assert (again.field, again.value, again.remedy) == ("seed", -1, "use 0 or more")
+
+
+def test_a_notebook_shows_the_message_without_the_calls_that_led_to_it() -> None:
+    error = UserError("is too high", field="rate", value=9, remedy="lower it")
+    assert error._render_traceback_() == ["UserError: rate = 9: is too high; lower it"]

@@ -1,6 +1,7 @@
 """Templates in notebooks/: no outputs, checked parameters, defaults that agree with the experiment."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -50,6 +51,15 @@ def test_a_template_asks_for_no_kernel_or_python_of_its_own(path: Path) -> None:
     metadata = nbformat.read(path, as_version=4).metadata
     assert metadata.kernelspec.name == "python3"
     assert metadata.language_info == {"name": "python"}
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_what_a_template_imports_is_there(path: Path) -> None:
+    code = "\n".join(python_of(cell) for cell in cells(path) if cell.cell_type == "code")
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("storm_lab"):
+            module = import_module(str(node.module))
+            assert not [alias.name for alias in node.names if not hasattr(module, alias.name)], node.module
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)

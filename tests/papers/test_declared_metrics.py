@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.readings import Tables
 from storm_lab.papers.registry import experiments
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 
@@ -26,6 +27,10 @@ def test_a_notebook_names_declared_tables_only(experiment: Experiment) -> None:
     named = {name for name in re.findall(r"\btables\.(\w+)", code) if name in TABLE_NAMES}
     assert named <= set(experiment.metrics) <= set(TABLE_NAMES)
     assert bool(experiment.metrics) == ("study.metrics()" in code)
+
+
+def test_measures_read_tables_that_the_pipeline_has() -> None:
+    assert set(Tables.__annotations__) <= {*TABLE_NAMES, "runs"}
 
 
 @pytest.mark.parametrize("experiment", experiments(), ids=by_slug)

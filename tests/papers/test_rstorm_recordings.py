@@ -13,9 +13,10 @@ from storm_lab.errors import UserError
 from storm_lab.model import check_assignment, executors_of
 from storm_lab.papers.rstorm import recording
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings, merged_by_host
-from storm_lab.papers.rstorm.recordings import EXPERIMENT, plan
-from storm_lab.papers.rstorm.recordings_claims import (
+from storm_lab.papers.rstorm.recordings import (
+    EXPERIMENT,
     component_errors,
+    plan,
     rates,
     ratio_errors,
     seed_spread,

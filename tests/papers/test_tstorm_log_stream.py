@@ -9,6 +9,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.readings import part_of
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.algorithms import tstorm as algorithms
@@ -22,9 +23,8 @@ from storm_lab.papers.tstorm import (
 )
 from storm_lab.papers.tstorm.blade_runs import blades_of, overload_rule
 from storm_lab.papers.tstorm.overload_relief import in_one_worker
-from storm_lab.papers.tstorm.part_claims import part_of
-from storm_lab.papers.tstorm.reassign_smoothing_claims import excess_ms_s, lost
-from storm_lab.papers.tstorm.relief_claims import before_ms, first_schedule_nodes, noticed_s
+from storm_lab.papers.tstorm.reassign_smoothing import excess_ms_s, lost
+from storm_lab.papers.tstorm.relief_readings import before_ms, first_schedule_nodes, noticed_s
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.workloads.access_log import load_log
 

@@ -10,7 +10,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.assignment import Assignment
 from storm_lab.papers.tstorm import chain, overload, traffic
-from storm_lab.papers.tstorm.overload_claims import failures_around_onset, last_minute_ms
+from storm_lab.papers.tstorm.overload import failures_around_onset, last_minute_ms
 from storm_lab.papers.tstorm.testbed import VERSION
 
 TRAFFIC = traffic.EXPERIMENT

@@ -8,7 +8,7 @@ import pytest
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute
 from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
-from storm_lab.papers.twitter.machine_removal_claims import (
+from storm_lab.papers.twitter.machine_removal_measures import (
     SUPPLIED,
     VARIANT,
     ackers_by_throughput,

@@ -11,8 +11,8 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter import max_spout_pending, overheads, scaling, semantics
 from storm_lab.papers.twitter.capacity import most_percent
 from storm_lab.papers.twitter.event_counting import FULL_FROM_S
-from storm_lab.papers.twitter.max_spout_pending_claims import best_static, static_variant, tuning
-from storm_lab.papers.twitter.overheads_claims import (
+from storm_lab.papers.twitter.max_spout_pending import best_static, static_variant, tuning
+from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
     ACKS_ON,
     AS_FITTED,
@@ -21,11 +21,11 @@ from storm_lab.papers.twitter.overheads_claims import (
     machines_needed,
     on_machines,
 )
-from storm_lab.papers.twitter.scaling_claims import AT_S, outage_s, window_row
-from storm_lab.papers.twitter.semantics_claims import (
+from storm_lab.papers.twitter.scaling import AT_S, outage_s, window_row
+from storm_lab.papers.twitter.semantics import (
     ACKS_OFF as UNANCHORED,
 )
-from storm_lab.papers.twitter.semantics_claims import (
+from storm_lab.papers.twitter.semantics import (
     FORGETTING,
     HOLDING,
     LOG,

@@ -11,17 +11,20 @@ import pandas as pd
 import pytest
 
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-from storm_lab.emulator.control_run import play_control
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.twitter.zookeeper_load import SLUG, emulation, offset_writes_per_s, runs, topologies
-from storm_lab.papers.twitter.zookeeper_load_claims import (
+from storm_lab.papers.twitter.zookeeper_load import (
     CAPTURE,
     DATABASE,
     DEDICATED,
     ELSEWHERE,
+    SLUG,
+    describe,
     given_up,
     limit,
+    offset_writes_per_s,
+    runs,
+    topologies,
     workers_variant,
     writes,
 )
@@ -51,9 +54,8 @@ def _small(plan: ZooKeeperPlan) -> Tape:
     """Forty workers for eight minutes on a disk of so many writes."""
     specs = runs(LOAD.checked({"seeds": [1], "dedicated_workers": [40], "duration_s": 480.0}))
     (spec,) = [spec for spec in specs if spec.variant == workers_variant(DEDICATED, 40)]
-    built = Emulation(replace(emulation(spec).spec, zookeeper=plan))
     tape = Tape()
-    play_control(built, tape)
+    Emulation(replace(describe(spec), zookeeper=plan)).run(tape)
     return tape
 
 

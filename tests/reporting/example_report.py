@@ -5,8 +5,9 @@ from pathlib import Path
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.reporting import figures as f
+from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
-from storm_lab.reporting.report import ConstantRecord, collect_report, write_report
+from storm_lab.reporting.report import collect_report, write_report
 from tests.reporting import example_tables as example
 
 CONSTANTS = [

@@ -101,6 +101,12 @@ def test_rows_carry_the_keys_that_programs_read(tmp_path):
         "measured": "20 [18, 22] %",
         "verdict": "direction only",
         "basis": "predicted",
+        "reason": "20 [18, 22] is not 37 to 47 %, but on the right side of 0 %",
+        "standing": "open",
+        "cause": "",
+        "class": "",
+        "trial": "",
+        "reading": "",
     }
     assert rows["tstorm-fig6a-storm-ms"]["basis"] == "fitted"
 

@@ -10,6 +10,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
+from storm_lab.reporting.standing import count_standings
 from storm_lab.reporting.tally import Tally
 from storm_lab.reporting.verdict import Outcome
 from tests.reporting.browser import BROWSER, ask
@@ -83,7 +84,9 @@ def test_counts_add_up_to_the_rows(page):
     text = page.read_text(encoding="utf-8")
     for outcome, count in total.cells:
         assert text.count(f'data-verdict="{outcome}"') == count
-        assert f"<b>{count}</b>" in text
+    for each, count in count_standings(content.verdicts, content.causes).items():
+        assert text.count(f'data-standing="{each}"') == count
+        assert f"<b>{count}</b> {each}" in text
     assert total.counts[0] and total.counts[1] and total.counts[2]
 
 

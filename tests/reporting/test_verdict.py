@@ -83,9 +83,13 @@ def test_a_number_is_judged_by_band_and_direction(claim, value, outcome):
     assert judge(claim, measured(value)).outcome is outcome
 
 
-def test_an_interval_that_leaves_the_band_is_mentioned():
-    assert "reaches outside" in judge(GAIN, measured(Measured(35, 20, 50))).reason
-    assert "reaches outside" not in judge(GAIN, measured(Measured(35, 34, 36))).reason
+def test_an_interval_across_an_edge_of_the_band_leaves_the_verdict_unsettled_from_either_side():
+    inside, outside = Measured(35, 20, 50, seeds=5), Measured(45, 39, 51, seeds=5)
+    for value in (inside, outside):
+        verdict = judge(GAIN, measured(value))
+        assert (verdict.unsettled, "unsettled by 5 seeds" in verdict.reason) == (5, True)
+    assert judge(GAIN, measured(Measured(35, 34, 36, seeds=5))).unsettled == 0
+    assert judge(GAIN, measured(Measured(60, 55, 65, seeds=5))).unsettled == 0
 
 
 ORDER = claim_of(order=("a < b < c",))
@@ -205,7 +209,7 @@ def test_the_interval_over_seeds_is_student_t():
     value = over_seeds([1.0, 2.0, 3.0])
     # t(0.975, 2) = 4.302653; s = 1; 4.302653 / sqrt(3)
     assert (value.value, value.high) == pytest.approx((2.0, 2.0 + 2.4841377), rel=1e-6)
-    assert over_seeds([4.0]) == Measured(4.0)
+    assert over_seeds([4.0]) == Measured(4.0, seeds=1)
     with pytest.raises(UserError, match="no sample"):
         over_seeds([])
 

@@ -43,6 +43,7 @@ def test_defaults_stand_where_nothing_is_given() -> None:
         ("policy", "ceil", "ceil"),
         ("seeds", "3", (3,)),
         ("seeds", "[3, 4]", (3, 4)),
+        ("seeds", "1-3,7", (1, 2, 3, 7)),
         ("gammas", "1,1.4,2", (1.0, 1.4, 2.0)),
     ],
 )

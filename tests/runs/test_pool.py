@@ -1,7 +1,10 @@
 """Tasks in other processes: results in order, and every failure with the name of its task."""
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,10 @@ def double(task: int, advance: Advance) -> int:
     time.sleep(0.3 / (1 + task))
     advance(0.5)
     return 2 * task
+
+
+def half(task: int, advance: Advance) -> float:
+    return task / 2
 
 
 def refuse(task: int, advance: Advance) -> int:
@@ -63,3 +70,20 @@ def test_the_others_go_on_where_a_failure_is_taken_note_of() -> None:
 def test_a_process_that_dies_is_named_by_its_task() -> None:
     with pytest.raises(TaskFailed, match="the process of 5 ended with status 3"):
         Pool(1, die).do([5])
+
+
+def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "from storm_lab.runs.pool import Pool\n"
+        "from tests.runs.test_pool import half\n"
+        "print(sorted(Pool(2, half).do([2, 4]).items()))\n"
+    )
+    root = Path(__file__).parents[2]
+    made = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    assert (made.returncode, made.stdout, made.stderr) == (0, "[(0, 1.0), (1, 2.0)]\n", "")

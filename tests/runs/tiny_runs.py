@@ -3,19 +3,50 @@
 import os
 import signal
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Advance, Emulate, RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.model.version import V0_8_2
+from storm_lab.runs.play import play_description
+from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunWriter
 
+Play = Callable[[RunSpec, RunWriter, Advance], None]
 
-def spec(variant: str, emulate: Emulate, seed: int = 1, **parameters: int) -> RunSpec:
-    return RunSpec("tiny", variant, seed, Parameters(parameters), emulate, V0_8_2)
+
+@dataclass(frozen=True)
+class TinyDescription:
+    """A description that the emulator knows nothing of."""
+
+    spec: RunSpec
+    play: Play
+
+
+@play_description.register
+def _(description: TinyDescription, writer: RunWriter, advance: Advance) -> None:
+    description.play(description.spec, writer, advance)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Describes runs that this function plays; travels to other processes."""
+
+    play: Play
+
+    def __call__(self, spec: RunSpec) -> EmulationSpec:
+        return cast(EmulationSpec, TinyDescription(spec, self.play))
+
+
+def spec(variant: str, play: Play, seed: int = 1, **parameters: int) -> RunSpec:
+    return RunSpec("tiny", variant, seed, Parameters(parameters), Described(play), V0_8_2)
 
 
 def write_roots(writer: RunWriter, rows: int, latency_ns: int = 500) -> None:

@@ -11,7 +11,6 @@ running numbers decide that.
 from __future__ import annotations
 
 from storm_lab.emulator.events.heap import insert
-from storm_lab.emulator.events.look_ahead import look_ahead
 from storm_lab.emulator.state.arrays import bucket_at, event_at, s_at, slot_at
 from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.kinds import FAR, FAR_BUCKETS, NEVER, UNSCHEDULED
@@ -21,8 +20,6 @@ from storm_lab.emulator.state.layout import State
 _BUCKET_EVENTS = 16
 # With fewer scheduled events than these the heap alone is faster.
 _WORTHWHILE = 256
-# From so many on they and what they touch no longer fit into a core's cache.
-_LARGE = 2048
 # The width is fitted after so many events at the earliest.
 _FIT_EVENTS = 4096
 
@@ -64,8 +61,6 @@ def take_far(k: State, source: int) -> None:
 def _empty_bucket(k: State) -> None:
     """Move the horizon on by one bucket and its events before that into the heap."""
     s = s_at(k, 0)
-    if s.far_n >= _LARGE:
-        look_ahead(k)
     source = bucket_at(k, (s.horizon >> s.bucket_bits) & (FAR_BUCKETS - 1)).value
     s.horizon += 1 << s.bucket_bits
     while source >= 0:

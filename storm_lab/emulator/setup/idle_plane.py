@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from storm_lab.emulator.loss import Loss
-from storm_lab.model import Executor, Slot
+from storm_lab.emulator.setup.logbook import Recorder
+from storm_lab.model import Cluster, Executor, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,9 @@ class IdleSample:
 class IdlePlane:
     """Workers come and go; time passes; there is nothing to count."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: Cluster | None = None, recorder: Recorder | None = None) -> None:
+        self._nodes = cluster.nodes if cluster else ()
+        self._recorder = recorder
         self.now_ns = 0
         self.workers = 0
         """Worker processes started so far."""
@@ -97,4 +102,15 @@ class IdlePlane:
         return 0
 
     def finish(self) -> None:
-        """Nothing is left."""
+        """Write the nodes, the only table that does not come from the control plane."""
+        if self._recorder is not None:
+            self._recorder.append(
+                "nodes",
+                {
+                    "node": [node.id for node in self._nodes],
+                    "rack": [node.rack for node in self._nodes],
+                    "cores": np.array([node.cores for node in self._nodes], np.int32),
+                    "core_mhz": np.array([node.core_mhz for node in self._nodes]),
+                    "memory_mb": np.array([node.memory_mb for node in self._nodes]),
+                },
+            )

@@ -4,7 +4,7 @@ Compiled functions pass the whole state on as one pointer to a record of address
 descriptors by value from function to function costs ten times more than the work itself.) Without the JIT the
 same names index the numpy arrays, bounds checked.
 
-``fetch_thread(k, i)`` asks for the row without waiting for it (``look_ahead.py``).
+``fetch_message(k, i)`` asks for the row without waiting for it (``prefetch.py``).
 """
 
 from __future__ import annotations
@@ -168,16 +168,7 @@ pair_at = _accessor("pair")
 moved_at = _accessor("moved")
 traffic_at = _accessor("traffic")
 
-fetch_node = _fetcher("node")
-fetch_channel = _fetcher("channel")
-fetch_worker = _fetcher("worker")
-fetch_executor = _fetcher("executor")
-fetch_thread = _fetcher("thread", lines=2)
 fetch_message = _fetcher("message")
 fetch_root = _fetcher("root", lines=2)
-fetch_task = _fetcher("task")
-fetch_source = _fetcher("source")
 fetch_record = _fetcher("record", lines=2)
 fetch_emission = _fetcher("emission")
-fetch_run_queue = _fetcher("run_queue")
-fetch_route = _fetcher("route")

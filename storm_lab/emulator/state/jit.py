@@ -45,12 +45,22 @@ if ENABLED:
     _HOME = _cache_home()
     numba.config.CACHE_DIR = str(_HOME)  # type: ignore[attr-defined]
 
-    from storm_lab.emulator.state.one_module import EntryCompiler, InnerCompiler
+    def compilers() -> tuple[dict[str, Any], dict[str, Any]]:
+        """Options for inner functions and for entries; none where ours misses inner names of numba."""
+        try:
+            from storm_lab.emulator.state import one_module
+        except (ImportError, AttributeError):
+            return {}, {}
+        if one_module.missing_names():
+            return {}, {}
+        inner = {"no_cpython_wrapper": True, "pipeline_class": one_module.InnerCompiler}
+        return inner, {"pipeline_class": one_module.EntryCompiler}
 
+    _inner, _entry = compilers()
     _BOTH: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    _INNER: Any = {**_BOTH, "no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+    _INNER: Any = {**_BOTH, **_inner}
     # The entries' machine code has everything in it, so only they are kept on disk.
-    _ENTRY: Any = {**_BOTH, "cache": True, "pipeline_class": EntryCompiler}
+    _ENTRY: Any = {**_BOTH, "cache": True, **_entry}
     _ENTRIES: list[Any] = []
 
     def jit(function: F) -> F:

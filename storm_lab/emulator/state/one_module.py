@@ -4,6 +4,9 @@ numba by itself makes machine code of every function, with a copy of all that it
 is optimised dozens of times. But only the entries are ever called from Python. So of all others only the
 intermediate code is kept; an entry is linked from those it reaches and optimised as a whole, once. That takes
 less than half the time and gives faster code.
+
+This leans on inner names of numba. Where a version of numba has them no longer, ``jit.py`` compiles every
+function as numba does by itself: slower, with the same results.
 """
 
 from __future__ import annotations
@@ -12,8 +15,27 @@ from typing import Any
 
 from llvmlite.binding import Linkage  # type: ignore[import-untyped]
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.codegen import CodeLibrary, CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
+
+_METHODS = {JITCodeLibrary: ("finalize", "_optimize_final_module"), Compiler: ("compile_extra",)}
+_FIELDS = ("_final_module", "_shared_module", "_finalized", "_linking_libraries")
+
+
+def missing_names() -> list[str]:
+    """Inner names of numba that the compilers below need and this version of numba lacks."""
+    missing = [
+        f"{kind.__name__}.{name}" for kind, own in _METHODS.items() for name in own if not hasattr(kind, name)
+    ]
+    # Fields of a library are set when it is made, so they are looked for in the code that makes it.
+    made = {name for kind in CPUCodeLibrary.__mro__ for name in _names_in(vars(kind).get("__init__"))}
+    gone = [name for name in _FIELDS if name not in made and not hasattr(CPUCodeLibrary, name)]
+    return missing + [f"{CPUCodeLibrary.__name__}.{name}" for name in gone]
+
+
+def _names_in(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return () if code is None else code.co_names
 
 
 class _InnerCode(JITCodeLibrary):

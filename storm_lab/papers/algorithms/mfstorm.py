@@ -11,15 +11,6 @@ from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.papers.mfstorm import processing_power
 
-CLAIMS = (
-    "mfstorm-table3-gflops",
-    "mfstorm-order-nodes",
-    "mfstorm-nodes-mf",
-    "mfstorm-nodes-baseline",
-    "mfstorm-fewer-resources",
-    "mfstorm-s6-third",
-)
-
 BASELINES = ("default", "isolation")
 
 

@@ -15,16 +15,15 @@ from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.measurement import Measurement, measured_over_seeds, single
 from storm_lab.model import Assignment, Cluster, Executor, Node, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.algorithms import trees
 from storm_lab.schedulers.storm.default import DefaultScheduler
-
-CLAIMS = ("nstorm-fig4-worst-case", "nstorm-fig6-first-drop")
 
 SYNC_S = 10.0
 """T_s: period at which supervisors read the assignment."""

@@ -13,13 +13,6 @@ from storm_lab.schedulers.measures import PlacementMeasures
 from storm_lab.schedulers.measures import measure as measure_placement
 from storm_lab.schedulers.papers.rstorm import RStormScheduler
 
-CLAIMS = (
-    "rstorm-fig9a-nodes",
-    "rstorm-fig9b-nodes",
-    "rstorm-fig9c-nodes",
-    "rstorm-no-hard-violation",
-)
-
 LAYOUTS = MICRO
 REAL_MB = 2048.0
 """What a machine has; its configuration offers ten times that, so that memory binds nowhere."""

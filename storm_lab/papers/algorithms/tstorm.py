@@ -23,15 +23,6 @@ from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-CLAIMS = (
-    "tstorm-storm-all-nodes",
-    "tstorm-fig5b-nodes",
-    "tstorm-fig5c-nodes",
-    "tstorm-fig8b-nodes",
-    "tstorm-fig8c-nodes",
-    "tstorm-gamma1-even",
-)
-
 SWEPT = (1.0, 1.7, 2.2, 6.0)
 """Gammas of the claim on gamma 1, those of figures 5 and 6."""
 

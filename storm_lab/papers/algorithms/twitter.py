@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import (
@@ -24,14 +25,6 @@ from storm_lab.papers.twitter.timeline import MACHINES
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-CLAIMS = (
-    "twitter-workers-per-machine",
-    "twitter-zk-kafka-writes",
-    "twitter-zk-share",
-    "twitter-zk-heartbeat-share",
-    "twitter-ack-xor",
-)
-
 LOSSLESS = V0_9_7
 """For the checksum: workers of 0.8 lose what they send to one that does not listen yet, acks included."""
 
@@ -48,6 +41,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
         low=15,
         high=150,
+        chosen_on=("twitter-zk-kafka-writes",),
     ),
     Parameter(
         "zk_workers",
@@ -55,6 +49,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
         low=20,
         high=1200,
+        chosen_on=(
+            "twitter-zk-share",
+            "twitter-zk-heartbeat-share",
+        ),
     ),
     Parameter(
         "zk_machines",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables
 from storm_lab.papers.mfstorm.grid import (
     COMMON,
     cells,
@@ -17,7 +18,6 @@ from storm_lab.papers.mfstorm.grid import (
     sleep_parameter,
     split_parameter,
 )
-from storm_lab.papers.mfstorm.grid_claims import GridTables
 from storm_lab.papers.mfstorm.placement import ISOLATION, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_COUNT
 
@@ -93,7 +93,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return tuple(made)
 
 
-def measure(tables: GridTables, parameters: Parameters) -> tuple[Measurement, ...]:
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Nothing: there is no claim to answer."""
     return ()
 
@@ -104,7 +104,6 @@ EXPERIMENT = Experiment(
     title="Beyond the paper: load, branches, and the distance from the optimum",
     figure="not in the paper",
     parameters=PARAMETERS,
-    claims=(),
     notebook="mfstorm/beyond.ipynb",
     metrics=("executor_traffic", "steady_traffic_share", "steady"),
     runs=runs,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.mfstorm.exclamation_claims import CLAIMS, METRICS, SLUG, measure
+from storm_lab.experiments.readings import Tables
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
+from storm_lab.papers.mfstorm.grid_readings import PER_NODE, grid_claims, grid_values
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION
+
+SLUG = "mfstorm-exclamation"
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
@@ -20,15 +25,21 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return cells(SLUG, EXCLAMATION, parameters)
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that these runs answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    cells = grid_values(tables, SLUG, EXCLAMATION, PER_NODE, seeds)
+    return grid_claims("fig5", cells, EXCLAMATION, (DEFAULT, ISOLATION, RAS))
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="MF-Storm",
     title="Exclamation under four schedulers in six scenarios",
     figure="Figures 4 to 6",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="mfstorm/exclamation.ipynb",
-    metrics=METRICS,
+    metrics=("steady",),
     runs=runs,
     measure=measure,
 )

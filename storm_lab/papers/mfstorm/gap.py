@@ -18,6 +18,7 @@ from storm_lab.model.executor import executors_of
 from storm_lab.papers.mfstorm.placement import SCHEDULERS, answer, refusal
 from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
+from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
 from storm_lab.schedulers.contract import SchedulingView
 
 _EFFORT = 0.3
@@ -130,7 +131,6 @@ class _Cell:
 
     def best(self, nodes: tuple[str, ...], fullest: int, load: MeasuredLoad) -> tuple[Assignment, bool]:
         """The best placement on these nodes with at most ``fullest`` executors on each."""
-        from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
 
         topology = starter(self.kind, self.required)
         used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))

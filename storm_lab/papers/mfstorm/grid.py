@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.model.version import StormVersion
 from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, SCHEDULERS, played_in, policy, refusal
+from storm_lab.papers.mfstorm.previous_run import TrafficLog, traffic_log
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.workloads.text import BOOK, GENERATED
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.service import Service
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.version import StormVersion
-    from storm_lab.papers.mfstorm.previous_run import TrafficLog
-    from storm_lab.tuplelog import RunWriter
 
 WINDOW_S = 20.0
 """Window of traffic and CPU, and period of the previous run's monitors: T-Storm's; MF-Storm prints none."""
@@ -140,7 +137,7 @@ def cells(
             parameters=(shared if scheduler == MF_STORM else alone).changed(
                 scenario=scenario, scheduler=scheduler
             ),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             inputs={"messages": messages.digest},
             files={"text": parameters.text("text")},
@@ -179,7 +176,6 @@ class Planned:
 
     def plan(self) -> TopologyPlan:
         """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no ids."""
-        from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 
         topology = starter(self.kind, self.required, debug=self.debug)
         trace = trace_of(self.kind, self.text, self.work_us, self.seed)
@@ -195,8 +191,6 @@ def plan(spec: RunSpec) -> TopologyPlan:
 @lru_cache(maxsize=64)
 def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s: float) -> TrafficLog:
     """The log of the run before; scenarios whose run before is the same share it within a process."""
-    from storm_lab.papers.mfstorm.previous_run import traffic_log
-
     return traffic_log(
         desktops(slots),
         planned.plan(),
@@ -207,11 +201,8 @@ def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+def describe(spec: RunSpec) -> EmulationSpec:
     """Play one run; under MF-Storm after the run whose traffic it is given."""
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.tuplelog import Status
-
     given = spec.parameters
     name, scheduler = given.text("scenario"), given.text("scheduler")
     scenario, cluster, planned = SCENARIOS[name], desktops(SCENARIOS[name].slots), plan(spec)
@@ -221,23 +212,15 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
         seconds = given.number("previous_s")
         services = (_log_before(Planned.of(spec), before, spec.storm_version, seconds),)
     duration_s = given.number("duration_s")
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=cluster,
-            version=spec.storm_version,
-            topologies=(planned,),
-            scheduler=policy(scheduler, planned.topology.id, scenario.required),
-            duration_s=duration_s,
-            seed=spec.seed,
-            services=services,
-            window_s=WINDOW_S,
-            sample_every=spec.sample_every,
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(min(given.number("warm_up_s"), duration_s / 2) * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=cluster,
+        version=spec.storm_version,
+        topologies=(planned,),
+        scheduler=policy(scheduler, planned.topology.id, scenario.required),
+        duration_s=duration_s,
+        seed=spec.seed,
+        services=services,
+        window_s=WINDOW_S,
+        sample_every=spec.sample_every,
+        warm_up_s=min(given.number("warm_up_s"), duration_s / 2),
     )

@@ -8,7 +8,9 @@ from typing import Any
 from storm_lab.model import MeasuredLoad
 from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
+from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.storm.isolation import IsolationParameters, IsolationScheduler
 
 DEFAULT = "default"
 ISOLATION = "isolation"
@@ -26,9 +28,6 @@ def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
     The isolation scheduler may take as many machines as slots are asked for, while there are machines; the
     paper does not print ``isolation.scheduler.machines``, and this one yields its node counts.
     """
-    from storm_lab.schedulers import make_scheduler
-    from storm_lab.schedulers.storm.isolation import IsolationParameters, IsolationScheduler
-
     if scheduler == ISOLATION:
         return IsolationScheduler(IsolationParameters(machines=f"{kind}:{min(required, len(DESKTOPS))}"))
     return make_scheduler(_NAMES[scheduler])

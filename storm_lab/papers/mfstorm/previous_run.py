@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.service import Sampler
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
+from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, MeasuredLoad, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.mfstorm.messages import Messages, sentences, starter_words, tweet_words, tweets
 from storm_lab.papers.mfstorm.testbed import VERSION
 from storm_lab.papers.mfstorm.usercode import Count, Exclaim, Pick, Split
-
-if TYPE_CHECKING:
-    from storm_lab.workloads.trace import WorkloadTrace
-    from storm_lab.workloads.usercode import Bolt, Spout
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Spout
 
 WORD_COUNT = "word-count"
 EXCLAMATION = "exclamation"
@@ -115,8 +113,6 @@ def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
     Raises:
         UserError: the text cannot be read.
     """
-    from storm_lab.workloads.build import build_trace
-
     topology = starter(kind, 1)
     messages = KINDS[kind].messages(text)
     code = {component.id: _code(component, messages, work_us, seed) for component in topology.components}

@@ -5,12 +5,47 @@ The runs are those of the other experiments, named after them, so that nothing i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement, value_of
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
-from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter
+from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter, variant
+from storm_lab.papers.mfstorm.grid_readings import (
+    PER_NODE,
+    THROUGHPUT,
+    Samples,
+    averaged,
+    comparable,
+    grid_values,
+    mean_share,
+    quotients,
+)
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
-from storm_lab.papers.mfstorm.summary_claims import CLAIMS, METRICS, SLUG, TRIED_MS, measure, tried_prefix
+from storm_lab.papers.mfstorm.testbed import SCENARIOS
+
+SLUG = "mfstorm-summary"
+
+GRIDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    WORD_COUNT: (wordcount.SLUG, (DEFAULT, ISOLATION)),
+    EXCLAMATION: (exclamation.SLUG, (DEFAULT, ISOLATION, RAS)),
+    TWEET_WORD_COUNT: (tweet_wordcount.SLUG, (DEFAULT, ISOLATION)),
+    TWEET_EXCLAMATION: (tweet_exclamation.SLUG, (DEFAULT, ISOLATION, RAS)),
+}
+"""Topology to the experiment that runs it, and the baselines that the paper averages over."""
+
+LOW = ("S1", "S2", "S3")
+"""Scenarios with one slot per node."""
+
+TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
+"""Sleeps of Exclamation's spouts beside the paper's 100 ms, down to where its workers are overloaded."""
+
+Grids = dict[str, dict[tuple[str, str], Samples]]
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
@@ -56,15 +91,90 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return tuple(made)
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims on the averages."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    per_node = all_grids(tables, PER_NODE, seeds)
+    raw = all_grids(tables, THROUGHPUT, seeds)
+    low = (("throughput", raw), ("throughput-per-node", per_node))
+    return (
+        measurement(
+            "mfstorm-overall-148",
+            averaged(list(shares(per_node).values())),
+            unit="%",
+            how="mean of the four topologies' mean quotients, per node; a mean quotient, no improvement",
+            basis=Basis.ARITHMETIC,
+        ),
+        Measurement(
+            "mfstorm-low-slots-equal",
+            tuple(measured(low_quotient(grids), label=label) for label, grids in low),
+            "ratio",
+            "MF-Storm / default, mean over four topologies and scenarios 1 to 3",
+        ),
+        Measurement(
+            "mfstorm-isolation-worst",
+            tuple(measured(like_with_like(per_node, name), label=name) for name in SCHEDULERS),
+            "tuples/s",
+            "per node, mean over the cells in which every scheduler runs in the slots asked for",
+        ),
+    )
+
+
+def tried_prefix(sleep_ms: float) -> str:
+    """What the names of the runs with another sleep begin with."""
+    return f"sleep{sleep_ms:g}-"
+
+
+def tried(tables: Tables, sleeps_ms: Sequence[float], seed: int) -> pd.DataFrame:
+    """Exclamation in scenario 6: throughput by sleep (index, ms) and scheduler, in tuples/s; first seed."""
+    own = tables.steady[tables.steady["experiment"] == SLUG]
+    rows = {
+        sleep_ms: [
+            value_of(own, THROUGHPUT, tried_prefix(sleep_ms) + variant("S6", scheduler), (seed,))[0]
+            for scheduler in SCHEDULERS
+        ]
+        for sleep_ms in sleeps_ms
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(SCHEDULERS)).rename_axis("sleep, ms")
+
+
+def all_grids(tables: Tables, column: str, seeds: tuple[int, ...]) -> Grids:
+    """A column of every topology's grid."""
+    return {kind: grid_values(tables, slug, kind, column, seeds) for kind, (slug, _) in GRIDS.items()}
+
+
+def shares(grids: Grids) -> dict[str, Samples]:
+    """Each topology's mean quotient over scenarios and baselines, in percent."""
+    return {kind: mean_share(grids[kind], kind, baselines) for kind, (_, baselines) in GRIDS.items()}
+
+
+def low_quotient(grids: Grids) -> Samples:
+    """MF-Storm over default where a node has one slot, mean over topologies and scenarios."""
+    return averaged(
+        [quotients(cells[s, MF_STORM], cells[s, DEFAULT]) for cells in grids.values() for s in LOW]
+    )
+
+
+def like_with_like(grids: Grids, scheduler: str) -> Samples:
+    """A scheduler's mean over the cells that all schedulers have, so that an order means something."""
+    return averaged(
+        [
+            cells[scenario, scheduler]
+            for kind, cells in grids.items()
+            for scenario in SCENARIOS
+            if comparable(RAS, kind, scenario)
+        ]
+    )
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="MF-Storm",
     title="Averages over topologies, scenarios and baselines",
     figure="discussion of results",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="mfstorm/summary.ipynb",
-    metrics=METRICS,
+    metrics=("steady",),
     runs=runs,
     measure=measure,
 )

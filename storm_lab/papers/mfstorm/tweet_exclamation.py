@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
+from storm_lab.papers.mfstorm.grid_readings import PER_NODE, grid_claims, grid_values, s6_claim
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
 from storm_lab.papers.mfstorm.starter import TWEET_EXCLAMATION
-from storm_lab.papers.mfstorm.tweet_exclamation_claims import CLAIMS, METRICS, SLUG, measure
+
+SLUG = "mfstorm-tweet-exclamation"
 
 SLEEP_MS = 50.0
 """Sleep of a spout executor before each emit (section on the tweet topologies)."""
@@ -23,15 +28,24 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return cells(SLUG, TWEET_EXCLAMATION, parameters)
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that these runs answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    cells = grid_values(tables, SLUG, TWEET_EXCLAMATION, PER_NODE, seeds)
+    return (
+        *grid_claims("fig10", cells, TWEET_EXCLAMATION, (DEFAULT, ISOLATION, RAS)),
+        s6_claim("mfstorm-fig10-s6-ras", cells, RAS),
+    )
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="MF-Storm",
     title="Tweet exclamation under four schedulers in six scenarios",
     figure="Figures 9, 10",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="mfstorm/tweet_exclamation.ipynb",
-    metrics=METRICS,
+    metrics=("steady",),
     runs=runs,
     measure=measure,
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter
+from storm_lab.papers.mfstorm.grid_readings import PER_NODE, grid_claims, grid_values
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT
-from storm_lab.papers.mfstorm.tweet_wordcount_claims import CLAIMS, METRICS, SLUG, measure
+
+SLUG = "mfstorm-tweet-wordcount"
 
 SLEEP_MS = 50.0
 """Sleep of a spout executor before each emit (section on the tweet topologies)."""
@@ -23,15 +28,21 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return cells(SLUG, TWEET_WORD_COUNT, parameters)
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that these runs answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    cells = grid_values(tables, SLUG, TWEET_WORD_COUNT, PER_NODE, seeds)
+    return grid_claims("fig8", cells, TWEET_WORD_COUNT, (DEFAULT, ISOLATION))
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="MF-Storm",
     title="Tweet word count under four schedulers in six scenarios",
     figure="Figures 7, 8",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="mfstorm/tweet_wordcount.ipynb",
-    metrics=METRICS,
+    metrics=("steady",),
     runs=runs,
     measure=measure,
 )

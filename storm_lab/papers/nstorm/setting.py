@@ -6,19 +6,9 @@ and not by the figure: what several figures compare is played once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, RunSpec
 from storm_lab.experiments.parameter import Parameters, ParameterValue
-from storm_lab.papers.nstorm.testbed import VERSION, sentences
-
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
-
-RUNS = "nstorm-migration"
-"""Name under which the runs of all figures lie."""
 
 REBALANCE = "rebalance"
 RESTART = "restart"
@@ -89,87 +79,3 @@ class Setting:
 STAR = Setting(RESTART)
 NSTORM = Setting(THREADS)
 """Storm* and N-Storm with one moved executor, as in figure 6."""
-
-_SHARED = (
-    "duration_s",
-    "words",
-    "calls",
-    "round_trip_ms",
-    "split_us",
-    "count_us",
-    "jvm_start_s",
-    "poll_ms",
-)
-_OF_THREADS = ("executor_start_ms", "sync_ms")
-"""Parameters that only a thread-level update depends on."""
-
-
-def run_specs(
-    parameters: Parameters,
-    settings: Iterable[Setting],
-    *,
-    tag: str = "",
-    own: Mapping[str, ParameterValue] | None = None,
-) -> tuple[RunSpec, ...]:
-    """Each setting once for every seed; equal settings are played once.
-
-    ``tag`` ends the variants' names: it keeps runs with other shared parameters apart. ``own`` are further
-    parameters of these runs.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
-    text = parameters.text("text")
-    digest = sentences(text, parameters.integer("words")).digest
-    return tuple(
-        RunSpec(
-            experiment=RUNS,
-            variant=setting.variant + tag,
-            seed=seed,
-            parameters=parameters.only(
-                (*_SHARED, *(_OF_THREADS if setting.method == THREADS else ()))
-            ).changed(**setting.values, **(own or {})),
-            emulate=emulate,
-            storm_version=VERSION,
-            inputs={"sentences": digest},
-            files={"text": text},
-            # Roots tell the throughput; of the executions a few are enough.
-            sample_every=1000,
-        )
-        for setting in dict.fromkeys(settings)
-        for seed in dict.fromkeys(parameters.integers("seeds"))
-    )
-
-
-def trials(parameters: Parameters, name: str, settings: Iterable[Setting]) -> tuple[tuple[RunSpec, ...], ...]:
-    """The settings with other values of one shared parameter, first seed only.
-
-    The values are those of the parameter ``<name>_tried``, without the one that all other runs have.
-    """
-    seed = parameters.integers("seeds")[:1]
-    wanted = tuple(settings)
-    tried = [value for value in parameters.numbers(f"{name}_tried") if value != parameters[name]]
-    return tuple(
-        run_specs(
-            parameters.changed(**{name: _as_type(parameters[name], value)}, seeds=seed),
-            wanted,
-            tag=trial_tag(name, value),
-        )
-        for value in dict.fromkeys(tried)
-    )
-
-
-def trial_tag(name: str, value: float) -> str:
-    """What the variants of a trial end with: ``poll_ms`` 30 gives ``-poll30``."""
-    return f"-{name.partition('_')[0]}{value:g}"
-
-
-def _as_type(present: ParameterValue, value: float) -> ParameterValue:
-    return int(value) if isinstance(present, int) else value
-
-
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run, and finish its log."""
-    from storm_lab.papers.nstorm.play import play
-
-    play(spec, writer, advance)

@@ -6,15 +6,20 @@ from itertools import chain
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED
-from storm_lab.papers.nstorm.delayed_kill_claims import plus
-from storm_lab.papers.nstorm.multi_migration_claims import moving
-from storm_lab.papers.nstorm.setting import run_specs, trials
-from storm_lab.papers.nstorm.sync_cycles_claims import CLAIMS, METRICS, cycles, measure
+from storm_lab.experiments.readings import Tables, measurement, reductions
+from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
+from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
+from storm_lab.papers.nstorm.multi_migration import moving
+from storm_lab.papers.nstorm.runs import run_specs, trials
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
+
+PAPERS_CYCLES = ((10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1))
+BEST = (1.0, 0.3)
+"""The pair that the paper recommends."""
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "syncs_s",
@@ -67,15 +72,70 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
+def cycles(parameters: Parameters) -> tuple[tuple[float, float], ...]:
+    """The pairs of T_s and T_w, each once."""
+    pairs = zip(parameters.numbers("syncs_s"), parameters.numbers("polls_s"), strict=False)
+    return tuple(dict.fromkeys(pairs))
+
+
+def label_of(pair: tuple[float, float]) -> str:
+    """A pair as the ledger writes it: ``1/0.3``."""
+    return f"{pair[0]:g}/{pair[1]:g}"
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that runs with these cycles answer; all need sixteen executors and a delay of 2 s."""
+    chosen = cycles(parameters)
+    if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
+        return ()
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+    variant = {pair: plus(parameters, *pair).variant for pair in chosen}
+    low = {pair: degraded_s(tables, variant[pair], seeds, 60) for pair in chosen}
+    found = [
+        measurement("nstorm-fig13-best-60", low[BEST], unit="s", how=seconds.format(60)),
+        measurement(
+            "nstorm-fig13-best-100",
+            degraded_s(tables, variant[BEST], seeds, 100),
+            unit="s",
+            how=seconds.format(100),
+        ),
+        measurement(
+            "nstorm-plus-82",
+            reductions(low[BEST], degraded_s(tables, moving(16).variant, seeds, 60)),
+            unit="%",
+            how="100 * (1 - N-Storm+ at 1 s and 300 ms / N-Storm at 10 s and 3 s), " + seconds.format(60),
+        ),
+    ]
+    if set(PAPERS_CYCLES) <= set(chosen):
+        by_label = {label_of(pair): low[pair] for pair in PAPERS_CYCLES}
+        parts = {
+            "nstorm-fig13-decline": PAPERS_CYCLES[:3],
+            "nstorm-fig13-last-worse": PAPERS_CYCLES[1:],
+            "nstorm-fig13-best": PAPERS_CYCLES,
+        }
+        for claim, pairs in parts.items():
+            values = {label_of(pair): by_label[label_of(pair)] for pair in pairs}
+            found.append(labelled(claim, values, unit="s", how=seconds.format(60)))
+        found.append(
+            labelled(
+                "nstorm-fig14-order",
+                {label_of(pair): total(tables, variant[pair], seeds) for pair in PAPERS_CYCLES},
+                unit="tuples",
+                how="calls answered in the whole run",
+            )
+        )
+    return tuple(found)
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
     title="Cycles of N-Storm+: from 10 s down to 300 ms",
     figure="Figures 13 and 14",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="nstorm/sync_cycles.ipynb",
-    metrics=METRICS,
+    metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_9_7
+from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, WordCountCosts
 
 VERSION = V0_9_7
 TOPOLOGY = "drpc-word-count"
@@ -149,8 +149,6 @@ def sentences(choice: str, words: int) -> Text:
     Raises:
         UserError: the text cannot be read, or has no such line.
     """
-    from storm_lab.errors import UserError
-
     text = load_text(choice)
     chosen = tuple(line for line in text.lines if SHORTEST <= len(line.split()) <= words)
     if not chosen:
@@ -166,9 +164,6 @@ def sentences(choice: str, words: int) -> Text:
 @lru_cache(maxsize=4)
 def _trace(choice: str, words: int, split_us: float, count_us: float) -> WorkloadTrace:
     """Runs of one process share their input: the user code has to run over it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, WordCountCosts
-
     costs = WordCountCosts(
         read_us=50.0,
         split_line_us=split_us / 3,
@@ -193,8 +188,6 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
 
     A call whose tuple tree times out is made again, as a caller does who wants an answer.
     """
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
     trace = _trace(
         text, parameters.integer("words"), parameters.number("split_us"), parameters.number("count_us")

@@ -13,6 +13,7 @@ import pandas as pd
 from storm_lab.experiments.experiment import Experiment, no_runs
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.papers.algorithms.nstorm import absence_s
 
 SLUG = "nstorm-worst-case"
 SCHEDULED_S = 0.5
@@ -37,8 +38,6 @@ def absences(phases_s: Sequence[float]) -> pd.DataFrame:
 
     Where the new copy starts before the old one stops it is away for 0 s.
     """
-    from storm_lab.papers.algorithms.nstorm import absence_s
-
     return pd.DataFrame(
         [[absence_s(old, new, SCHEDULED_S) for new in phases_s] for old in phases_s],
         index=pd.Index(phases_s, name="old node reads at, s"),
@@ -57,7 +56,6 @@ EXPERIMENT = Experiment(
     title="The worst case of a moved executor, and the other cases",
     figure="Figure 4",
     parameters=PARAMETERS,
-    claims=(),
     notebook="nstorm/worst_case.ipynb",
     metrics=(),
     runs=no_runs,

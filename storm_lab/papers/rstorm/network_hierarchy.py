@@ -6,23 +6,22 @@ latency is what passes between the spout's emit and the tuple's entry into the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, measured, value_of
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.rstorm.network_hierarchy_claims import CLAIMS, DISTANCES, METRICS, measure
-from storm_lab.papers.rstorm.playing import DEFAULT, play, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import FIELDS
 
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
-
 SLUG = "rstorm-network-hierarchy"
+DISTANCES = ("process", "node", "rack", "cluster")
+"""From near to far, as the tuple log calls them; cluster: another rack."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
@@ -68,7 +67,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=distance,
             seed=seed,
             parameters=shared.changed(distance=distance),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for distance in DISTANCES
@@ -76,23 +75,30 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
     word = "x" * values.integer("tuple_bytes")
     plan = topology_plan(
         TOPOLOGY, _DEFINITIONS, (), word=word, timed=True, lines_per_s=values.number("lines_per_s")
     )
     cluster = emulab(core_mhz=values.number("clock_mhz"))
-    play(
-        spec,
-        cluster,
-        (plan,),
-        scheduler_of(DEFAULT),
-        writer,
-        advance,
-        placement=placement(values.text("distance")),
-    )
+    at = placement(values.text("distance"))
+    return on_emulab(spec, cluster, (plan,), scheduler_of(DEFAULT), placement=at)
+
+
+def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> list[float | None]:
+    """Mean time from the spout's emit to the bolt's receive queue, in ms; of tuples that went so far only."""
+    rows = tables.steady_elapsed
+    return value_of(rows[rows["locality"] == distance], "enqueue_mean_ms", distance, seeds)
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The order of the four latencies."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    values = tuple(measured(hop_latency(tables, d, seeds), label=d) for d in DISTANCES)
+    how = f"mean time from emit to the receive queue, from {parameters.number('from_s'):g} s on"
+    return (Measurement("rstorm-network-hierarchy", values, "ms", how),)
 
 
 EXPERIMENT = Experiment(
@@ -101,9 +107,8 @@ EXPERIMENT = Experiment(
     title="Latency between two tasks by their distance",
     figure="Section 4",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="rstorm/network_hierarchy.ipynb",
-    metrics=METRICS,
+    metrics=("steady_elapsed",),
     runs=runs,
     measure=measure,
 )

@@ -10,25 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import pandas as pd
 
-from storm_lab.experiments.readings import measured, of_run
+from storm_lab.experiments.readings import Tables, measured, of_run
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.trial import Trial, variant_of
 
 UNIT = "tuples/10 s"
 
 
-class SinkTables(Protocol):
-    """The metric tables that are needed here."""
-
-    @property
-    def component_throughput_10s(self) -> pd.DataFrame: ...
-
-
-def sink_series(tables: SinkTables, topology: str, sinks: Sequence[str]) -> pd.DataFrame:
+def sink_series(tables: Tables, topology: str, sinks: Sequence[str]) -> pd.DataFrame:
     """Mean over the sinks by variant, seed and bin: columns variant, seed, t_s, per_10s (tuples in 10 s)."""
     rows = tables.component_throughput_10s
     rows = rows[(rows["topology"] == topology) & rows["component"].isin(sinks)]
@@ -38,7 +30,7 @@ def sink_series(tables: SinkTables, topology: str, sinks: Sequence[str]) -> pd.D
 
 
 def sink_rates(
-    tables: SinkTables,
+    tables: Tables,
     variant: str,
     seeds: Sequence[int],
     *,
@@ -67,7 +59,7 @@ def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> li
 
 
 def rates_of(
-    tables: SinkTables, topology: str, variant: str, seeds: Sequence[int], from_s: float
+    tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float
 ) -> list[float | None]:
     """`sink_rates` of one of R-Storm's five topologies."""
     return sink_rates(tables, variant, seeds, topology=topology, sinks=layout(topology).sinks, from_s=from_s)
@@ -84,7 +76,7 @@ class Pair:
     seeds: tuple[int, ...]
 
 
-def gain_table(tables: SinkTables, pairs: Sequence[Pair], from_s: float) -> pd.DataFrame:
+def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataFrame:
     """Throughput of both schedulers and both gains, a row a pair.
 
     Columns: label, topology, default and rstorm (tuples per 10 s), on_default and on_rstorm (gains in

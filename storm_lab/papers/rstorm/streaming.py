@@ -5,15 +5,14 @@ empty.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import Topology
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.testbed import VERSION
 from storm_lab.papers.rstorm.usercode import NO_EFFORT, WORD, Effort, bolt_of, spout_of
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.usercode import Bolt, Spout
 
 
 def topology_plan(
@@ -40,10 +39,6 @@ def topology_plan(
     Raises:
         UserError: a definition names user code that does not exist.
     """
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.usercode import Bolt, Spout
-
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):
         definition = definitions[component.id]

@@ -39,6 +39,7 @@ CLOCK = Parameter(
     unit="MHz",
     low=1000,
     high=3000,
+    chosen_on=("recordings of R-Storm's runs",),
 )
 CHARACTER = Parameter(
     "character_us",
@@ -48,6 +49,7 @@ CHARACTER = Parameter(
     unit="us",
     low=0.02,
     high=2.0,
+    chosen_on=("recordings of R-Storm's runs",),
 )
 SEEDS = Parameter(
     "seeds",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
-from storm_lab.papers.rstorm.playing import DEFAULT
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT
 
 TRIALS = Parameter(
     "trials",

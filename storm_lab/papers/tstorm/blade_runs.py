@@ -1,4 +1,4 @@
-"""Playing a run of section V: Storm with its default scheduler, or T-Storm, on the ten blades.
+"""A run of section V: Storm with its default scheduler, or T-Storm, on the ten blades.
 
 T-Storm is what the run's parameter ``gamma`` says: monitors, schedule generator, custom scheduler, the
 initial consolidation and the smooth hand-over are added to a Storm that is otherwise the same.
@@ -13,9 +13,9 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.emulation import Emulation, EmulationSpec
 from storm_lab.emulator.source import TopologyPlan
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
@@ -26,7 +26,6 @@ from storm_lab.papers.tstorm.testbed import blades
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.tuplelog import RunWriter, Status
 
 STEADY_S = 500.0
 """Figures of the steady state leave out what comes before (section V compares from here on)."""
@@ -41,81 +40,53 @@ Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so the noise o
 """
 
 
-def play_blades(
-    spec: RunSpec,
-    plans: tuple[TopologyPlan, ...],
-    writer: RunWriter,
-    advance: Advance,
-    *,
-    cost: CostModel | None = None,
-) -> None:
-    """Play the run, under Storm or under T-Storm as its parameters say, and finish its log.
+def storm_or_tstorm(
+    spec: RunSpec, plans: tuple[TopologyPlan, ...], *, cost: CostModel | None = None
+) -> EmulationSpec:
+    """A run under Storm or under T-Storm, as its parameters say.
 
-    ``cost`` as in `play_on_blades`.
+    ``cost`` as in `on_blades`.
 
     Raises:
-        UserError: a parameter that the emulator or the scheduler refuses.
+        UserError: a parameter that the scheduler refuses.
     """
     services, migration = online_scheduling(spec.parameters)
     steady_s = min(STEADY_S, spec.parameters.number("duration_s") * LEAD_IN)
-    play_on_blades(
-        spec,
-        plans,
-        DefaultScheduler(),
-        services,
-        migration,
-        writer,
-        advance,
-        cost=cost,
-        steady_s=steady_s,
-    )
+    return on_blades(spec, plans, DefaultScheduler(), services, migration, cost=cost, steady_s=steady_s)
 
 
-def play_on_blades(
+def on_blades(
     spec: RunSpec,
     plans: tuple[TopologyPlan, ...],
     scheduler: Scheduler[Any],
     services: tuple[Service, ...],
     migration: MigrationMethod,
-    writer: RunWriter,
-    advance: Advance,
     *,
     placement: Assignment | None = None,
     cost: CostModel | None = None,
     steady_s: float | None = None,
-) -> None:
-    """Play the run with Nimbus's own ``scheduler`` and what ``services`` add, and finish its log.
+) -> EmulationSpec:
+    """A run with Nimbus's own ``scheduler`` and what ``services`` add.
 
     ``placement`` fixes the first assignment by hand; ``cost`` stands in for the shared costs of the message
     path, for a method that adds to them. Figures of the steady state are taken from ``steady_s``
     on; by default from `STEADY_S` on, or over the second half of a shorter run.
-
-    Raises:
-        UserError: something that the emulator refuses.
     """
     duration_s = spec.parameters.number("duration_s")
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=blades_of(spec.parameters),
-            version=spec.storm_version,
-            topologies=plans,
-            scheduler=scheduler,
-            duration_s=duration_s,
-            seed=spec.seed,
-            services=services,
-            migration=migration,
-            window_s=spec.parameters.number("monitor_s"),
-            sample_every=spec.sample_every,
-            placement=placement,
-            cost=cost or CostModel(),
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round((min(STEADY_S, duration_s / 2) if steady_s is None else steady_s) * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=blades_of(spec.parameters),
+        version=spec.storm_version,
+        topologies=plans,
+        scheduler=scheduler,
+        duration_s=duration_s,
+        seed=spec.seed,
+        services=services,
+        migration=migration,
+        window_s=spec.parameters.number("monitor_s"),
+        sample_every=spec.sample_every,
+        placement=placement,
+        cost=cost or CostModel(),
+        warm_up_s=min(STEADY_S, duration_s / 2) if steady_s is None else steady_s,
     )
 
 

@@ -6,17 +6,16 @@ node (n1w1), five on five (n5w5, two executors each), ten on five (n5w10, one ea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Component, Resources, Subscription, Topology
-from storm_lab.workloads.throughput import FIELDS
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
+from storm_lab.workloads.usercode import Bolt, Spout
 
 TOPOLOGY = "throughput-test-chain"
 SLEEP_MS = 5.0
@@ -98,11 +97,6 @@ def topology(*, spouts: int, workers: int) -> Topology:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run; its parameters say how many spout executors and workers."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
-    from storm_lab.workloads.usercode import Bolt, Spout
-
     spouts = spec.parameters.integer("spouts")
     declared = topology(spouts=spouts, workers=spec.parameters.integer("workers"))
     service_us = spec.parameters.number("bolt_ms") * 1000
@@ -125,27 +119,15 @@ def settled_from_s(parameters: Parameters) -> float:
     return min(SETTLED_S, parameters.number("duration_s") / 2)
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=section_iii(),
-            version=spec.storm_version,
-            topologies=(plan(spec),),
-            scheduler=DefaultScheduler(),
-            duration_s=spec.parameters.number("duration_s"),
-            seed=spec.seed,
-            sample_every=spec.sample_every,
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(settled_from_s(spec.parameters) * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
+    return EmulationSpec(
+        cluster=section_iii(),
+        version=spec.storm_version,
+        topologies=(plan(spec),),
+        scheduler=DefaultScheduler(),
+        duration_s=spec.parameters.number("duration_s"),
+        seed=spec.seed,
+        sample_every=spec.sample_every,
+        warm_up_s=settled_from_s(spec.parameters),
     )

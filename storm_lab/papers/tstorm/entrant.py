@@ -16,15 +16,15 @@ from typing import Any
 
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.experiments.experiment import Advance, RunSpec
-from storm_lab.experiments.parameter import Parameters
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import Parameters, check_parameters
 from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.papers.tstorm.blade_runs import generator, play_on_blades
+from storm_lab.papers.tstorm.blade_runs import generator, on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.tuplelog import RunWriter
 from storm_lab.workloads.text import load_text
 
 EXPERIMENT = "scheduler-league"
@@ -39,14 +39,13 @@ class Entrant:
     scheduler: Scheduler[Any]
     online: bool = False
 
-    def play(self, spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-        """Play one run."""
+    def describe(self, spec: RunSpec) -> EmulationSpec:
+        """Describe one run."""
         plans = (plan(spec),)
         if self.online:
             services = (InitialConsolidation(), generator(self.scheduler, spec.parameters))
-            play_on_blades(spec, plans, DefaultScheduler(), services, Smooth(), writer, advance)
-        else:
-            play_on_blades(spec, plans, self.scheduler, (), Restart(), writer, advance)
+            return on_blades(spec, plans, DefaultScheduler(), services, Smooth())
+        return on_blades(spec, plans, self.scheduler, (), Restart())
 
     @property
     def source_digest(self) -> str:
@@ -75,8 +74,6 @@ def league_parameters(given: Mapping[str, object]) -> Parameters:
     Raises:
         UserError: unknown name, wrong type or out of range.
     """
-    from storm_lab.experiments.parameter import check_parameters
-
     declared = tuple(parameter for parameter in PARAMETERS if parameter.name != "gammas")
     return check_parameters(declared, given, EXPERIMENT)
 
@@ -95,7 +92,7 @@ def league_runs(entrants: Sequence[Entrant], parameters: Parameters) -> tuple[Ru
             variant=entrant.name,
             seed=seed,
             parameters=values.changed(online=entrant.online),
-            emulate=entrant.play,
+            describe=entrant.describe,
             storm_version=VERSION,
             inputs={"text": text.digest, "scheduler": entrant.source_digest},
             files={"text": parameters.text("text")},

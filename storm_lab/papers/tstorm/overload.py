@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.tstorm.chain import SHARED, emulate
-from storm_lab.papers.tstorm.overload_claims import (
-    CLAIMS,
-    LIGHT,
-    METRICS,
-    OVERLOADED,
-    OVERLOADED_APART,
-    measure,
-    tried_variant,
-)
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs2-overload"
+
+LIGHT = "spouts-1"
+OVERLOADED = "spouts-5"
+OVERLOADED_APART = "spouts-5-n5w5"
+"""The other reading of where the executors ran: on five nodes, with a worker each."""
+
+TIMEOUT_S = 30.0
+ONSET_S = TIMEOUT_S / 2
+"""The overload has set in once tuples take half the message timeout."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
@@ -53,12 +57,75 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=shared.changed(spouts=spouts, workers=workers, bolt_ms=bolt_ms),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )
         for variant, spouts, workers, bolt_ms, seed in settings
     )
+
+
+def tried_variant(bolt_ms: float) -> str:
+    """Variant of an overloaded run with another cost of a bolt."""
+    return f"{OVERLOADED}-b{bolt_ms:g}"
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 3, for the executors in one worker."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    start = settled_from_s(parameters)
+    last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
+    light = mean_over(tables.latency_10s, "processing_mean_ms", LIGHT, seeds, from_s=start)
+    failed = [failures_around_onset(tables, OVERLOADED, seed) for seed in seeds]
+    return (
+        measurement(
+            "tstorm-fig3a-overload-latency",
+            _quotients(last, light),
+            unit="ratio",
+            how="mean processing time in the last minute that has acked tuples, with five spout executors, "
+            f"over the mean from {start:g} s on with one",
+        ),
+        Measurement(
+            "tstorm-fig3b-overload-failures",
+            (
+                measured([before for before, _ in failed], label="before"),
+                measured([after for _, after in failed], label="after"),
+            ),
+            "tuples",
+            "failed root tuples before and from the first 10 s bin with a mean processing time above "
+            f"{ONSET_S:g} s on",
+        ),
+    )
+
+
+def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
+    """Mean processing time of the last minute in which tuples are acked; None when none ever is.
+
+    Where every tuple has timed out there is no processing time to average, so the last minute of the run
+    itself can be empty.
+    """
+    ends = of_run(tables.latency_10s, variant, seed)["t_s"]
+    if not len(ends):
+        return None
+    from_s = float(ends.max()) - 50.0
+    (mean,) = mean_over(tables.latency_10s, "processing_mean_ms", variant, (seed,), from_s=from_s)
+    return mean
+
+
+def failures_around_onset(tables: Tables, variant: str, seed: int) -> tuple[float, float]:
+    """Root tuples that fail before the overload has set in and after; all before when it never does."""
+    failures = of_run(tables.failures_10s, variant, seed)
+    latency = of_run(tables.latency_10s, variant, seed)
+    late = latency[latency["processing_mean_ms"] > ONSET_S * 1000]["t_s"]
+    onset = float(late.min()) if len(late) else float("inf")
+    before = int(failures[failures["t_s"] < onset]["failed"].sum())
+    return float(before), float(int(failures["failed"].sum()) - before)
+
+
+def _quotients(over: Sequence[float | None], under: Sequence[float | None]) -> list[float | None]:
+    return [
+        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(over, under, strict=True)
+    ]
 
 
 EXPERIMENT = Experiment(
@@ -67,9 +134,8 @@ EXPERIMENT = Experiment(
     title="Observation 2: more spout executors than the bolts can take",
     figure="Figure 3",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/overload.ipynb",
-    metrics=METRICS,
+    metrics=("latency_10s", "latency_60s", "throughput_60s", "failures_10s", "failures_60s", "steady"),
     runs=runs,
     measure=measure,
 )

@@ -6,20 +6,19 @@ detection, schedule generator and hand-over are those of all of section V.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.relief_claims import RELIEVED
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.papers.tstorm import log_stream, word_count
+from storm_lab.papers.tstorm.blade_runs import blades_of, on_blades, online_scheduling
+from storm_lab.papers.tstorm.relief_readings import RELIEVED
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 STREAMS = Parameter("streams", 2, "input streams at once (section V); each brings lines_per_s", low=1, high=4)
 
@@ -54,24 +53,17 @@ def relief_settings(
     ]
 
 
-def emulate_word_count(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run of Word Count."""
-    from storm_lab.papers.tstorm.word_count import plan
-
-    _play(spec, plan(spec), writer, advance)
+def describe_word_count(spec: RunSpec) -> EmulationSpec:
+    """Describe one run of Word Count."""
+    return _described(spec, word_count.plan(spec))
 
 
-def emulate_log_stream(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run of Log Stream Processing."""
-    from storm_lab.papers.tstorm.log_stream import plan
-
-    _play(spec, plan(spec), writer, advance)
+def describe_log_stream(spec: RunSpec) -> EmulationSpec:
+    """Describe one run of Log Stream Processing."""
+    return _described(spec, log_stream.plan(spec))
 
 
-def _play(spec: RunSpec, plan: TopologyPlan, writer: RunWriter, advance: Advance) -> None:
-    from storm_lab.papers.tstorm.blade_runs import blades_of, online_scheduling, play_on_blades
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
+def _described(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
     services, migration = online_scheduling(spec.parameters)
     first = in_one_worker(plan.topology, blades_of(spec.parameters), spec.storm_version)
-    play_on_blades(spec, (plan,), DefaultScheduler(), services, migration, writer, advance, placement=first)
+    return on_blades(spec, (plan,), DefaultScheduler(), services, migration, placement=first)

@@ -6,35 +6,43 @@ re-assignment, so they carry out the same new assignment.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.tstorm import Smooth
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement, of_run, reductions
 from storm_lab.papers.tstorm import word_count
+from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
+from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
-from storm_lab.papers.tstorm.reassign_smoothing_claims import (
-    AT_ONCE,
-    BY_SLOT,
-    CLAIMS,
-    DISPATCHED,
-    GAMMA,
-    METRICS,
-    PLAIN,
-    measure,
-)
-from storm_lab.papers.tstorm.testbed import COMMON, STORM
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, tstorm_variant
 from storm_lab.papers.tstorm.word_count import WORKLOAD
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.migration.method import MigrationMethod
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SLUG = "tstorm-reassign-smoothing"
 
 ID_BYTES = 8
 """An assignment id is a timestamp (section IV-D)."""
+
+GAMMA = 1.8
+SMOOTH = tstorm_variant(GAMMA)
+"""Figure 6's own run."""
+PLAIN = "plain"
+BY_SLOT = "no-dispatcher"
+AT_ONCE = ("no-kill-delay", "no-spout-delay")
+DISPATCHED = "dispatcher-costed"
+
+AFTER_S = 120.0
+"""The re-assignment is followed for so long: all its delays and two message timeouts."""
+BEFORE_S = 60.0
+_BIN_S = 10.0
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -86,32 +94,18 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _other(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
-    return replace(word_count.run(variant, seed, values, text), experiment=SLUG, emulate=emulate)
+    return replace(word_count.run(variant, seed, values, text), experiment=SLUG, describe=describe)
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run with the hand-over that its variant names."""
-    from storm_lab.papers.tstorm.blade_runs import online_scheduling, play_on_blades
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run with the hand-over that its variant names."""
     services, _ = online_scheduling(spec.parameters)
-    play_on_blades(
-        spec,
-        (word_count.plan(spec),),
-        DefaultScheduler(),
-        services,
-        hand_over(spec.variant),
-        writer,
-        advance,
-        cost=dispatching(spec.parameters),
-    )
+    plans, cost = (word_count.plan(spec),), dispatching(spec.parameters)
+    return on_blades(spec, plans, DefaultScheduler(), services, hand_over(spec.variant), cost=cost)
 
 
 def hand_over(variant: str) -> MigrationMethod:
     """The migration method of a variant: Storm's, T-Storm's, or T-Storm's without one part."""
-    from storm_lab.emulator.control.migration.restart import Restart
-    from storm_lab.emulator.control.migration.tstorm import Smooth
-
     kill_at_once, emit_at_once = AT_ONCE
     methods: dict[str, MigrationMethod] = {
         PLAIN: Restart(),
@@ -127,8 +121,6 @@ def dispatching(parameters: Parameters) -> CostModel | None:
 
     Every tuple from another worker is longer by an assignment id, and its receiver pays for the look-up.
     """
-    from storm_lab.emulator.cost import CostModel
-
     if "dispatch_us" not in parameters:
         return None
     usual = CostModel()
@@ -139,15 +131,78 @@ def dispatching(parameters: Parameters) -> CostModel | None:
     )
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Both claims of section IV-D."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    costed, usual = (processing_ms(tables, variant, seeds, RESTABLE_S) for variant in (DISPATCHED, SMOOTH))
+    return (
+        Measurement(
+            "tstorm-smooth-reassign",
+            tuple(
+                measured(read(tables, variant, seeds), label=f"{label}/{name}")
+                for label, read in (("lost", lost), ("excess", excess_ms_s))
+                for name, variant in (("smooth", SMOOTH), ("plain", PLAIN))
+            ),
+            "mixed",
+            f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum over "
+            f"bins of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, ms * s",
+        ),
+        measurement(
+            "tstorm-dispatcher-overhead",
+            [None if gain is None else -gain for gain in reductions(costed, usual)],
+            unit="%",
+            how="100 * (with / without - 1), mean processing time of tuples that complete from "
+            f"{RESTABLE_S:g} s on, with and without the dispatcher's look-up and the id's bytes",
+        ),
+    )
+
+
+def moved_s(tables: Tables, variant: str, seed: int) -> float | None:
+    """When the first generated schedule is put into effect; None where there is none."""
+    rows = of_run(tables.events, variant, seed)
+    times = rows[(rows["kind"] == "re-assignment") & (rows["time_s"] > GENERATED_S)]["time_s"]
+    return float(times.min()) if len(times) else None
+
+
+def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+    """Root tuples that fail or are lost in the time of the re-assignment."""
+    found: list[float | None] = []
+    for seed in seeds:
+        at = moved_s(tables, variant, seed)
+        rows = of_run(tables.failures_10s, variant, seed)
+        if at is None:
+            found.append(None)
+            continue
+        inside = rows[(rows["t_s"] + _BIN_S > at) & (rows["t_s"] < at + AFTER_S)]
+        found.append(float(inside["failed"].sum() + inside["lost"].sum()))
+    return found
+
+
+def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+    """Area between the processing time and its level before, over the time of the re-assignment."""
+    found: list[float | None] = []
+    for seed in seeds:
+        at = moved_s(tables, variant, seed)
+        if at is None:
+            found.append(None)
+            continue
+        (level,) = processing_ms(tables, variant, (seed,), at - BEFORE_S, at)
+        rows = of_run(tables.latency_10s, variant, seed)
+        inside = rows[(rows["t_s"] + _BIN_S > at) & (rows["t_s"] < at + AFTER_S)][
+            "processing_mean_ms"
+        ].dropna()
+        found.append(None if level is None else float((inside - level).sum() * _BIN_S))
+    return found
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="T-Storm",
     title="Smooth re-assignment: plain, smooth, and smooth without one of its parts",
     figure="section IV-D",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/reassign_smoothing.ipynb",
-    metrics=METRICS,
+    metrics=("latency_10s", "failures_10s", "spikes", "events"),
     runs=runs,
     measure=measure,
 )

@@ -5,19 +5,40 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
+from storm_lab.papers.tstorm.gamma_runs import (
+    GENERATED_S,
+    RESTABLE_S,
+    at_time,
+    consolidated_s,
+    minute_from,
+    processing_ms,
+    spike_at,
+    stable_after,
+)
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, VERSION
-from storm_lab.papers.tstorm.throughput_test_claims import CLAIMS, METRICS, REASSIGNED, measure, tried_variant
-from storm_lab.workloads.throughput import FIELDS
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
+
+STABLE_S = 200.0
+"""From here on the paper compares the runs with gamma 1."""
+
+REASSIGNED = 1.7
+"""The gamma whose re-assignment the claims time."""
+_PAPER_GAMMAS = {1.0: "5a", 1.7: "5b", 6.0: "5c"}
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "tstorm-throughput-test"
 TOPOLOGY = "throughput-test"
@@ -112,7 +133,7 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
         variant=variant,
         seed=seed,
         parameters=values,
-        emulate=emulate,
+        describe=describe,
         storm_version=VERSION,
         sample_every=200,
     )
@@ -120,10 +141,6 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run; the seed draws the spouts' texts and identifiers too."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
-
     declared = topology(spec.parameters)
     trace = build_trace(
         declared,
@@ -138,15 +155,108 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": SourcePlan(SourceKind.SATURATED, sleep_ns=sleep_ns)})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run; a trial's with its own time constant of the warm-up in place of the shared one."""
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.blade_runs import play_blades
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run; a trial's with its own time constant of the warm-up in place of the shared one."""
     cost = CostModel()
     if "warm_up_s" in spec.parameters:
         cost = replace(cost, warm_up_s=spec.parameters.number("warm_up_s"))
-    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
+    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 5 that the runs with these gammas answer."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    found: list[Measurement] = []
+    for gamma in dict.fromkeys(parameters.numbers("gammas")):
+        if gamma not in _PAPER_GAMMAS:
+            continue
+        figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
+        start = STABLE_S if gamma == 1.0 else RESTABLE_S
+        gains = reductions(
+            processing_ms(tables, variant, seeds, start), processing_ms(tables, STORM, seeds, start)
+        )
+        found.append(
+            measurement(
+                f"tstorm-fig{figure}-speedup",
+                gains,
+                unit="%",
+                how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
+                f"from {start:g} s on",
+            )
+        )
+        if gamma == 1.0:
+            found += _of_the_start(tables, variant, seeds)
+        if gamma == REASSIGNED:
+            found += _of_the_reassignment(tables, variant, seeds)
+    return tuple(found)
+
+
+def tried_variant(variant: str, warm_up_s: float) -> str:
+    """Variant of a run with another time constant of the warm-up."""
+    return f"{variant}-u{warm_up_s:g}"
+
+
+def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
+    over = consolidated_s(tables, variant, seeds)
+    minute = "mean processing time of the minute after T-Storm's initial period"
+    return [
+        measurement(
+            "tstorm-fig5a-init-period",
+            over,
+            unit="s",
+            how="time at which the last executor of the initial assignment is ready and tuples complete",
+        ),
+        measurement(
+            "tstorm-fig5a-nodes",
+            value_of(tables.steady, "nodes_last", variant, seeds),
+            unit="nodes",
+            how="nodes with an executor at the end of the run",
+            basis=Basis.ARITHMETIC,
+        ),
+        measurement(
+            "tstorm-fig5a-workers",
+            at_time(tables.occupancy, "workers", variant, seeds, GENERATED_S),
+            unit="workers",
+            how=f"workers with an executor at {GENERATED_S:g} s, before any schedule is generated",
+            basis=Basis.ARITHMETIC,
+        ),
+        measurement(
+            "tstorm-fig5a-tstorm-ms",
+            minute_from(tables, variant, seeds, over),
+            unit="ms",
+            how=minute,
+        ),
+        measurement(
+            "tstorm-fig5a-storm-ms",
+            minute_from(tables, STORM, seeds, over),
+            unit="ms",
+            how=minute,
+        ),
+        measurement(
+            "tstorm-fig5a-storm-stable",
+            value_of(tables.stabilisation, "stable_s", STORM, seeds),
+            unit="s",
+            how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
+        ),
+    ]
+
+
+def _of_the_reassignment(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
+    return [
+        measurement(
+            "tstorm-fig5b-stable",
+            stable_after(tables, variant, seeds),
+            unit="s",
+            how="after the re-assignment, start of the first 10 s bin from which on the mean is within 10 % "
+            "of its last level",
+        ),
+        measurement(
+            "tstorm-fig5b-spike",
+            spike_at(tables, variant, seeds),
+            unit="s",
+            how="middle of the 10 s bin of highest mean processing time after the re-assignment",
+        ),
+    ]
 
 
 EXPERIMENT = Experiment(
@@ -155,9 +265,20 @@ EXPERIMENT = Experiment(
     title="Throughput Test: T-Storm against Storm's default scheduler",
     figure="Figure 5",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/throughput_test.ipynb",
-    metrics=METRICS,
+    metrics=(
+        "latency_10s",
+        "latency_60s",
+        "steady_latency",
+        "latency_distribution",
+        "failures_60s",
+        "steady_traffic_share",
+        "occupancy",
+        "steady",
+        "stabilisation",
+        "spikes",
+        "events",
+    ),
     runs=runs,
     measure=measure,
 )

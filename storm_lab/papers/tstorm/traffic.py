@@ -6,7 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions
-from storm_lab.papers.tstorm.chain import SHARED, emulate, settled_from_s
+from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs1-traffic"
@@ -26,8 +26,6 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("duration_s", 400.0, "virtual length of a run; not printed", unit="s", low=60, high=3600),
 )
 
-CLAIMS = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10", "tstorm-fig2-order")
-
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
@@ -46,7 +44,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=placement if bolt_ms == main else tried_variant(placement, bolt_ms),
             seed=seed,
             parameters=shared.changed(workers=PLACEMENTS[placement], bolt_ms=bolt_ms),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )
@@ -87,7 +85,6 @@ EXPERIMENT = Experiment(
     title="Observation 1: the cost of traffic between nodes and workers",
     figure="Figure 2",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/traffic.ipynb",
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,

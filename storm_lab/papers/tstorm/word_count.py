@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
-from storm_lab.papers.tstorm.word_count_claims import (
-    CLAIMS,
-    METRICS,
+from storm_lab.papers.tstorm.word_count_measures import (
     SPARED,
     measure,
     spared_variant,
     tried_variant,
 )
+from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
-from storm_lab.workloads.word_count import WordCountCosts
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
 
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
@@ -56,6 +54,10 @@ WORKLOAD: tuple[Parameter, ...] = (
         "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
         low=1,
         high=40,
+        chosen_on=(
+            "tstorm-fig6b-nodes",
+            "tstorm-fig6c-nodes",
+        ),
     ),
     Parameter("read_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
     Parameter(
@@ -74,6 +76,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="us",
         low=300,
         high=3000,
+        chosen_on=("tstorm-fig6a-tstorm-ms",),
     ),
     Parameter(
         "store_cpu_share",
@@ -207,7 +210,7 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
         variant=variant,
         seed=seed,
         parameters=values,
-        emulate=emulate,
+        describe=describe,
         storm_version=VERSION,
         inputs={"text": load_text(text).digest},
         files={"text": text},
@@ -218,9 +221,6 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
 @lru_cache(maxsize=16)
 def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> WorkloadTrace:
     """The same for every seed and number of workers: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts
-
     return build_trace(
         _topology(workers=1, ackers=1),
         {
@@ -235,8 +235,6 @@ def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> Workload
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     declared = topology(spec.parameters)
     trace = _trace(spec.files["text"], costs(spec.parameters), spec.storm_version)
     readers = declared.component("reader").executors
@@ -250,15 +248,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"reader": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.papers.tstorm.blade_runs import play_blades
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
     cost = CostModel()
     if "spared" in spec.parameters:
         cost = replace(cost, **dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0))
-    play_blades(spec, (plan(spec),), writer, advance, cost=cost)
+    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
 
 
 EXPERIMENT = Experiment(
@@ -267,9 +262,19 @@ EXPERIMENT = Experiment(
     title="Word Count: T-Storm against Storm's default scheduler",
     figure="Figure 6",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="tstorm/word_count.ipynb",
-    metrics=METRICS,
+    metrics=(
+        "latency_10s",
+        "latency_60s",
+        "steady_traffic_share",
+        "occupancy",
+        "stays",
+        "steady",
+        "stabilisation",
+        "spikes",
+        "events",
+        "nodes",
+    ),
     runs=runs,
     measure=measure,
 )

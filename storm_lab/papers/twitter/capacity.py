@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.papers.twitter.overheads import topology
-from storm_lab.papers.twitter.overheads_claims import MINUTE_S, PROCESS_SHARING
+from storm_lab.papers.twitter.overheads_measures import MINUTE_S, PROCESS_SHARING
 from storm_lab.papers.twitter.testbed import CORE_MHZ, machines
 
 

@@ -8,10 +8,17 @@ The full rate is 113 thousand root tuples a second. Bundles of k play k tuples a
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.model import Cluster, StormVersion
 from storm_lab.papers.twitter.testbed import CORE_MHZ, COUNT_TOPOLOGY, client_event_count
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.client_events import (
     AddReports,
     ClientEventCosts,
@@ -19,14 +26,7 @@ from storm_lab.workloads.client_events import (
     Distribute,
     ReadEvents,
 )
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.faults import FaultPlan
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.experiments.experiment import Advance, RunSpec
-    from storm_lab.model import Cluster, StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.trace import WorkloadTrace
 
 EVENTS = 20_000
 """Events in the trace, which the spouts read over and over: hundreds for every counter."""
@@ -49,6 +49,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "tasks. Chosen for the latency of 7 machines (fitted)",
         low=5,
         high=20,
+        chosen_on=("twitter-lat-7m",),
     ),
     Parameter(
         "ackers",
@@ -56,6 +57,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "not printed; 20 to one a worker. Chosen for the throughput of 16 machines (fitted)",
         low=20,
         high=50,
+        chosen_on=("twitter-thr-16m",),
     ),
     Parameter(
         "read_us",
@@ -87,8 +89,6 @@ def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> Workloa
     """The same for every number of machines, window and ackers: a process that plays several runs needs it
     once.
     """
-    from storm_lab.workloads.build import build_trace
-
     return build_trace(
         client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0),
         {
@@ -107,8 +107,6 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
 
     With ``ramped`` the log is empty until the fault plan sets its rate.
     """
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     values = spec.parameters
     declared = client_event_count(
         ackers=values.integer("ackers"),
@@ -139,10 +137,8 @@ def filling(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
     ]
 
 
-def play(
+def counting(
     spec: RunSpec,
-    writer: RunWriter,
-    advance: Advance,
     *,
     cluster: Cluster,
     faults: FaultPlan,
@@ -150,41 +146,25 @@ def play(
     warm_up_s: float,
     window_s: float,
     ramped: bool = False,
-) -> None:
-    """Play a run with bundles of its parameter ``bundle``, and finish its log.
+) -> EmulationSpec:
+    """A run with bundles of its parameter ``bundle``.
 
     ``window_s`` is the length of the windows of traffic and CPU: a window holds a row for each of the
     150 thousand pairs of tasks that exchange tuples.
-
-    Raises:
-        UserError: something that the emulator refuses.
     """
-    from storm_lab.emulator.bundle import Bundle
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
     delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=cluster,
-            version=spec.storm_version,
-            topologies=(plan(spec, ramped=ramped),),
-            scheduler=DefaultScheduler(),
-            duration_s=duration_s,
-            seed=spec.seed,
-            faults=faults,
-            window_s=window_s,
-            sample_every=spec.sample_every,
-            bundle=Bundle(spec.parameters.integer("bundle"), delays),
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(warm_up_s * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=cluster,
+        version=spec.storm_version,
+        topologies=(plan(spec, ramped=ramped),),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=spec.seed,
+        faults=faults,
+        window_s=window_s,
+        sample_every=spec.sample_every,
+        bundle=Bundle(spec.parameters.integer("bundle"), delays),
+        warm_up_s=warm_up_s,
     )
 
 

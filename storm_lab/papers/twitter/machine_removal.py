@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
     TOPOLOGY_NAMES,
     TOPOLOGY_PARAMETERS,
+    counting,
     filling,
-    play,
 )
-from storm_lab.papers.twitter.machine_removal_claims import (
-    CLAIMS,
-    METRICS,
+from storm_lab.papers.twitter.machine_removal_measures import (
     SUPPLIED,
     SUPPLIED_AT_S,
     SUPPLIED_S,
@@ -26,10 +25,6 @@ from storm_lab.papers.twitter.machine_removal_claims import (
 )
 from storm_lab.papers.twitter.testbed import CORES, VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.faults import FaultPlan
-    from storm_lab.tuplelog import RunWriter
 
 SLUG = "twitter-machine-removal"
 
@@ -103,7 +98,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             fresh_variant(count, *setting),
             fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1]),
             seeds[0],
-            emulate_fresh,
+            describe_fresh,
         )
         for setting in settings
         for count in TRIED_MACHINES
@@ -113,32 +108,33 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             fresh_variant(count, pending, ackers, spread=True),
             fresh.changed(machines=count, process_sharing=1 / CORES),
             seeds[0],
-            emulate_fresh,
+            describe_fresh,
         )
         for count in TRIED_MACHINES
     ]
     supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
-    settled.append((SUPPLIED, supplied, seeds[0], emulate_supplied))
+    settled.append((SUPPLIED, supplied, seeds[0], describe_supplied))
     return tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant,
             seed=seed,
             parameters=chosen,
-            emulate=played,
+            describe=described,
             storm_version=VERSION,
             sample_every=500,
         )
-        for variant, chosen, seed, played in [*((VARIANT, values, seed, emulate) for seed in seeds), *settled]
+        for variant, chosen, seed, described in [
+            *((VARIANT, values, seed, describe) for seed in seeds),
+            *settled,
+        ]
     )
 
 
 def removals(stage_s: float) -> FaultPlan:
     """At the end of each stage but the last the machines with the highest numbers fail for good."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
     return FaultPlan.of_rows(
         [
             {"fault": "kill-node", "at_s": stage * stage_s, "node": f"machine{number:02d}"}
@@ -148,13 +144,11 @@ def removals(stage_s: float) -> FaultPlan:
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     stage_s = spec.parameters.number("stage_s")
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=removals(stage_s),
         duration_s=stage_s * len(MACHINES),
@@ -163,15 +157,11 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     )
 
 
-def emulate_fresh(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play a short run at full load on machines of which none has failed."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_fresh(spec: RunSpec) -> EmulationSpec:
+    """Describe a short run at full load on machines of which none has failed."""
     shared = "process_sharing" in spec.parameters
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(
             spec.parameters.integer("machines"),
             process_sharing=spec.parameters.number("process_sharing") if shared else 1.0,
@@ -184,19 +174,15 @@ def emulate_fresh(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     )
 
 
-def emulate_supplied(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play a run on 16 machines, three of which fail, whose log fills slower than 13 machines read."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_supplied(spec: RunSpec) -> EmulationSpec:
+    """Describe a run on 16 machines, three of which fail, whose log fills slower than 13 machines read."""
     failures = [
         {"fault": "kill-node", "at_s": SUPPLIED_AT_S, "node": f"machine{number:02d}"}
         for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
     ]
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows([*filling(arriving), *failures]),
         duration_s=SUPPLIED_S,
@@ -212,9 +198,17 @@ EXPERIMENT = Experiment(
     title="Machines are taken away from a running topology",
     figure="Figures 9 and 10",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="twitter/machine_removal.ipynb",
-    metrics=METRICS,
+    metrics=(
+        "latency_10s",
+        "latency_60s",
+        "steady_latency",
+        "throughput_10s",
+        "throughput_60s",
+        "failures_60s",
+        "stays",
+        "node_cpu_60s",
+    ),
     runs=runs,
     measure=measure,
 )

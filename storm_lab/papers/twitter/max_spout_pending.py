@@ -7,34 +7,44 @@ topology time out.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+import pandas as pd
+
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.twitter.max_spout_pending_claims import (
-    CLAIMS,
-    METRICS,
-    NO_LIMIT,
-    measure,
-    static_variant,
-    tuner_variant,
-    unreliable_variant,
-)
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
 from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.topology import Topology
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import (
+    EVENT_FIELDS,
+    REPORT_FIELDS,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
+from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "twitter-max-spout-pending"
 TOPOLOGY = "heavy-work"
 SPOUTS = 4
 WORKERS = 4
 CHECKPOINT_S = 2.0
+
+NO_LIMIT = 0
+CONVERGED = 0.75
+"""Share of a run after which the tuner counts as having converged."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -76,9 +86,6 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def topology(limit: int) -> Topology:
     """Spout 4, work 24, count 8, an acker a worker; ``limit`` 0 is none."""
-    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-    from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
-
     return Topology(
         TOPOLOGY,
         (
@@ -123,7 +130,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=values,
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )
@@ -135,9 +142,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 @lru_cache(maxsize=8)
 def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
     """The same for every limit: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
-
     costs = ClientEventCosts(
         read_us=23.0, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
@@ -155,8 +159,6 @@ def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
-
     values = spec.parameters
     declared = topology(values.integer("limit") if "limit" in values else 0)
     trace = _trace(spec.seed, values.number("work_ms") * 1000, spec.storm_version)
@@ -173,40 +175,139 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+def describe(spec: RunSpec) -> EmulationSpec:
     """Play one run, with a tuner where it has a first limit."""
-    from storm_lab.emulator.control.service import Service
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
     values = spec.parameters
     services: tuple[Service, ...] = ()
     if "first_limit" in values:
         settings = TunerSettings(first=values.integer("first_limit"), similar=values.number("similar"))
         services = (PendingTuning(TOPOLOGY, values.number("period_s"), settings, CommittedOffset()),)
     duration_s = values.number("duration_s")
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=machines(1),
-            version=spec.storm_version,
-            topologies=(plan(spec),),
-            scheduler=DefaultScheduler(),
-            duration_s=duration_s,
-            seed=spec.seed,
-            services=services,
-            window_s=60.0,
-            sample_every=spec.sample_every,
-        )
+    return EmulationSpec(
+        cluster=machines(1),
+        version=spec.storm_version,
+        topologies=(plan(spec),),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=spec.seed,
+        services=services,
+        window_s=60.0,
+        sample_every=spec.sample_every,
+        warm_up_s=duration_s / 2,
     )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(duration_s / 2 * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+
+
+def static_variant(limit: int) -> str:
+    """Variant of the runs with this limit."""
+    return f"static-{limit or 'none'}"
+
+
+def tuner_variant(first: int) -> str:
+    """Variant of the runs whose tuner starts from this limit."""
+    return f"tuner-from-{first}"
+
+
+def unreliable_variant(limit: int) -> str:
+    """Variant of the runs without message ids and with this limit."""
+    return f"unreliable-{limit or 'none'}"
+
+
+def progress_per_s(tables: Tables, variant: str, seeds: Sequence[int], from_s: float) -> list[float | None]:
+    """Lines acked a second from ``from_s`` on; a line is acked once, however often it is emitted."""
+    return mean_over(tables.throughput_60s, "acked_per_s", variant, seeds, from_s=from_s, weight="width_s")
+
+
+def best_static(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[int, list[float]]:
+    """The limit of most progress over all seeds, and its progress in lines a second, by seed."""
+    half = parameters.number("static_s") / 2
+    found: dict[int, list[float]] = {}
+    for limit in dict.fromkeys(parameters.integers("limits")):
+        rates = progress_per_s(tables, static_variant(limit), seeds, half)
+        found[limit] = [rate or 0.0 for rate in rates]
+    best = max(found, key=lambda limit: sum(found[limit]))
+    return best, found[best]
+
+
+def tuning(tables: Tables, variant: str, seed: int) -> pd.DataFrame:
+    """The tuner's calls: ``time_s``, ``action``, ``before`` and ``limit``."""
+    rows = of_run(tables.control, variant, seed)
+    rows = rows[rows["actor"] == "tuner"].sort_values("time_s")
+    details = [json.loads(str(detail)) for detail in rows["detail"]]
+    return pd.DataFrame(
+        {
+            "time_s": rows["time_s"].to_numpy(),
+            "action": rows["action"].to_numpy(),
+            "before": [detail["before"] for detail in details],
+            "limit": [detail["limit"] for detail in details],
+        }
     )
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of section 3.3.3."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    half = parameters.number("static_s") / 2
+    smallest = min(parameters.integers("limits"))
+    best_limit, best = best_static(tables, parameters, seeds)
+    window = f"lines acked from {half:g} s on; best static limit: {best_limit}"
+    starved = progress_per_s(tables, static_variant(smallest), seeds, half)
+    unlimited = progress_per_s(tables, static_variant(NO_LIMIT), seeds, half)
+    tuned_from = CONVERGED * parameters.number("tuned_s")
+    by_start = [
+        progress_per_s(tables, tuner_variant(first), seeds, tuned_from)
+        for first in dict.fromkeys(parameters.integers("first_limits"))
+    ]
+    # The first value that does worst: the tuner has to find its way from all of them.
+    tuned = [min((rate or 0.0) for rate in rates) for rates in zip(*by_start, strict=True)]
+    return (
+        measurement("twitter-msp-small", _ratios(starved, best), unit="ratio", how=window),
+        Measurement(
+            "twitter-msp-large",
+            (
+                measured(_failures(tables, "failed", seeds), label="timed-out"),
+                measured(_failures(tables, "replayed", seeds), label="replayed"),
+                measured(_ratios(unlimited, best), label="progress"),
+            ),
+            "mixed",
+            f"no limit, more lines than the machine can work off; {window}",
+        ),
+        measurement(
+            "twitter-msp-autotune",
+            _ratios(tuned, best),
+            unit="ratio",
+            how=f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one",
+        ),
+        measurement(
+            "twitter-msp-unreliable",
+            [
+                abs(
+                    _emitted(tables, unreliable_variant(smallest), seed)
+                    - _emitted(tables, unreliable_variant(0), seed)
+                )
+                for seed in seeds
+            ],
+            unit="tuples",
+            how="tuples emitted by the spouts in the whole run",
+        ),
+    )
+
+
+def _ratios(values: Sequence[float | None], bases: Sequence[float]) -> list[float | None]:
+    return [
+        value / base if value is not None and base > 0 else None
+        for value, base in zip(values, bases, strict=True)
+    ]
+
+
+def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> list[float | None]:
+    return [
+        float(of_run(tables.failures_60s, static_variant(NO_LIMIT), seed)[column].sum()) for seed in seeds
+    ]
+
+
+def _emitted(tables: Tables, variant: str, seed: int) -> float:
+    rows = of_run(tables.component_throughput_60s, variant, seed)
+    return float(rows.loc[rows["component"] == "spout", "emitted"].sum())
 
 
 EXPERIMENT = Experiment(
@@ -215,9 +316,8 @@ EXPERIMENT = Experiment(
     title="Max spout pending: static limits against the tuner",
     figure="Section 3.3.3",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="twitter/max_spout_pending.ipynb",
-    metrics=METRICS,
+    metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
 )

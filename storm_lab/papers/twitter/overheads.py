@@ -8,17 +8,19 @@ two repartitions. Each topology is tried on more and more machines until it keep
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.twitter.overheads_claims import (
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
     ACKS_ON,
     AS_FITTED,
-    CLAIMS,
     FREE,
-    METRICS,
     MINUTE_S,
     ORIGINAL,
     PROCESS_SHARING,
@@ -28,13 +30,18 @@ from storm_lab.papers.twitter.overheads_claims import (
     on_machines,
 )
 from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.model.topology import Topology
-    from storm_lab.model.version import StormVersion
-    from storm_lab.tuplelog import RunWriter
-    from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import (
+    EVENT_FIELDS,
+    REPORT_FIELDS,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Spout
 
 SLUG = "twitter-overheads"
 TOPOLOGY = "deserialise"
@@ -64,6 +71,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=20,
         high=25,
+        chosen_on=("twitter-ovh-java-cpu",),
     ),
     Parameter(
         "logic_us",
@@ -73,6 +81,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=0,
         high=200,
+        chosen_on=("twitter-ovh-orig-10",),
     ),
     Parameter(
         "machines_off",
@@ -120,7 +129,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             parameters=shared.changed(
                 program=program, machines=count, process_sharing=PROCESS_SHARING[processes]
             ),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=1000,
         )
@@ -132,9 +141,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def topology(program: str, count: int) -> Topology:
     """The topology of a program for ``count`` machines."""
-    from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-    from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
-
     if program == ORIGINAL:
         workers = ORIGINAL_PROCESSES * count
         return Topology(
@@ -167,10 +173,6 @@ def topology(program: str, count: int) -> Topology:
 @lru_cache(maxsize=16)
 def _trace(program: str, seed: int, read_us: float, logic_us: float, version: StormVersion) -> WorkloadTrace:
     """The same for every number of machines: a process that plays several runs needs it once."""
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.client_events import ClientEventCosts, CountUsers, Distribute, ReadEvents
-    from storm_lab.workloads.usercode import Bolt, Spout
-
     declared = topology(program, 1)
     costs = ClientEventCosts(
         read_us=read_us, distribute_us=logic_us, count_us=logic_us, aggregate_us=0.0, event_bytes=150
@@ -183,8 +185,6 @@ def _trace(program: str, seed: int, read_us: float, logic_us: float, version: St
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-
     values = spec.parameters
     declared = topology(values.text("program"), values.integer("machines"))
     trace = _trace(
@@ -202,34 +202,21 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(declared, trace, {"spout": source})
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run."""
-    from storm_lab.emulator.bundle import Bundle
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-    from storm_lab.tuplelog import Status
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run."""
     values = spec.parameters
-    emulation = Emulation(
-        EmulationSpec(
-            cluster=machines(values.integer("machines"), process_sharing=values.number("process_sharing")),
-            version=spec.storm_version,
-            topologies=(plan(spec),),
-            scheduler=DefaultScheduler(),
-            duration_s=SETTLED_S + MINUTE_S,
-            seed=spec.seed,
-            # CPU of the last minute stands apart; traffic of more windows is read nowhere.
-            window_s=SETTLED_S,
-            sample_every=spec.sample_every,
-            bundle=Bundle(values.integer("bundle")),
-        )
-    )
-    outcome = emulation.run(writer, lambda done, total: advance(done / total))
-    writer.finish(
-        duration_ns=outcome.duration_ns,
-        warm_up_ns=round(SETTLED_S * 1e9),
-        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
-        reason=outcome.stopped,
+    return EmulationSpec(
+        cluster=machines(values.integer("machines"), process_sharing=values.number("process_sharing")),
+        version=spec.storm_version,
+        topologies=(plan(spec),),
+        scheduler=DefaultScheduler(),
+        duration_s=SETTLED_S + MINUTE_S,
+        seed=spec.seed,
+        # CPU of the last minute stands apart; traffic of more windows is read nowhere.
+        window_s=SETTLED_S,
+        sample_every=spec.sample_every,
+        bundle=Bundle(values.integer("bundle")),
+        warm_up_s=SETTLED_S,
     )
 
 
@@ -239,9 +226,8 @@ EXPERIMENT = Experiment(
     title="What Storm and acking cost, in machines and CPU",
     figure="Section 3.3.2",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="twitter/overheads.ipynb",
-    metrics=METRICS,
+    metrics=("throughput_60s", "component_throughput_60s", "node_cpu_60s"),
     runs=runs,
     measure=measure,
 )

@@ -8,33 +8,29 @@ flow; there the control plane, which does not slow down, meets the tuples, which
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
     TOPOLOGY_NAMES,
     TOPOLOGY_PARAMETERS,
+    counting,
     filling,
-    play,
-)
-from storm_lab.papers.twitter.scaling_claims import (
-    AT_S,
-    CLAIMS,
-    METRICS,
-    REMOVAL_S,
-    measure,
-    removal_variant,
-    window_variant,
 )
 from storm_lab.papers.twitter.testbed import VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES
 
-if TYPE_CHECKING:
-    from storm_lab.tuplelog import RunWriter
-
 SLUG = "twitter-scaling"
+
+AT_S = 300.0
+"""Removals: machines fail here, when what was lost at the start has come again."""
+REMOVAL_S = 660.0
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
@@ -72,7 +68,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     windows = shared.changed(window_s=parameters.number("window_s"), message_timeout_s=timeouts[-1])
     settings = [
         *(
-            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, emulate_window)
+            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, describe_window)
             for size in sizes
             for delays in (True, False)
             for seed in (seeds if delays else seeds[:1])
@@ -80,38 +76,34 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     ]
     if parameters.flag("full_scale"):
         settings.append(
-            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], emulate_window)
+            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], describe_window)
         )
     removals = sorted(set(parameters.integers("removal_bundles")))
     for size in removals:
         for timeout in timeouts:
             if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
                 values = shared.changed(bundle=size, message_timeout_s=timeout)
-                settings.append((removal_variant(size, timeout), values, seeds[0], emulate_removal))
+                settings.append((removal_variant(size, timeout), values, seeds[0], describe_removal))
     return tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant,
             seed=seed,
             parameters=values,
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
             sample_every=1000,
         )
-        for variant, values, seed, emulate in settings
+        for variant, values, seed, describe in settings
     )
 
 
-def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one window on sixteen machines."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_window(spec: RunSpec) -> EmulationSpec:
+    """Describe one window on sixteen machines."""
     k = spec.parameters.integer("bundle")
     end_s = FULL_FROM_S + k * spec.parameters.number("window_s")
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows(filling()),
         duration_s=end_s,
@@ -122,18 +114,14 @@ def emulate_window(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     )
 
 
-def emulate_removal(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one removal: sixteen machines, then thirteen."""
-    from storm_lab.emulator.control.faults import FaultPlan
-
+def describe_removal(spec: RunSpec) -> EmulationSpec:
+    """Describe one removal: sixteen machines, then thirteen."""
     rows = [
         {"fault": "kill-node", "at_s": AT_S, "node": f"machine{number:02d}"}
         for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
     ]
-    play(
+    return counting(
         spec,
-        writer,
-        advance,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows(rows),
         duration_s=REMOVAL_S,
@@ -142,15 +130,70 @@ def emulate_removal(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     )
 
 
+def window_variant(bundle: int, delays: bool) -> str:
+    """Variant of the windows with bundles of this size; ``delays`` as in the emulator's `Bundle`."""
+    return f"window-k{bundle}" + ("" if delays else "-costs-only")
+
+
+def removal_variant(bundle: int, timeout_s: float) -> str:
+    """Variant of the removals with bundles of this size and this message timeout."""
+    return f"removal-k{bundle}-t{timeout_s:g}"
+
+
+def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: float) -> dict[str, float]:
+    """One window in units of tuples: ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight``
+    (throughput times latency), ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
+    """
+    start = FULL_FROM_S + bundle * window_s / 3
+    end = FULL_FROM_S + bundle * window_s
+    latency = of_run(tables.steady_latency, variant, seed).iloc[0]
+    tuples = float(latency["tuples"]) * bundle
+    per_s = tuples / (end - start)
+    used = of_run(tables.node_cpu_60s, variant, seed)
+    cores = float(used[used["t_s"] >= FULL_FROM_S].groupby("t_s")["cores_used"].sum().mean())
+    return {
+        "million_a_min": per_s * 60 / 1e6,
+        "mean_ms": float(latency["complete_mean_ms"]) / bundle,
+        "p50_ms": float(latency["complete_p50_ms"]) / bundle,
+        "p99_ms": float(latency["complete_p99_ms"]) / bundle,
+        "in_flight": per_s * float(latency["complete_mean_ms"]) / bundle / 1e3,
+        "cpu_ms_a_tuple": cores / per_s * 1e3,
+        "failed": float(of_run(tables.failures_60s, variant, seed)["failed"].sum()),
+    }
+
+
+def removal_series(tables: Tables, variant: str, seed: int, bundle: int) -> pd.DataFrame:
+    """A removal in bins of 10 s: ``throughput`` (million tuples a minute), ``latency`` (ms), ``failed`` a
+    minute in units of root tuples in flight.
+    """
+    rates = of_run(tables.throughput_10s, variant, seed).set_index("t_s")["acked_per_s"].sort_index()
+    means = of_run(tables.latency_10s, variant, seed).set_index("t_s")["complete_mean_ms"]
+    return pd.DataFrame(
+        {"throughput": rates * bundle * 60 / 1e6, "latency": means.reindex(rates.index) / bundle}
+    )
+
+
+def outage_s(series: pd.DataFrame, share: float = 0.9) -> float:
+    """Seconds from the removal until throughput stays above ``share`` of its last two minutes' mean."""
+    level = float(series["throughput"].iloc[-12:].mean())
+    after = series[series.index >= AT_S]["throughput"]
+    low = after[after < share * level]
+    return float(low.index[-1]) + 10.0 - AT_S if len(low) else 0.0
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Nothing: no paper claims anything of it."""
+    return ()
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="Storm@Twitter",
     title="Bundles of tuples: what is invariant, and where that ends",
     figure="none: the full scale of section 3.4",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="twitter/scaling.ipynb",
-    metrics=METRICS,
+    metrics=("latency_10s", "steady_latency", "throughput_10s", "failures_60s", "node_cpu_60s"),
     runs=runs,
     measure=measure,
 )

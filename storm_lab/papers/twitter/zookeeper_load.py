@@ -2,33 +2,31 @@
 
 Only the control plane is played: supervisors, workers and ZooKeeper, on machines with as many slots as cores.
 A worker whose heartbeat was sent too long ago counts as dead, is killed and started again.
+
+Everything is read from the control events: workers that Nimbus gave up, and captured writes.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Advance, Experiment, RunSpec
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables, measured, measurement, of_run
+from storm_lab.model.topology import Component, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
-from storm_lab.papers.twitter.zookeeper_load_claims import (
-    CAPTURE,
-    CLAIMS,
-    DATABASE,
-    DEDICATED,
-    ELSEWHERE,
-    METRICS,
-    measure,
-    seeds_of,
-    workers_variant,
-)
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-    from storm_lab.emulator.emulation import Emulation
-    from storm_lab.emulator.source import TopologyPlan
-    from storm_lab.tuplelog import RunWriter
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
 
 SLUG = "twitter-zookeeper-load"
 TOPOLOGIES = 20
@@ -39,6 +37,12 @@ SLOTS = 12
 """Slots a machine: typically as many as cores (section 2.1)."""
 CAPTURE_S = 300.0
 """Virtual length of the captured run; the last minute is read."""
+
+DEDICATED = "dedicated"
+DATABASE = "database"
+ELSEWHERE = "elsewhere"
+CAPTURE = "capture"
+MINUTE_S = 60.0
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -94,6 +98,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
         low=15,
         high=150,
+        chosen_on=("twitter-zk-kafka-writes",),
     ),
     Parameter(
         "captured_workers",
@@ -101,6 +106,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
         low=20,
         high=1200,
+        chosen_on=(
+            "twitter-zk-share",
+            "twitter-zk-heartbeat-share",
+        ),
     ),
     Parameter(
         "heartbeat_timeout_s",
@@ -132,7 +141,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             variant=variant,
             seed=seed,
             parameters=shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
-            emulate=emulate,
+            describe=describe,
             storm_version=VERSION,
         )
         for variant, configuration, workers, duration_s in tried
@@ -147,8 +156,6 @@ def offset_writes_per_s(parameters: Parameters) -> float:
 
 def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
     """ZooKeeper as in the paper's second, third or last configuration."""
-    from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-
     if configuration == DEDICATED:
         return ZooKeeperPlan.dedicated(offset_writes_per_s=offsets_per_s)
     moved = configuration == ELSEWHERE
@@ -157,11 +164,6 @@ def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
 
 def topologies(workers: int) -> tuple[TopologyPlan, ...]:
     """Twenty topologies of equal size, one spout executor a worker, whose sources are empty."""
-    from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
-    from storm_lab.model.topology import Component, Topology
-    from storm_lab.workloads.build import build_trace
-    from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
-
     plans = []
     for number in range(TOPOLOGIES):
         own = workers // TOPOLOGIES + (number < workers % TOPOLOGIES)
@@ -176,48 +178,142 @@ def topologies(workers: int) -> tuple[TopologyPlan, ...]:
     return tuple(plans)
 
 
-def emulation(spec: RunSpec) -> Emulation:
-    """The run's cluster and control plane."""
-    from storm_lab.emulator.control.times import timers_of
-    from storm_lab.emulator.emulation import Emulation, EmulationSpec
-    from storm_lab.model.version import V0_9_7
-    from storm_lab.monitoring.write_capture import WriteCapture
-    from storm_lab.schedulers.storm.default import DefaultScheduler
-
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run: the control plane alone."""
     values = spec.parameters
     workers, duration_s = values.integer("workers"), values.number("duration_s")
-    return Emulation(
-        EmulationSpec(
-            cluster=machines(-(-workers // SLOTS), SLOTS),
-            version=VERSION,
-            topologies=topologies(workers),
-            scheduler=DefaultScheduler(),
-            duration_s=duration_s,
-            seed=spec.seed,
-            # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
-            timers=replace(
-                timers_of(VERSION),
-                heartbeat_by_sender=True,
-                # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
-                supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
-                # Nobody sends a tuple, so nobody need look who is where.
-                refresh_s=duration_s,
-                task_timeout_s=values.number("heartbeat_timeout_s"),
-            ),
-            zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
-            services=(WriteCapture(),),
-            window_s=duration_s,
-        )
+    return EmulationSpec(
+        cluster=machines(-(-workers // SLOTS), SLOTS),
+        version=VERSION,
+        topologies=topologies(workers),
+        scheduler=DefaultScheduler(),
+        duration_s=duration_s,
+        seed=spec.seed,
+        # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
+        timers=replace(
+            timers_of(VERSION),
+            heartbeat_by_sender=True,
+            # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
+            supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
+            # Nobody sends a tuple, so nobody need look who is where.
+            refresh_s=duration_s,
+            task_timeout_s=values.number("heartbeat_timeout_s"),
+        ),
+        zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
+        services=(WriteCapture(),),
+        window_s=duration_s,
+        control_only=True,
     )
 
 
-def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play one run: the control plane alone."""
-    from storm_lab.emulator.control_run import play_control
+def seeds_of(parameters: Parameters, configuration: str) -> tuple[int, ...]:
+    """Seeds with which a configuration is played: all where clusters are small, the first ones elsewhere."""
+    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    return seeds if configuration in (DEDICATED, CAPTURE) else seeds[: parameters.integer("large_seeds")]
 
-    built = emulation(spec)
-    duration_ns = play_control(built, writer, advance)
-    writer.finish(duration_ns=duration_ns, warm_up_ns=0)
+
+def workers_variant(configuration: str, workers: int) -> str:
+    """Variant of the runs of a configuration with so many workers."""
+    return f"{configuration}-{workers}"
+
+
+def given_up(tables: Tables, configuration: str, workers: int, seed: int) -> int:
+    """Worker processes started beyond the first of each worker: killed, and started again somewhere."""
+    rows = of_run(tables.control, workers_variant(configuration, workers), seed)
+    return int((rows["action"] == "start-worker").sum()) - workers
+
+
+def limit(
+    tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]
+) -> list[float | None]:
+    """Most workers of those tried that all kept their heartbeats, with every smaller number too; by seed."""
+    found: list[float | None] = []
+    for seed in seeds:
+        best: float | None = None
+        for workers in sorted(set(tried)):
+            if given_up(tables, configuration, workers, seed):
+                break
+            best = float(workers)
+        found.append(best)
+    return found
+
+
+def writes(tables: Tables, variant: str, seed: int) -> dict[str, int]:
+    """Captured writes of the run's last whole minute, by origin."""
+    rows = of_run(tables.control, variant, seed)
+    rows = rows[(rows["actor"] == "capture") & (rows["action"] == "writes")]
+    last = rows[rows["time_s"] == rows["time_s"].max()]
+    return {
+        str(row.subject): int(json.loads(str(row.detail))["writes"]) for row in last.itertuples(index=False)
+    }
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of section 3.3.1."""
+    seeds = {name: seeds_of(parameters, name) for name in (DEDICATED, DATABASE, ELSEWHERE)}
+    tried = {
+        DEDICATED: parameters.integers("dedicated_workers"),
+        DATABASE: parameters.integers("database_workers"),
+        ELSEWHERE: parameters.integers("elsewhere_workers"),
+    }
+    limits = {name: limit(tables, name, counts, seeds[name]) for name, counts in tried.items()}
+    how = (
+        "most workers of those tried of which none was taken for dead in "
+        f"{parameters.number('duration_s'):g} s, nor with fewer workers"
+    )
+    return (
+        measurement(
+            "twitter-zk-limit-dedicated", limits[DEDICATED], unit="workers", how=how, basis=Basis.FITTED
+        ),
+        measurement("twitter-zk-limit-db-hw", limits[DATABASE], unit="workers", how=how, basis=Basis.FITTED),
+        _churn(tables, tried, seeds),
+        _fix(tables, tried, limits[ELSEWHERE], seeds[ELSEWHERE]),
+    )
+
+
+def _churn(
+    tables: Tables, tried: dict[str, tuple[int, ...]], seeds: dict[str, tuple[int, ...]]
+) -> Measurement:
+    """Restarts with the fewest and the most workers tried; the worse of the kinds of hardware played."""
+    below, above = [], []
+    for seed in seeds[DEDICATED]:
+        restarts = [
+            (
+                given_up(tables, name, min(tried[name]), seed),
+                given_up(tables, name, max(tried[name]), seed),
+            )
+            for name in (DEDICATED, DATABASE)
+            if seed in seeds[name]
+        ]
+        below.append(float(max(few for few, _ in restarts)))
+        above.append(float(min(many for _, many in restarts)))
+    return Measurement(
+        "twitter-zk-churn",
+        (measured(below, label="below"), measured(above, label="above")),
+        "workers",
+        "worker processes started again, with the fewest and with the most workers tried, the worse of the "
+        "two kinds of hardware",
+    )
+
+
+def _fix(
+    tables: Tables,
+    tried: dict[str, tuple[int, ...]],
+    limits: Sequence[float | None],
+    seeds: Sequence[int],
+) -> Measurement:
+    left = []
+    for seed in seeds:
+        before = writes(tables, workers_variant(DATABASE, min(tried[DATABASE])), seed)
+        after = writes(tables, workers_variant(ELSEWHERE, min(tried[ELSEWHERE])), seed)
+        left.append(100 * sum(after.values()) / sum(before.values()))
+    return Measurement(
+        "twitter-zk-fix",
+        (measured(left, label="writes-left"), measured(limits, label="workers")),
+        "mixed",
+        "writes that reach ZooKeeper's disk in the last minute, against the third configuration's; most "
+        "workers of those tried of which none was taken for dead",
+    )
 
 
 EXPERIMENT = Experiment(
@@ -226,9 +322,8 @@ EXPERIMENT = Experiment(
     title="ZooKeeper's disk and the number of workers",
     figure="Section 3.3.1",
     parameters=PARAMETERS,
-    claims=CLAIMS,
     notebook="twitter/zookeeper_load.ipynb",
-    metrics=METRICS,
+    metrics=("control",),
     runs=runs,
     measure=measure,
 )

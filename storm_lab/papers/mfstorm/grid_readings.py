@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Protocol
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measurement
-from storm_lab.experiments.readings import measurement, value_of
+from storm_lab.experiments.readings import Tables, measurement, value_of
 from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.grid import READING_S, variant
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, refusal
@@ -33,15 +32,6 @@ SYSTEM = "__"
 Samples = list[float | None]
 
 
-class GridTables(Protocol):
-    """The metric tables that are read here."""
-
-    @property
-    def steady(self) -> pd.DataFrame: ...
-    @property
-    def component_throughput_60s(self) -> pd.DataFrame: ...
-
-
 @cache
 def comparable(scheduler: str, kind: str, scenario: str) -> bool:
     """As `placement.comparable`, asked once: a search that finds no place takes seconds."""
@@ -49,7 +39,7 @@ def comparable(scheduler: str, kind: str, scenario: str) -> bool:
 
 
 def grid_values(
-    tables: GridTables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
+    tables: Tables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
 ) -> dict[tuple[str, str], Samples]:
     """A column of `storm_lab.pipeline.steady` for every cell (scenario, scheduler) that has a run."""
     own = tables.steady[tables.steady["experiment"] == slug]
@@ -62,7 +52,7 @@ def grid_values(
 
 
 def grid_table(
-    tables: GridTables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
+    tables: Tables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
 ) -> pd.DataFrame:
     """Means over seeds, a row a scenario and a column a scheduler; NaN where a scheduler refuses."""
     cells = grid_values(tables, slug, kind, column, seeds, prefix)
@@ -74,7 +64,7 @@ def grid_table(
 
 
 def grid_rows(
-    tables: GridTables,
+    tables: Tables,
     slug: str,
     kind: str,
     columns: Mapping[str, str],
@@ -184,7 +174,7 @@ def grid_claims(
     )
 
 
-def minutes(tables: GridTables, slug: str, name: str, seed: int) -> pd.Series[float]:
+def minutes(tables: Tables, slug: str, name: str, seed: int) -> pd.Series[float]:
     """Tuples executed by all bolts per second in each reading of 60 s of a run, by the reading's start."""
     rows = tables.component_throughput_60s
     rows = rows[

@@ -1,12 +1,8 @@
-"""What the runs of machine removal say about the claims of section 3.4's table and figures 9 and 10.
-
-Kept apart from the runs themselves: a change here needs no new emulation.
-"""
+"""What the runs of machine removal say about the claims of section 3.4's table and figures 9 and 10."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import pandas as pd
 
@@ -24,26 +20,6 @@ from storm_lab.papers.twitter.timeline import (
 
 VARIANT = "storm"
 REMOVALS = len(MACHINES) - 1
-
-CLAIMS = (
-    *(f"twitter-thr-{machines}m" for machines in MACHINES),
-    *(f"twitter-lat-{machines}m" for machines in MACHINES),
-    "twitter-thr-order",
-    "twitter-lat-order",
-    "twitter-spike-recover",
-    "twitter-spike-size",
-)
-METRICS = (
-    "latency_10s",
-    "latency_60s",
-    "steady_latency",
-    "throughput_10s",
-    "throughput_60s",
-    "failures_60s",
-    "stays",
-    "node_cpu_60s",
-)
-"""The metric tables that the notebook and `measure` read."""
 SUPPLIED = "supplied"
 """Variant of the run whose log fills slower than it is read."""
 SUPPLIED_AT_S = 360.0
@@ -61,21 +37,8 @@ def fresh_variant(machines: int, pending: int, ackers: int, *, spread: bool = Fa
     return f"fresh-{machines}m-pending{pending}-ackers{ackers}" + ("-spread-processes" if spread else "")
 
 
-class RemovalTables(Tables, Protocol):
-    """The metric tables that are read here."""
-
-    @property
-    def throughput_60s(self) -> pd.DataFrame: ...
-    @property
-    def throughput_10s(self) -> pd.DataFrame: ...
-    @property
-    def latency_10s(self) -> pd.DataFrame: ...
-    @property
-    def steady_latency(self) -> pd.DataFrame: ...
-
-
 def throughput_by_stage(
-    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
+    tables: Tables, parameters: Parameters, seeds: Sequence[int]
 ) -> dict[int, list[float | None]]:
     """Million tuples acked a minute by machines, one value per seed: stable halves of the stages."""
     k = bundle_of(parameters)
@@ -91,7 +54,7 @@ def throughput_by_stage(
 
 
 def latency_by_stage(
-    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
+    tables: Tables, parameters: Parameters, seeds: Sequence[int]
 ) -> dict[int, list[float | None]]:
     """Mean complete latency in ms by number of machines, one value per seed: stable halves of the stages."""
     k = bundle_of(parameters)
@@ -124,7 +87,7 @@ def _stable_mean(
     )
 
 
-def minutes_of(tables: RemovalTables, parameters: Parameters, seed: int) -> pd.DataFrame:
+def minutes_of(tables: Tables, parameters: Parameters, seed: int) -> pd.DataFrame:
     """Figures 9 and 10 of one run: ``throughput`` (million a minute) and ``latency`` (ms) by minute."""
     k = bundle_of(parameters)
     rates = of_run(tables.throughput_60s, VARIANT, seed).set_index("t_s")["acked_per_s"].sort_index()
@@ -132,18 +95,14 @@ def minutes_of(tables: RemovalTables, parameters: Parameters, seed: int) -> pd.D
     return pd.DataFrame({"throughput": rates * k * 60 / 1e6, "latency": means.reindex(rates.index) / k})
 
 
-def disturbances(
-    tables: RemovalTables, parameters: Parameters, seed: int, value: str
-) -> list[Disturbance | None]:
+def disturbances(tables: Tables, parameters: Parameters, seed: int, value: str) -> list[Disturbance | None]:
     """What each removal did to the minutes' ``value`` (``throughput`` or ``latency``)."""
     stage_s = parameters.number("stage_s")
     series = minutes_of(tables, parameters, seed)[value]
     return [disturbance(series, number * stage_s, stage_s) for number in range(1, REMOVALS + 1)]
 
 
-def fresh_levels(
-    tables: RemovalTables, parameters: Parameters, variant: str, seed: int
-) -> tuple[float, float]:
+def fresh_levels(tables: Tables, parameters: Parameters, variant: str, seed: int) -> tuple[float, float]:
     """Million tuples a minute and mean latency in ms of a short run, over its last minute."""
     k = bundle_of(parameters)
     rates = of_run(tables.throughput_10s, variant, seed).sort_values("t_s")["acked_per_s"]
@@ -151,7 +110,7 @@ def fresh_levels(
     return float(rates.iloc[-6:].mean()) * k * 60 / 1e6, float(latency.iloc[0]) / k
 
 
-def supplied_series(tables: RemovalTables, bundle: int) -> pd.DataFrame:
+def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
     """The run whose log fills slower than it is read, in bins of 10 s from 120 s before the failure on.
 
     ``throughput`` in million a minute and ``latency`` in ms, by seconds since the failure.
@@ -170,7 +129,7 @@ def supplied_series(tables: RemovalTables, bundle: int) -> pd.DataFrame:
 
 
 def ackers_by_throughput(
-    tables: RemovalTables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
+    tables: Tables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
 ) -> pd.DataFrame:
     """How the number of ackers is chosen: throughput of 16 machines with each number, and how far it is from
     the ``printed`` million a minute; the nearest first.
@@ -191,7 +150,7 @@ def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> f
     return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 
 
-def measure(tables: RemovalTables, parameters: Parameters) -> tuple[Measurement, ...]:
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.4."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     rates = throughput_by_stage(tables, parameters, seeds)
@@ -217,9 +176,7 @@ def measure(tables: RemovalTables, parameters: Parameters) -> tuple[Measurement,
     return (*found, *_spikes(tables, parameters, seeds))
 
 
-def _spikes(
-    tables: RemovalTables, parameters: Parameters, seeds: Sequence[int]
-) -> tuple[Measurement, Measurement]:
+def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[Measurement, Measurement]:
     by_seed = [disturbances(tables, parameters, seed, "latency") for seed in seeds]
     rates = [disturbances(tables, parameters, seed, "throughput") for seed in seeds]
     ratios = [_worst([d.peak / d.level if d else None for d in found], min) for found in by_seed]

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
-
-import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameters
@@ -37,39 +34,13 @@ KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
 
-CLAIMS = (
-    "twitter-ovh-orig-10",
-    "twitter-ovh-java-machines",
-    "twitter-ovh-java-cpu",
-    "twitter-ovh-storm-noack-cpu",
-    "twitter-ovh-noack-le-java",
-    "twitter-ovh-ack-machines",
-    "twitter-ovh-ack-cpu",
-    "twitter-ovh-ack-3x",
-)
-METRICS = ("throughput_60s", "component_throughput_60s", "node_cpu_60s")
-"""The metric tables that the notebook and `measure` read."""
-
-
-class OverheadTables(Tables, Protocol):
-    """The metric tables that are read here."""
-
-    @property
-    def component_throughput_60s(self) -> pd.DataFrame: ...
-    @property
-    def throughput_60s(self) -> pd.DataFrame: ...
-    @property
-    def node_cpu_60s(self) -> pd.DataFrame: ...
-
 
 def on_machines(program: str, count: int, processes: str = AS_FITTED) -> str:
     """Variant of the runs of a program on so many machines; ``processes`` is a name of `PROCESS_SHARING`."""
     return f"{program}-{count}m" + ("" if processes == AS_FITTED else f"-{processes}-processes")
 
 
-def done_per_s(
-    tables: OverheadTables, parameters: Parameters, program: str, variant: str, seed: int
-) -> float:
+def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: str, seed: int) -> float:
     """Messages done with a second, in the last minute."""
     k = parameters.integer("bundle")
     if program == ACKS_ON:
@@ -81,14 +52,14 @@ def done_per_s(
     return float(rows[column].mean()) * k if len(rows) else 0.0
 
 
-def cpu_percent(tables: OverheadTables, variant: str, seed: int) -> float:
+def cpu_percent(tables: Tables, variant: str, seed: int) -> float:
     """CPU of a machine in the last minute, 100 % is a core; mean over the machines in use."""
     rows = of_run(tables.node_cpu_60s, variant, seed)
     return 100.0 * float(rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"].mean())
 
 
 def machines_needed(
-    tables: OverheadTables,
+    tables: Tables,
     parameters: Parameters,
     program: str,
     tried: Sequence[int],
@@ -109,13 +80,13 @@ def java_percent(parameters: Parameters) -> float:
     return parameters.number("messages_per_s") * parameters.number("read_us") / 1e6 * 100
 
 
-def measure(tables: OverheadTables, parameters: Parameters) -> tuple[Measurement, ...]:
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.2."""
     return measure_at(tables, parameters, AS_FITTED, tuple(dict.fromkeys(parameters.integers("seeds"))))
 
 
 def measure_at(
-    tables: OverheadTables, parameters: Parameters, processes: str, seeds: Sequence[int]
+    tables: Tables, parameters: Parameters, processes: str, seeds: Sequence[int]
 ) -> tuple[Measurement, ...]:
     """The claims of section 3.3.2 at a price of a further process, a name of `PROCESS_SHARING`.
 
@@ -185,7 +156,7 @@ def measure_at(
 
 
 def _whole_load(
-    tables: OverheadTables,
+    tables: Tables,
     parameters: Parameters,
     program: str,
     name: str,

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Protocol
 
 import pandas as pd
 
 from storm_lab.experiments.readings import Tables, mean_over, of_run
-
-
-class ControlTables(Tables, Protocol):
-    """The metric tables, with the whole control log."""
-
-    @property
-    def control(self) -> pd.DataFrame: ...
-
 
 RELIEVED = "tstorm"
 """Variant of the runs that the claims are judged with."""
@@ -28,12 +19,12 @@ SETTLED_S = 500.0
 """The level after it is taken from here on, as in the other figures of section V."""
 
 
-def noticed_s(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
     """When the generator first says that the cluster is overloaded."""
     return [_first(of_run(tables.control, variant, seed), "detect-overload") for seed in seeds]
 
 
-def moved_s(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
     """When Nimbus first writes an assignment that moves executors."""
     found: list[float | None] = []
     for seed in seeds:
@@ -43,7 +34,7 @@ def moved_s(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[f
     return found
 
 
-def before_ms(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
     """Mean processing time in the minute before the first re-assignment."""
     return [
         None
@@ -55,13 +46,13 @@ def before_ms(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list
     ]
 
 
-def after_ms(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
     """Mean processing time of the tuples that complete from `SETTLED_S` on."""
     return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=SETTLED_S)
 
 
 def nodes_at(
-    tables: ControlTables, variant: str, seeds: Sequence[int], times_s: Sequence[float | None]
+    tables: Tables, variant: str, seeds: Sequence[int], times_s: Sequence[float | None]
 ) -> list[float | None]:
     """Nodes with an executor at each seed's time."""
     found: list[float | None] = []
@@ -72,7 +63,7 @@ def nodes_at(
     return found
 
 
-def first_schedule_nodes(tables: ControlTables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
     """Nodes of the first schedule that the generator makes."""
     found: list[float | None] = []
     for seed in seeds:

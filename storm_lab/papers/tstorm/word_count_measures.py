@@ -1,7 +1,4 @@
-"""What the runs of Word Count say about the claims of T-Storm's figure 6.
-
-Kept apart from the runs themselves: a change here needs no new emulation.
-"""
+"""What the runs of Word Count say about the claims of T-Storm's figure 6."""
 
 from __future__ import annotations
 
@@ -27,33 +24,6 @@ SPARED = {
 
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
-
-CLAIMS = (
-    "tstorm-fig6a-nodes",
-    "tstorm-fig6a-stable",
-    "tstorm-fig6a-tstorm-ms",
-    "tstorm-fig6a-storm-ms",
-    "tstorm-fig6a-speedup",
-    "tstorm-fig6b-nodes",
-    "tstorm-fig6b-speedup",
-    "tstorm-fig6b-spike",
-    "tstorm-fig6c-nodes",
-    "tstorm-fig6c-speedup",
-    "tstorm-fig6-gamma-order",
-)
-METRICS = (
-    "latency_10s",
-    "latency_60s",
-    "steady_traffic_share",
-    "occupancy",
-    "stays",
-    "steady",
-    "stabilisation",
-    "spikes",
-    "events",
-    "nodes",
-)
-"""The metric tables that the notebook and `measure` read."""
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

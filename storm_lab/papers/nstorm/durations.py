@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Protocol
-
-import pandas as pd
 
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.readings import measured, of_run
+from storm_lab.experiments.readings import Tables, measured, of_run
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
@@ -23,21 +20,6 @@ QUIET_S = 20.0
 """The last seconds before a re-assignment count as undisturbed by the one before."""
 
 Samples = list[float | None]
-
-
-class Tables(Protocol):
-    """The metric tables that these readings are taken from."""
-
-    @property
-    def degradation(self) -> pd.DataFrame: ...
-    @property
-    def throughput_1s(self) -> pd.DataFrame: ...
-    @property
-    def failures_60s(self) -> pd.DataFrame: ...
-    @property
-    def control(self) -> pd.DataFrame: ...
-    @property
-    def runs(self) -> pd.DataFrame: ...
 
 
 def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:

@@ -1,0 +1,129 @@
+"""The description of a run: everything that decides what happens, as plain data.
+
+An experiment returns a description and never plays it; the emulator does, or real Storm. Nothing compiled is
+imported here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.constant import check_constants
+from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.control.times import ControlTimes, Timers, check_timers
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.errors import UserError
+from storm_lab.model import Assignment, Cluster, InvalidAssignmentError, StormVersion, check_assignment
+from storm_lab.model.executor import executors_of
+from storm_lab.schedulers.contract import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class EmulationSpec:
+    """All that decides a run.
+
+    Args:
+        cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
+        version: the Storm version played.
+        topologies: submitted at time 0, in this order.
+        scheduler: Nimbus's own scheduler.
+        duration_s: virtual seconds.
+        seed: of everything random.
+        cost: costs of the message path.
+        services: what acts beside Storm (monitors, generators, tuners), started in this order.
+        migration: how assignments handed to Nimbus in operation are put into effect.
+        faults: what happens to the cluster, and when.
+        placement: a first assignment fixed by hand, for all topologies that it names completely.
+        times: durations of the control plane.
+        timers: Storm's periods and timeouts; None = those of the version.
+        zookeeper: ZooKeeper's speed and other load.
+        window_s: length of the windows in which traffic and CPU are counted, for the log and the monitors.
+        sample_every: log the executions of one root tuple in this many.
+        bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
+        warm_up_s: what the steady state leaves out at the start; told in the log's manifest, changes no play.
+        control_only: play Nimbus, ZooKeeper, supervisors and workers alone, without a single tuple.
+    """
+
+    cluster: Cluster
+    version: StormVersion
+    topologies: tuple[TopologyPlan, ...]
+    scheduler: Scheduler[Any]
+    duration_s: float
+    seed: int = 0
+    cost: CostModel = field(default_factory=CostModel)
+    services: tuple[Service, ...] = ()
+    migration: MigrationMethod = field(default_factory=Restart)
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    placement: Assignment | None = None
+    times: ControlTimes = field(default_factory=ControlTimes)
+    timers: Timers | None = None
+    zookeeper: ZooKeeperPlan = field(default_factory=ZooKeeperPlan)
+    window_s: float = 20.0
+    sample_every: int = 1
+    bundle: Bundle = field(default_factory=Bundle)
+    warm_up_s: float = 0.0
+    control_only: bool = False
+
+
+def check_spec(spec: EmulationSpec) -> None:
+    """Refuse a run that cannot be, before anything is built.
+
+    Raises:
+        UserError: names the field, the value and the remedy.
+    """
+    for name, value in (("duration_s", spec.duration_s), ("window_s", spec.window_s)):
+        if not (math.isfinite(value) and value > 0):
+            raise UserError(
+                "a time must be positive", field=name, value=value, remedy="give seconds, more than 0"
+            )
+    if not (math.isfinite(spec.warm_up_s) and spec.warm_up_s >= 0):
+        raise UserError("a time must not be negative", field="warm_up_s", value=spec.warm_up_s)
+    if not spec.topologies:
+        raise UserError("there is nothing to run", field="topologies", remedy="give at least one topology")
+    ids = [plan.topology.id for plan in spec.topologies]
+    for twice in {name for name in ids if ids.count(name) > 1}:
+        raise UserError("two topologies have this id", field="topologies", value=twice, remedy="rename one")
+    for plan in spec.topologies:
+        for spout in plan.topology.spouts:
+            if spout.id not in plan.sources:
+                raise UserError(
+                    f"spout {spout.id!r} of topology {plan.topology.id!r} has no source",
+                    field="sources",
+                    value=sorted(plan.sources),
+                    remedy="give each spout a SourcePlan",
+                )
+            check_source(spout.id, plan.sources[spout.id])
+    if spec.timers is not None:
+        check_timers(spec.timers)
+    for constants in (spec.cost, spec.times, spec.zookeeper):
+        check_constants(constants)
+    spec.faults.check(
+        PlannedWorld(
+            spec.cluster, tuple(plan.topology for plan in spec.topologies), spec.version, spec.duration_s
+        )
+    )
+    _check_placement(spec)
+
+
+def _check_placement(spec: EmulationSpec) -> None:
+    if spec.placement is None:
+        return
+    named = {executor.topology for executor in spec.placement.slots}
+    wanted = [
+        executor
+        for plan in spec.topologies
+        if plan.topology.id in named
+        for executor in executors_of(plan.topology, spec.version)
+    ]
+    try:
+        check_assignment(spec.placement, spec.cluster, wanted)
+    except InvalidAssignmentError as error:
+        raise UserError(str(error), field="placement", remedy="place every executor once") from error

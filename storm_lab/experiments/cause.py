@@ -1,0 +1,116 @@
+"""Causes: why a claim does not come out as printed, with the evidence and the setting that shows it.
+
+``claims/causes.yaml`` has one entry for each claim that is not reproduced, and for no other. A cause may name
+a parameter of the claim's experiment, and the value of it that shows the cause. Readings and trials under
+which the printed number comes out are played, and their verdicts stand beside the claim's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.ledger import load_claims
+
+
+class CauseClass(StrEnum):
+    """What kind of reason it is."""
+
+    PAPER = "paper contradicts itself"
+    INPUT = "input not printed"
+    MECHANISM = "emulator lacks a mechanism"
+    SETUP = "metric or set-up differs"
+    NOISE = "noise of single runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why one claim is not reproduced.
+
+    Attributes:
+        claim: id of the claim.
+        kind: what kind of reason it is.
+        why: the cause, in one or two sentences.
+        evidence: arithmetic, source of a Storm version, live run, recording, or another paper.
+        impossible: the printed number contradicts other numbers of the same paper, so that no run can meet
+            both; only with the kind ``PAPER``.
+        parameter: parameter of the claim's experiment with which a reader can try it; may be empty.
+        value: the value of it that shows the cause.
+    """
+
+    claim: str
+    kind: CauseClass
+    why: str
+    evidence: str
+    impossible: bool = False
+    parameter: str = ""
+    value: str = ""
+
+
+_KEYS = {"claim", "class", "why", "evidence", "impossible", "parameter", "value"}
+
+
+@cache
+def load_causes() -> Mapping[str, Cause]:
+    """The causes that come with the package, by claim.
+
+    Raises:
+        UserError: an entry is incomplete, or its claim does not exist or has a cause already.
+    """
+    file = resources.files("storm_lab.experiments") / "claims" / "causes.yaml"
+    return read_causes(file.read_text(encoding="utf-8"))
+
+
+def read_causes(text: str) -> dict[str, Cause]:
+    """The causes in a YAML text, by claim.
+
+    Raises:
+        UserError: as `load_causes`.
+    """
+    ledger = load_claims()
+    causes: dict[str, Cause] = {}
+    for entry in yaml.safe_load(text) or ():
+        cause = _cause(entry)
+        ledger.claim(cause.claim)
+        if cause.claim in causes:
+            raise UserError("the claim has two causes", field="causes.yaml", value=cause.claim)
+        causes[cause.claim] = cause
+    return causes
+
+
+def _cause(entry: Mapping[str, Any]) -> Cause:
+    where = f"causes.yaml: {entry.get('claim', '?')}"
+    unknown = sorted(set(entry) - _KEYS)
+    if unknown:
+        raise UserError(
+            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(_KEYS))
+        )
+    for key in ("claim", "class", "why", "evidence"):
+        if not entry.get(key):
+            raise UserError("a cause needs this key", field=f"{where}.{key}")
+    try:
+        kind = CauseClass(entry["class"])
+    except ValueError as error:
+        raise UserError(
+            "unknown class", field=where, value=entry["class"], remedy="one of " + ", ".join(CauseClass)
+        ) from error
+    if entry.get("impossible") and kind is not CauseClass.PAPER:
+        raise UserError("only a paper can contradict itself", field=f"{where}.impossible")
+    if bool(entry.get("parameter")) != ("value" in entry):
+        raise UserError("a parameter and its value go together", field=f"{where}.parameter")
+    return Cause(
+        claim=str(entry["claim"]),
+        kind=kind,
+        why=str(entry["why"]),
+        evidence=str(entry["evidence"]),
+        impossible=bool(entry.get("impossible", False)),
+        parameter=str(entry.get("parameter", "")),
+        value=str(entry.get("value", "")),
+    )

@@ -1,0 +1,176 @@
+"""The runs of N-Storm: settings turned into run specs, and these into descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.migration.rebalance import Rebalance
+from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import Parameters, ParameterValue
+from storm_lab.monitoring.random_moves import RandomMoves
+from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
+from storm_lab.papers.nstorm.testbed import (
+    FIRST_S,
+    MOVABLE,
+    PERIOD_S,
+    TOPOLOGY,
+    VERSION,
+    WARM_UP_S,
+    WINDOW_S,
+    plan,
+    sentences,
+    servers,
+)
+from storm_lab.schedulers.storm.default import DefaultScheduler
+
+RUNS = "nstorm-migration"
+"""Name under which the runs of all figures lie."""
+
+
+def migration(setting: Setting) -> MigrationMethod:
+    """The emulator's method of migration; the paper's rebalance restarts every worker."""
+    if setting.method == REBALANCE:
+        return Rebalance(wait_s=setting.wait_s, restart_all=True)
+    return Restart() if setting.method == RESTART else NStorm(setting.poll_s, setting.kill_delay_s)
+
+
+def timers(setting: Setting) -> Timers:
+    """Storm's own, with the paper's two cycles."""
+    return replace(timers_of(VERSION), assignment_sync_s=setting.sync_s, process_sync_s=setting.poll_s)
+
+
+def control_times(parameters: Parameters) -> ControlTimes:
+    """The durations that the experiment leaves open; the others stay what they are everywhere."""
+    poll_s = parameters.number("poll_ms") / 1000
+    times = replace(
+        ControlTimes(),
+        jvm_start_s=parameters.number("jvm_start_s"),
+        poll_work_s=poll_s,
+        refresh_hold_s=poll_s,
+    )
+    if "sync_ms" not in parameters:
+        return times
+    return replace(
+        times,
+        sync_work_s=parameters.number("sync_ms") / 1000,
+        executor_start_s=parameters.number("executor_start_ms") / 1000,
+    )
+
+
+def cost_model(parameters: Parameters) -> CostModel:
+    """The engine's, frozen; a trial may say how much slower cold code is, to show what that decides."""
+    if "warm_up_factor" not in parameters:
+        return CostModel()
+    return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
+
+
+def describe(spec: RunSpec) -> EmulationSpec:
+    """Describe one run.
+
+    Raises:
+        UserError: a text that cannot be read.
+    """
+    parameters = spec.parameters
+    setting = Setting.of(parameters)
+    moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
+    return EmulationSpec(
+        cluster=servers(),
+        version=VERSION,
+        topologies=(plan(parameters, spec.files["text"]),),
+        scheduler=DefaultScheduler(),
+        duration_s=parameters.number("duration_s"),
+        seed=spec.seed,
+        cost=cost_model(parameters),
+        services=(moves,) if moves else (),
+        migration=migration(setting),
+        times=control_times(parameters),
+        timers=timers(setting),
+        window_s=WINDOW_S,
+        sample_every=spec.sample_every,
+        warm_up_s=WARM_UP_S,
+    )
+
+
+_SHARED = (
+    "duration_s",
+    "words",
+    "calls",
+    "round_trip_ms",
+    "split_us",
+    "count_us",
+    "jvm_start_s",
+    "poll_ms",
+)
+_OF_THREADS = ("executor_start_ms", "sync_ms")
+"""Parameters that only a thread-level update depends on."""
+
+
+def run_specs(
+    parameters: Parameters,
+    settings: Iterable[Setting],
+    *,
+    tag: str = "",
+    own: Mapping[str, ParameterValue] | None = None,
+) -> tuple[RunSpec, ...]:
+    """Each setting once for every seed; equal settings are played once.
+
+    ``tag`` ends the variants' names: it keeps runs with other shared parameters apart. ``own`` are further
+    parameters of these runs.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    text = parameters.text("text")
+    digest = sentences(text, parameters.integer("words")).digest
+    return tuple(
+        RunSpec(
+            experiment=RUNS,
+            variant=setting.variant + tag,
+            seed=seed,
+            parameters=parameters.only(
+                (*_SHARED, *(_OF_THREADS if setting.method == THREADS else ()))
+            ).changed(**setting.values, **(own or {})),
+            describe=describe,
+            storm_version=VERSION,
+            inputs={"sentences": digest},
+            files={"text": text},
+            # Roots tell the throughput; of the executions a few are enough.
+            sample_every=1000,
+        )
+        for setting in dict.fromkeys(settings)
+        for seed in dict.fromkeys(parameters.integers("seeds"))
+    )
+
+
+def trials(parameters: Parameters, name: str, settings: Iterable[Setting]) -> tuple[tuple[RunSpec, ...], ...]:
+    """The settings with other values of one shared parameter, first seed only.
+
+    The values are those of the parameter ``<name>_tried``, without the one that all other runs have.
+    """
+    seed = parameters.integers("seeds")[:1]
+    wanted = tuple(settings)
+    tried = [value for value in parameters.numbers(f"{name}_tried") if value != parameters[name]]
+    return tuple(
+        run_specs(
+            parameters.changed(**{name: _as_type(parameters[name], value)}, seeds=seed),
+            wanted,
+            tag=trial_tag(name, value),
+        )
+        for value in dict.fromkeys(tried)
+    )
+
+
+def trial_tag(name: str, value: float) -> str:
+    """What the variants of a trial end with: ``poll_ms`` 30 gives ``-poll30``."""
+    return f"-{name.partition('_')[0]}{value:g}"
+
+
+def _as_type(present: ParameterValue, value: float) -> ParameterValue:
+    return int(value) if isinstance(present, int) else value

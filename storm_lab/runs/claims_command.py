@@ -1,0 +1,97 @@
+"""The command ``storm-lab claims``: what the papers print, what came out, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from storm_lab.experiments.cause import Cause, load_causes
+from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.experiments.measurement import Basis
+from storm_lab.experiments.parameter import unknown_name
+from storm_lab.machine.options import examples, json_option
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab claims",
+        "storm-lab claims tstorm-fig6a-speedup",
+        "storm-lab claims --paper N-Storm --verdict 'not reproduced' --json",
+    )
+)
+@click.argument("claim", required=False, metavar="[CLAIM]")
+@click.option("--experiment", "slug", metavar="EXPERIMENT", help="Only the claims of this experiment.")
+@click.option("--paper", metavar="PAPER", help="Only the claims of this paper.")
+@click.option("--verdict", metavar="VERDICT", help="Only those with this verdict.")
+@click.option("--basis", metavar="BASIS", help="Only those that are fitted, predicted or arithmetic.")
+@json_option
+def claims(
+    claim: str | None,
+    slug: str | None,
+    paper: str | None,
+    verdict: str | None,
+    basis: str | None,
+    as_json: bool,
+) -> None:
+    """List what the papers claim and what came out, or tell one claim's story."""
+    # Verdicts and their tables need nothing that a help page should wait for.
+    from storm_lab.reporting.record import claim_rows
+    from storm_lab.reporting.verdict import Outcome
+    from storm_lab.runs.reproduce import published_verdicts
+    from storm_lab.runs.study import verdict_table
+
+    ledger, causes = load_claims(), load_causes()
+    _check("claim", claim, [each.id for each in ledger.claims])
+    _check("experiment", slug, list(dict.fromkeys((*ledger.owners, *ledger.experiments))))
+    _check("paper", paper, ledger.papers)
+    _check("verdict", verdict, [each.value for each in Outcome])
+    _check("basis", basis, [each.value for each in Basis])
+    chosen = tuple(
+        each
+        for each in published_verdicts()
+        if claim in (None, each.claim.id)
+        and slug in (None, each.claim.owner, each.claim.experiment)
+        and paper in (None, each.claim.paper)
+        and verdict in (None, each.outcome.value)
+        and basis in (None, each.basis.value)
+    )
+    rows = claim_rows(chosen, causes)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    elif claim is None:
+        click.echo(verdict_table(chosen))
+    else:
+        click.echo(_story(rows[0], ledger, causes.get(claim)))
+
+
+def _check(what: str, given: str | None, known: Sequence[str]) -> None:
+    if given is not None and given not in known:
+        raise unknown_name(what, given, known, "the ledger of claims")
+
+
+def _story(row: dict[str, str], ledger: Ledger, cause: Cause | None) -> str:
+    """Everything about one claim, a line each."""
+    claim = ledger.claim(row["id"])
+    lines = [
+        ("claim", claim.id),
+        ("paper", f"{claim.paper}, {claim.figure}"),
+        ("says", claim.statement),
+        ("metric", claim.metric + (f"; against {claim.baseline}" if claim.baseline else "")),
+        ("printed", row["expected"]),
+        ("band", row["band"]),
+        ("measured", row["measured"] or "nothing yet"),
+        ("verdict", f"{row['verdict']} ({row['basis']})"),
+        ("because", row["reason"]),
+        ("standing", row["standing"]),
+        ("fitted", claim.fitted),
+        ("class", row["class"]),
+        ("cause", row["cause"]),
+        ("evidence", cause.evidence if cause else ""),
+        ("reading", row["reading"]),
+        ("trial", row["trial"]),
+        ("note", claim.note),
+        ("run it", f"storm-lab run {claim.owner}"),
+    ]
+    return "\n".join(f"{name:>9}  {text}" for name, text in lines if text)

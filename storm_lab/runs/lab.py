@@ -1,0 +1,84 @@
+"""The command ``storm-lab lab``: JupyterLab on working copies, so that the templates stay clean.
+
+A copy that nobody has changed follows its template; one that somebody has changed is theirs and is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from storm_lab.errors import UserError
+from storm_lab.machine.options import examples
+from storm_lab.machine.places import data_folder
+from storm_lab.runs.notebook import notebooks_folder
+
+_BOOK = ".templates.json"
+"""In the folder of copies: each copy's path, and the digest of the template that it was made from."""
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    epilog=examples("storm-lab lab", "storm-lab lab --no-browser --port 8890"),
+)
+@click.pass_context
+def lab(context: click.Context) -> NoReturn:
+    """Open JupyterLab on working copies of the notebooks; further options go to JupyterLab."""
+    folder = data_folder() / "lab"
+    kept = update_copies(notebooks_folder(), folder)
+    click.echo(f"notebooks: working copies in {folder}; the templates stay as they are", err=True)
+    for path in kept:
+        click.echo(f"kept as you left it: {path} (delete it for the newer one)", err=True)
+    # Works without a network: no look for newer versions or news.
+    quiet = ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *quiet, *context.args]
+    sys.stdout.flush()
+    os.execv(sys.executable, command)
+
+
+def update_copies(templates: Path, folder: Path) -> list[str]:
+    """Bring the copies up to date; the paths of those that somebody changed and whose template is newer.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    kept = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        made_from = _read_book(folder / _BOOK)
+        for template in sorted(templates.rglob("*.ipynb")):
+            name = template.relative_to(templates).as_posix()
+            copy, newest = folder / name, _digest(template)
+            present = _digest(copy) if copy.is_file() else None
+            if present in (None, made_from.get(name)):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(template, copy)
+                made_from[name] = newest
+            elif made_from.get(name) != newest and present != newest:
+                kept.append(name)
+        (folder / _BOOK).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"working copies cannot be written there ({error.strerror})",
+            field=str(folder),
+            remedy="set STORM_LAB_DATA to a folder that you may write to",
+        ) from error
+    return kept
+
+
+def _read_book(path: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

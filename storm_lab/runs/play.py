@@ -1,0 +1,39 @@
+"""The one place where a description is played and its log is written."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.runs.pool import Advance
+from storm_lab.tuplelog import RunWriter, Status
+
+
+@singledispatch
+def play_description(description: object, writer: RunWriter, advance: Advance) -> None:
+    """Play a description into a log, up to and including `RunWriter.finish`.
+
+    Each kind of description has its own way of being played; this one stands for those that have none.
+
+    Args:
+        description: what an experiment's ``describe`` returned.
+        writer: an open log.
+        advance: told now and then which share of the run has been played, 0 to 1.
+    """
+    raise TypeError(f"nothing plays a {type(description).__name__}")
+
+
+@play_description.register
+def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
+    """Have the emulator play it."""
+    # numba takes a second to import, and whoever finds all runs on disk needs none of it.
+    from storm_lab.emulator.emulation import Emulation
+
+    outcome = Emulation(description).run(writer, lambda done, total: advance(done / total))
+    writer.finish(
+        duration_ns=outcome.duration_ns,
+        warm_up_ns=round(description.warm_up_s * NS_PER_S),
+        status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
+        reason=outcome.stopped,
+    )

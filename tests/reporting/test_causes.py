@@ -1,0 +1,131 @@
+"""Every claim that is not reproduced says why; every number that was chosen on results is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.cause import Cause, CauseClass, load_causes, read_causes
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Measurement, over_seeds
+from storm_lab.papers.registry import experiment, experiments
+from storm_lab.reporting.chosen import chosen_numbers
+from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.standing import Standing, count_standings, standing
+from storm_lab.reporting.verdict import Outcome, judge
+from storm_lab.runs.claims_command import claims
+
+VERDICTS = Path(__file__).parents[2] / "reports" / "verdicts"
+CLAIM = "tstorm-fig2-n5w5"
+"""Printed: 35 %, band 30 to 40."""
+
+ENTRY = f"""
+- claim: {CLAIM}
+  class: input not printed
+  why: It depends on a cost that is not printed.
+  evidence: 3 of 5 costs give it.
+"""
+
+
+def test_a_claim_has_a_cause_exactly_if_it_is_not_reproduced() -> None:
+    missed = {
+        verdict.claim.id
+        for verdict in collect_verdicts(VERDICTS)
+        if verdict.outcome in (Outcome.DIRECTION, Outcome.NOT_REPRODUCED)
+    }
+    assert sorted(missed - set(load_causes())) == [], "not reproduced, and no cause in causes.yaml"
+    assert sorted(set(load_causes()) - missed) == [], "a cause in causes.yaml, and yet reproduced"
+
+
+def test_a_cause_names_a_parameter_and_a_value_that_its_experiment_takes() -> None:
+    for cause in load_causes().values():
+        if cause.parameter:
+            declared = experiment(load_claims().claim(cause.claim).owner)
+            declared.parsed((f"{cause.parameter}={cause.value}",))
+
+
+def test_where_claims_stand_adds_up_to_all_claims() -> None:
+    verdicts = collect_verdicts(VERDICTS)
+    counted = count_standings(verdicts, load_causes())
+    assert sum(counted.values()) == len(verdicts) == len(load_claims())
+    assert counted[Standing.REPRODUCED] == sum(v.outcome is Outcome.REPRODUCED for v in verdicts)
+
+
+def test_another_reading_stands_beside_the_verdict_and_does_not_change_it() -> None:
+    claim = load_claims().claim(CLAIM)
+    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
+    varied = Measurement(
+        CLAIM, (over_seeds([34.0, 36.0]),), "%", "the latency", reading="service times of cv 0.5"
+    )
+    verdict = judge(claim, own, [varied])
+    assert verdict.outcome is not Outcome.REPRODUCED
+    assert [(each.reading, each.outcome) for each in verdict.readings] == [
+        ("service times of cv 0.5", Outcome.REPRODUCED)
+    ]
+    assert standing(verdict, None) is Standing.READING
+    impossible = Cause(CLAIM, CauseClass.PAPER, "it cannot be", "1 + 1", impossible=True)
+    assert standing(judge(claim, own), impossible) is Standing.IMPOSSIBLE
+    assert standing(judge(claim, own), None) is Standing.OPEN
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (ENTRY.replace("input not printed", "bad luck"), "unknown class"),
+        (ENTRY.replace("  why", "  wherefore"), "unknown key"),
+        (ENTRY.replace(CLAIM, "tstorm-fig99"), "no such claim"),
+        (ENTRY + ENTRY, "two causes"),
+        (ENTRY + "  impossible: true\n", "only a paper"),
+        (ENTRY + "  parameter: bolt_ms\n", "go together"),
+        (ENTRY.replace("  evidence: 3 of 5 costs give it.\n", ""), "needs this key"),
+    ],
+)
+def test_a_cause_that_is_not_whole_is_refused(entry: str, message: str) -> None:
+    assert read_causes(ENTRY)[CLAIM].kind is CauseClass.INPUT
+    with pytest.raises(UserError, match=message):
+        read_causes(entry)
+
+
+def test_an_input_that_was_chosen_on_a_result_names_the_claims() -> None:
+    for declared in experiments():
+        for parameter in declared.parameters:
+            if re.search(r"\b([Cc]hosen|[Ff]itted)\b", parameter.doc) and not parameter.name.endswith(
+                ("_tried", "_tried_s", "_tried_ms")
+            ):
+                assert parameter.chosen_on, f"{declared.slug}: {parameter.name} counts as chosen on results"
+            for claim in parameter.chosen_on:
+                if "recordings" not in claim:
+                    load_claims().claim(claim)
+
+
+def test_a_chosen_input_that_experiments_share_is_counted_once() -> None:
+    names = [(entry.name, entry.value, entry.claims) for entry in chosen_numbers(())]
+    assert len(names) == len(set(names))
+    (windows,) = [entry for entry in chosen_numbers(()) if entry.name == "overload_windows"]
+    assert "tstorm-word-count" in windows.owner
+    assert windows.claims == ("tstorm-fig9-detect",)
+
+
+def test_one_claims_story_is_told_on_the_command_line() -> None:
+    told = CliRunner().invoke(claims, ["rstorm-fig10-diamond-cpu"]).output
+    for word in ("R-Storm", "band", "verdict", "paper contradicts itself", "storm-lab run rstorm-cpu-bound"):
+        assert word in told
+    (row,) = json.loads(CliRunner().invoke(claims, ["rstorm-fig10-diamond-cpu", "--json"]).output)
+    assert row["class"] == "paper contradicts itself"
+    assert row["standing"] == "impossible as printed"
+
+
+def test_claims_are_filtered_by_paper_and_basis_and_strangers_are_refused() -> None:
+    rows = json.loads(
+        CliRunner().invoke(claims, ["--paper", "N-Storm", "--basis", "fitted", "--json"]).output
+    )
+    assert rows
+    assert {(row["paper"], row["basis"]) for row in rows} == {("N-Storm", "fitted")}
+    refused = CliRunner().invoke(claims, ["--paper", "N-Strom"])
+    assert isinstance(refused.exception, UserError)
+    assert "N-Storm" in str(refused.exception)

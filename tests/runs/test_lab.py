@@ -1,0 +1,48 @@
+"""JupyterLab opens on copies: templates stay clean, and what somebody changed is theirs."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.runs.lab import update_copies
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> Path:
+    folder = tmp_path / "notebooks"
+    (folder / "tstorm").mkdir(parents=True)
+    (folder / "quickstart.ipynb").write_text("one")
+    (folder / "tstorm" / "word_count.ipynb").write_text("two")
+    return folder
+
+
+def test_every_notebook_is_copied_with_its_folder(templates: Path, tmp_path: Path) -> None:
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert (tmp_path / "lab" / "tstorm" / "word_count.ipynb").read_text() == "two"
+
+
+def test_a_copy_that_nobody_changed_follows_its_template(templates: Path, tmp_path: Path) -> None:
+    update_copies(templates, tmp_path / "lab")
+    (templates / "quickstart.ipynb").write_text("newer")
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == "newer"
+
+
+def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: Path, tmp_path: Path) -> None:
+    update_copies(templates, tmp_path / "lab")
+    mine = tmp_path / "lab" / "quickstart.ipynb"
+    mine.write_text("mine")
+    assert update_copies(templates, tmp_path / "lab") == []
+    (templates / "quickstart.ipynb").write_text("newer")
+    assert update_copies(templates, tmp_path / "lab") == ["quickstart.ipynb"]
+    assert mine.read_text() == "mine"
+    mine.unlink()
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert mine.read_text() == "newer"
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(templates: Path, tmp_path: Path) -> None:
+    (tmp_path / "lab").write_text("a file")
+    with pytest.raises(UserError, match="working copies cannot be written"):
+        update_copies(templates, tmp_path / "lab")
