@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import (
     ACKER,
@@ -38,6 +37,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.version import V0_8_2
+from storm_lab.tuplelog.recorder import Recorder
 from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
 
 KINDS = ("spout", "first", "second", ACKER)

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.decision_log import Decision
+from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.emulator.control.placement_log import Placement
 from storm_lab.emulator.control.plane import Plane
 from storm_lab.emulator.control.service import Sampler
@@ -21,9 +19,9 @@ from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.loss import EmulationStoppedError
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.setup.idle_plane import IdlePlane
-from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.model import Assignment
+from storm_lab.tuplelog.recorder import Recorder
 
 Progress = Callable[[int, int], None]
 """Called with the virtual time reached and the planned end, both in nanoseconds."""
@@ -143,22 +141,6 @@ def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> 
         progress(control.clock.now_ns, end_ns)
 
     control.clock.every(max(SECOND, end_ns // _PROGRESS_STEPS), Rank.MONITOR, "progress", turn)
-
-
-def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:
-    """Write the decision log to the tuple log's control table."""
-    if decisions:
-        recorder.append(
-            "control",
-            {
-                "time_ns": np.array([entry.time_ns for entry in decisions], np.int64),
-                "actor": [entry.actor for entry in decisions],
-                "action": [entry.action for entry in decisions],
-                "subject": [entry.subject for entry in decisions],
-                "reason": [entry.reason for entry in decisions],
-                "detail": [entry.detail_json for entry in decisions],
-            },
-        )
 
 
 @contextmanager

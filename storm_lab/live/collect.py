@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from storm_lab.emulator.control.decision_log import Decision
-from storm_lab.emulator.emulation import write_decisions
-from storm_lab.emulator.setup.logbook import Recorder
+from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import Lives, find_executors, find_workers
 from storm_lab.live.player_files import read_workers
@@ -21,6 +19,7 @@ from storm_lab.live.trace_export import storm_name
 from storm_lab.live.tuple_rows import RootNumbers, TupleRows
 from storm_lab.live.window_rows import WindowRows, write_machine
 from storm_lab.model import executors_of
+from storm_lab.tuplelog.recorder import Recorder
 
 
 def collect(records: LiveRecords, log: Recorder) -> Lives:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.emulator.control.decision_log import Decision, Fact
-from storm_lab.emulator.emulation import EmulationSpec, check_spec
-from storm_lab.emulator.setup.logbook import Recorder
+from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
@@ -33,6 +32,7 @@ from storm_lab.live.timeline import Timeline, check_faults
 from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns, storm_name
 from storm_lab.model import Assignment, Cluster
 from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tuplelog.recorder import Recorder
 
 SOCKET_KEY = "storm.lab.scheduler.socket"
 """Nimbus's setting that tells the bridge's scheduler where to ask."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import LOCALITIES, Lives, WorkerLife
 from storm_lab.live.player_files import OpenedTask, read_executions, read_roots
 from storm_lab.model import Executor
 from storm_lab.tuplelog import Coded
+from storm_lab.tuplelog.recorder import Recorder
 
 _OUTCOMES = ("pending", "acked", "failed", "lost")
 _PENDING, _LOST = 0, 3

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import LOCALITIES, Lives, WorkerLife
 from storm_lab.live.player_files import Window
@@ -15,6 +14,7 @@ from storm_lab.live.sampler import Sample
 from storm_lab.live.thread_names import COLLECTOR, COMPILER, HOUSEKEEPING, ThreadUse
 from storm_lab.model import Executor
 from storm_lab.tuplelog import Coded
+from storm_lab.tuplelog.recorder import Recorder
 
 
 class WindowRows:

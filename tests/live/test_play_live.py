@@ -9,8 +9,8 @@ import pytest
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.emulation import EmulationSpec
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.model import (

@@ -6,10 +6,13 @@ Entries are the rows of the tuple log's ``control`` table. Tests compare :meth:`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from storm_lab.emulator.control.clock import SECOND, VirtualClock
+from storm_lab.tuplelog.recorder import Recorder
 
 Fact = int | float | str | bool | None | list[str] | dict[str, int]
 
@@ -59,3 +62,19 @@ class DecisionLog:
     def lines(self, *actions: str) -> list[str]:
         """Entries as text, all or those of some actions."""
         return [entry.line for entry in (self.of(*actions) if actions else self.entries)]
+
+
+def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:
+    """Write the decision log to the tuple log's control table."""
+    if decisions:
+        recorder.append(
+            "control",
+            {
+                "time_ns": np.array([entry.time_ns for entry in decisions], np.int64),
+                "actor": [entry.actor for entry in decisions],
+                "action": [entry.action for entry in decisions],
+                "subject": [entry.subject for entry in decisions],
+                "reason": [entry.reason for entry in decisions],
+                "detail": [entry.detail_json for entry in decisions],
+            },
+        )

@@ -16,7 +16,7 @@ from storm_lab.emulator.kernel import lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import refresh
 from storm_lab.emulator.loss import Loss
 from storm_lab.emulator.setup.flow import shares
-from storm_lab.emulator.setup.logbook import Recorder, WindowSample
+from storm_lab.emulator.setup.logbook import WindowSample
 from storm_lab.emulator.setup.playing import COUNT_WINDOW_NS, Playing
 from storm_lab.emulator.setup.tables import QueueSizes
 from storm_lab.emulator.source import SourceKind, TopologyPlan
@@ -29,6 +29,7 @@ from storm_lab.emulator.state.pools import (
 )
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
+from storm_lab.tuplelog.recorder import Recorder
 
 
 class DataPlane(Playing):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storm_lab.emulator.loss import Loss
-from storm_lab.emulator.setup.logbook import Recorder
 from storm_lab.model import Cluster, Executor, Slot
+from storm_lab.tuplelog.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,7 @@ from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Cluster, Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
-
-
-class Recorder(Protocol):
-    """Takes rows of the tuple log's tables, as :class:`storm_lab.tuplelog.writer.RunWriter` does."""
-
-    def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows: every column of the table's schema but ``run``."""
+from storm_lab.tuplelog.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)

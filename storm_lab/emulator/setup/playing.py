@@ -14,7 +14,7 @@ from storm_lab.emulator.events.parts import Parts
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
 from storm_lab.emulator.loss import EmulationStoppedError
-from storm_lab.emulator.setup.logbook import Logbook, Recorder
+from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.source import TopologyPlan
@@ -26,6 +26,7 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
 from storm_lab.model import Cluster, StormVersion
 from storm_lab.model.version import V1_0_0
+from storm_lab.tuplelog.recorder import Recorder
 
 COUNT_WINDOW_NS = 10 * NS_PER_S
 LOAD_REPORT_NS = 5 * NS_PER_S
