@@ -219,7 +219,7 @@ def _hand_down(folder: Path, controllers: Iterable[str]) -> None:
     """Version 2: let the groups in this one have controllers of their own."""
     control = folder / "cgroup.subtree_control"
     there = control.read_text().split()
-    missing = [f"+{name}" for name in controllers if name not in there]
+    missing = [f"+{name}" for name in sorted(controllers) if name not in there]
     if missing:
         control.write_text(" ".join(missing))
 

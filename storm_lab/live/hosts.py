@@ -230,9 +230,8 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
     """The hosts that this machine and the user's wish allow; not made yet.
 
     Raises:
-        UserError: namespaces are asked for and cannot be made, or the cluster cannot be realised.
+        UserError: namespaces are asked for and cannot be made.
     """
-    _check(cluster, options)
     if options.kind == "loopback":
         return LoopbackHosts(place, cluster)
     why = why_no_namespaces()
@@ -272,7 +271,12 @@ def machine_mhz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float:
 _UNKNOWN_MHZ = 2000.0
 
 
-def _check(cluster: Cluster, options: HostOptions) -> None:
+def check_hosts(cluster: Cluster, options: HostOptions) -> None:
+    """Refuse a cluster that no machine can realise.
+
+    Raises:
+        UserError: names the field, the value and the remedy.
+    """
     if not cluster.nodes:
         raise UserError("has no node", field="cluster", remedy="give it at least one")
     if MASTER in (node.id for node in cluster.nodes):

@@ -32,7 +32,7 @@ from storm_lab.live.daemons import (
     wait_for,
     zookeeper_listens,
 )
-from storm_lab.live.hosts import MASTER, Host, HostOptions, make_hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, make_hosts
 from storm_lab.live.jars import Say, fetch_jars
 from storm_lab.live.java_build import build_jar, java_sources
 from storm_lab.live.player_jar import player_jar
@@ -101,6 +101,7 @@ class LiveStorm:
         self.release = find_release(version)
         self.cluster = cluster
         self.options = hosts or HostOptions()
+        check_hosts(cluster, self.options)
         self.events: list[ControlEvent] = []
         self.unrealised: tuple[str, ...] = ()
         """What of the cluster's description this machine could not give, one line each."""

@@ -1,0 +1,128 @@
+"""CPU quota and memory limit, on folders that look like the kernel's."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.live.cgroups import GroupTree, Hierarchy, hierarchies, members, remove_tree
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> tuple[Path, Path]:
+    """Files that tell of three controllers of version 1, of which memory has this process in a group."""
+    mounts, own = tmp_path / "mountinfo", tmp_path / "cgroup"
+    lines, paths = [], []
+    for number, name in enumerate(("cpu", "cpuacct", "memory")):
+        (tmp_path / "sys" / name / "mine").mkdir(parents=True)
+        lines.append(f"{number} 1 0:2{number} / {tmp_path}/sys/{name} rw - cgroup cgroup rw,{name}\n")
+        paths.append(f"{number}:{name}:{'/mine' if name == 'memory' else '/'}\n")
+    lines.append(f"9 1 0:29 / {tmp_path}/sys rw - tmpfs tmpfs rw\n")
+    mounts.write_text("".join(lines))
+    own.write_text("".join(paths))
+    return mounts, own
+
+
+def version_2(folder: Path) -> Hierarchy:
+    folder.mkdir()
+    (folder / "cgroup.subtree_control").write_text("")
+    return Hierarchy(2, folder, frozenset({"cpu", "memory"}))
+
+
+def test_groups_of_version_1_are_made_below_our_own(version_1: tuple[Path, Path], tmp_path: Path):
+    found = {name: place for place in hierarchies(*version_1) for name in place.controllers}
+    assert {place.version for place in found.values()} == {1}
+    assert found["memory"].folder == tmp_path / "sys" / "memory" / "mine"
+    assert found["cpu"].folder == tmp_path / "sys" / "cpu"
+
+
+def test_a_group_that_a_container_hides_is_looked_for_at_the_mount(
+    version_1: tuple[Path, Path], tmp_path: Path
+):
+    mounts, own = version_1
+    own.write_text("2:memory:/docker/0123\n")
+    assert {place.folder for place in hierarchies(mounts, own) if "memory" in place.controllers} == {
+        tmp_path / "sys" / "memory"
+    }
+
+
+def test_no_mounts_no_groups(tmp_path: Path):
+    assert hierarchies(tmp_path / "absent", tmp_path / "absent") == ()
+
+
+def test_quota_and_limit_of_version_1(version_1: tuple[Path, Path], tmp_path: Path):
+    tree = GroupTree("abc123", hierarchies(*version_1))
+    tree.make()
+    group = tree.make_host("host1")
+    group.limit_cpu(0.145)
+    group.limit_memory(2048)
+    group.weigh(1000)
+    cpu = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1"
+    assert (cpu / "cpu.cfs_period_us").read_text() == "20000"
+    assert (cpu / "cpu.cfs_quota_us").read_text() == "2900"
+    assert (cpu / "cpu.shares").read_text() == "10240"
+    memory = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
+    assert (memory / "memory.limit_in_bytes").read_text() == str(2048 * 2**20)
+    group.limit_cpu(None)
+    assert (cpu / "cpu.cfs_quota_us").read_text() == "-1"
+    assert len(group.entrances) == 3
+
+
+def test_quota_and_limit_of_version_2(tmp_path: Path):
+    tree = GroupTree("abc123", [version_2(tmp_path / "sys")])
+    folder = tmp_path / "sys" / "storm-lab-abc123"
+    folder.mkdir()
+    (folder / "cgroup.subtree_control").write_text("")
+    tree.make()
+    group = tree.make_host("host1")
+    group.limit_cpu(1.5)
+    group.limit_memory(512)
+    group.weigh(1000)
+    assert (tmp_path / "sys" / "cgroup.subtree_control").read_text().split() == ["+cpu", "+memory"]
+    assert (folder / "host1" / "cpu.max").read_text() == "30000 20000"
+    assert (folder / "host1" / "memory.max").read_text() == str(512 * 2**20)
+    assert (folder / "host1" / "cpu.weight").read_text() == "1000"
+    assert group.entrances == (folder / "host1" / "cgroup.procs",)
+    group.limit_cpu(None)
+    assert (folder / "host1" / "cpu.max").read_text() == "max 20000"
+
+
+def test_where_both_versions_are_mounted_the_first_has_the_controllers(tmp_path: Path):
+    first = Hierarchy(1, tmp_path / "cpu", frozenset({"cpu"}))
+    second = Hierarchy(2, tmp_path / "unified", frozenset({"memory"}))
+    assert GroupTree("abc123", [first, second]).controllers == {"cpu"}
+
+
+def test_use_of_cpu_in_either_version(version_1: tuple[Path, Path], tmp_path: Path):
+    tree = GroupTree("abc123", hierarchies(*version_1))
+    tree.make()
+    group = tree.make_host("host1")
+    stat = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.stat"
+    stat.write_text("nr_periods 50\nnr_throttled 3\nthrottled_time 7000\n")
+    (tmp_path / "sys" / "cpuacct" / "storm-lab-abc123" / "host1" / "cpuacct.usage").write_text("123456\n")
+    use = group.cpu_use()
+    assert (use.cpu_ns, use.periods, use.throttled, use.throttled_ns) == (123456, 50, 3, 7000)
+
+    second = version_2(tmp_path / "two")
+    tree = GroupTree("abc123", [second])
+    (second.folder / "storm-lab-abc123").mkdir()
+    (second.folder / "storm-lab-abc123" / "cgroup.subtree_control").write_text("cpu memory")
+    tree.make()
+    group = tree.make_host("host1")
+    stat = second.folder / "storm-lab-abc123" / "host1" / "cpu.stat"
+    stat.write_text("usage_usec 123\nuser_usec 100\nnr_periods 50\nnr_throttled 3\nthrottled_usec 7\n")
+    use = group.cpu_use()
+    assert (use.cpu_ns, use.periods, use.throttled, use.throttled_ns) == (123_000, 50, 3, 7000)
+
+
+def test_members_are_found_in_all_groups_below(tmp_path: Path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "cgroup.procs").write_text("7\n3\n")
+    (tmp_path / "a" / "b" / "cgroup.procs").write_text("5\n")
+    assert members([tmp_path / "a", tmp_path / "absent"]) == [3, 5, 7]
+
+
+def test_a_tree_is_removed_from_its_leaves(tmp_path: Path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert remove_tree(tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+    assert remove_tree(tmp_path / "a")

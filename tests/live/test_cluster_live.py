@@ -1,0 +1,285 @@
+"""Real clusters of two generations: up, a topology, faults, down, and nothing left. Starts daemons."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.errors import UserError
+from storm_lab.live.cgroups import hierarchies
+from storm_lab.live.cleanup import processes_of, remove_orphans
+from storm_lab.live.hosts import MASTER, HostOptions, machine_mhz
+from storm_lab.live.netns import namespaces_of, why_no_namespaces
+from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
+from storm_lab.live.processes import MARK, all_pids
+from storm_lab.live.records import Record, places, state_folder
+from storm_lab.live.storm import LiveStorm
+from storm_lab.live.submission import Submission
+from storm_lab.live.trace_export import Machine, Recording, export_plan
+from storm_lab.model import Component, Subscription, Topology
+from storm_lab.model.cluster import Cluster, Node, Slot
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
+
+pytestmark = pytest.mark.live
+
+NODES = Cluster(tuple(Node(name, cores=1, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2")))
+CHAIN = Topology(
+    "chain",
+    (
+        Component("spout", outputs={"default": FIELDS}),
+        Component("bolt", inputs=(Subscription("spout"),), outputs={"default": FIELDS}),
+        Component("sink", inputs=(Subscription("bolt"),)),
+    ),
+    workers=2,
+    ackers=1,
+)
+SECONDS = 150
+"""Longest wait for anything: a worker of 0.9 is missed after 30 s, and the machine may be busy."""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters of a test are found by that test only."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
+
+
+def wait(what: str, true: Callable[[], bool], storm: LiveStorm | None = None) -> None:
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        if storm is not None:
+            storm.check()
+        time.sleep(0.1)
+
+
+def submit_chain(storm: LiveStorm) -> None:
+    version = storm.release.storm
+    code = {"spout": EmitRandomTexts(1, 60, 1), "bolt": Identity(50.0), "sink": CountById(20.0)}
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
+    plan = TopologyPlan(CHAIN, build_trace(CHAIN, code, version), {"spout": source})
+    recording = Recording(storm.new_folder("records"), time.monotonic_ns())
+    folder = export_plan(plan, version, Machine(machine_mhz()), recording, storm.new_folder("plan"))
+    jar = player_jar(storm.release, lambda line: None)
+    storm.submit(Submission("chain", jar, SUBMIT_CLASS, (str(folder),)))
+
+
+def groups_of(token: str) -> list[Path]:
+    return [path for place in hierarchies() for path in place.folder.glob(f"storm-lab-{token}")]
+
+
+def assert_nothing_is_left(record: Record) -> None:
+    assert processes_of(record) == []
+    assert namespaces_of(record.token) == []
+    assert groups_of(record.token) == []
+    assert list(places()) == []
+    assert not [path for path in state_folder().iterdir() if record.token in path.name]
+
+
+def listening_addresses(pids: list[int]) -> set[str]:
+    """IPv4 addresses at which processes listen, read from their own sockets."""
+    found = set()
+    for pid in pids:
+        links = []
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                links.append(str(entry.readlink()))
+            except OSError:
+                continue
+        inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
+        for name in ("tcp", "tcp6"):
+            for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and fields[9] in inodes:
+                    number = fields[1].partition(":")[0][-8:]
+                    found.add(".".join(str(int(number[at : at + 2], 16)) for at in (6, 4, 2, 0)))
+    return found
+
+
+@pytest.mark.parametrize("version", ["2.8.3", "0.9.2"])
+def test_a_cluster_runs_a_topology_survives_faults_and_leaves_nothing(version: str):
+    with LiveStorm(version, NODES) as storm:
+        record = storm._here.record
+        assert storm.topologies() == {}
+        assert sorted(storm.supervisors().values()) == ["n1", "n2"]
+        submit_chain(storm)
+        wait("two workers", lambda: len(storm.workers()) == 2, storm)
+        assert {worker.slot.node for worker in storm.workers()} == {"n1", "n2"}
+        folder = storm.new_folder("records")
+        wait("tuples at the sink", lambda: any(folder.glob("executions-*")), storm)
+        executors = storm.info("chain")["executors"]
+        assert {row["component"] for row in executors} == {"spout", "bolt", "sink", "__acker"}
+
+        victim = storm.workers()[0]
+        storm.kill_worker(victim.slot)
+        wait(
+            "the worker's successor",
+            lambda: any(w.slot == victim.slot and w.pid != victim.pid for w in storm.workers()),
+            storm,
+        )
+        with pytest.raises(UserError, match="no worker runs there"):
+            storm.kill_worker(Slot("n1", 9999))
+
+        storm.kill("chain")
+        assert storm.workers() == []
+        kinds = [event.kind for event in storm.events]
+        assert kinds == ["submit", "kill-worker", "kill"]
+        assert all(event.start_ns <= event.end_ns for event in storm.events)
+    assert_nothing_is_left(record)
+
+
+def test_a_node_fails_and_comes_back():
+    if why_no_namespaces() is not None:
+        pytest.skip("hosts without links")
+    with LiveStorm("2.8.3", NODES) as storm:
+        before = set(processes_of(storm._here.record))
+        storm.lose_node("n1")
+        assert storm.host("n1").group is None or storm.host("n1").group.pids() == []
+        assert len(before - set(processes_of(storm._here.record))) == 1
+        storm.check()
+        storm.restore_node("n1")
+        wait("its supervisor", lambda: storm._takes_pushes("n1"), storm)
+        for pair in (("n1", "n2"), ("n2", None)):
+            storm.cut_link(*pair)
+            storm.mend_link(*pair)
+        with pytest.raises(UserError, match=r"node = 'n9'.*choose one of n1, n2"):
+            storm.cut_link("n9")
+
+
+def test_links_that_are_cut_carry_nothing():
+    if why_no_namespaces() is not None:
+        pytest.skip("hosts without links")
+    with LiveStorm("0.9.2", NODES) as storm:
+        target = storm.address("n2")
+
+        def reaches(host: str) -> bool:
+            script = f"exec 3<>/dev/tcp/{target}/6700"
+            # Nobody listens there yet: a host that is reached refuses at once.
+            done = subprocess.run(
+                storm.host(host).command(["timeout", "2", "bash", "-c", script]),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return "refused" in done.stderr
+
+        assert reaches("n1") and reaches(MASTER)
+        storm.cut_link("n1", "n2")
+        assert not reaches("n1") and reaches(MASTER)
+        storm.mend_link("n1", "n2")
+        assert reaches("n1")
+        storm.cut_link("n2")
+        assert not reaches("n1") and not reaches(MASTER)
+        storm.mend_link("n2")
+        assert reaches("n1") and reaches(MASTER)
+
+
+def test_plain_processes_listen_at_their_own_addresses_only():
+    with LiveStorm("2.8.3", NODES, hosts=HostOptions(kind="loopback")) as storm:
+        assert storm.unrealised
+        submit_chain(storm)
+        wait("two workers", lambda: len(storm.workers()) == 2, storm)
+        ports = {storm.address(name) for name in (MASTER, "n1", "n2")}
+        wait("the workers' ports", lambda: len(storm.workers()) == 2 and _all_listen(storm), storm)
+        assert listening_addresses(processes_of(storm._here.record)) == ports
+        record = storm._here.record
+    assert_nothing_is_left(record)
+
+
+def _all_listen(storm: LiveStorm) -> bool:
+    return all(listening_addresses([worker.pid]) for worker in storm.workers())
+
+
+def test_a_node_has_the_cores_and_memory_of_its_description():
+    if why_no_namespaces() is not None or not hierarchies():
+        pytest.skip("hosts without limits")
+    with LiveStorm("0.9.2", NODES, hosts=HostOptions(cpu_scale=0.3)) as storm:
+        host = storm.host("n1")
+        assert host.cores == pytest.approx(0.3 * 2000 / machine_mhz())
+        before = host.cpu_use()
+        burn = host.command(["timeout", "2", "sh", "-c", "while :; do :; done"])
+        start = time.monotonic()
+        subprocess.run(burn, check=False)
+        took = time.monotonic() - start
+        after = host.cpu_use()
+        assert before is not None and after is not None
+        # Never more than its quota, whatever else the machine does (and a period's grace).
+        assert (after.cpu_ns - before.cpu_ns) / 1e9 <= host.cores * (took + 0.1)
+        assert after.periods > before.periods
+
+
+UP_AND_WAIT = """
+import sys, time
+from storm_lab.live.storm import LiveStorm
+from storm_lab.model.cluster import Cluster, Node
+with LiveStorm("0.9.2", Cluster((Node("a"),))) as storm:
+    print("up", flush=True)
+    time.sleep(600)
+"""
+
+
+def _command(program: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_ctrl_c_while_a_cluster_runs_leaves_nothing():
+    process = _command(UP_AND_WAIT)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    (place,) = places()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert_nothing_is_left(place.record)
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0])
+def test_ctrl_c_while_a_cluster_starts_leaves_nothing(seconds: float):
+    process = _command(UP_AND_WAIT)
+    wait("the start", lambda: any(True for _ in places()) or process.poll() is not None)
+    records = [place.record for place in places()]
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    for record in records:
+        assert_nothing_is_left(record)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 3.0])
+def test_kill_9_at_any_moment_leaves_what_live_down_removes(seconds: float):
+    process = _command(UP_AND_WAIT)
+    wait("the start", lambda: any(True for _ in places()) or process.poll() is not None)
+    time.sleep(seconds)
+    process.kill()
+    process.communicate(timeout=60)
+    (place,) = places()
+    down = "import sys; from storm_lab.cli import main; main(['live', 'down'])"
+    done = subprocess.run([sys.executable, "-c", down], capture_output=True, text=True, check=True)
+    assert "was left by a command that was killed; nothing of it is left" in done.stdout
+    assert_nothing_is_left(place.record)
+
+
+def test_a_daemon_that_ends_is_told_in_one_line(tmp_path: Path):
+    # No such class: Nimbus ends at its start.
+    with pytest.raises(Exception, match=r"^nimbus on master has ended") as error:
+        LiveStorm("2.8.3", NODES, settings={"storm.scheduler": "no.such.Scheduler"}).start()
+    assert "\n" not in str(error.value)
+    assert remove_orphans() == []
+    assert not [pid for pid in all_pids() if _is_marked(pid)]
+
+
+def _is_marked(pid: int) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    # Clusters of others may run at the same time: only those of this test's state count.
+    return f"{MARK}=".encode() in environment and str(state_folder()).encode() in environment

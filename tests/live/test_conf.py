@@ -1,0 +1,101 @@
+"""What Storm's daemons are told in their files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live.conf import (
+    common_settings,
+    nimbus_settings,
+    storm_yaml,
+    supervisor_settings,
+    write_log_layouts,
+    zookeeper_cfg,
+)
+from storm_lab.live.releases import RELEASES, find_release
+from storm_lab.live.submission import SchedulerPlug
+from storm_lab.model.cluster import Node
+from storm_lab.model.topology import Resources
+
+NODE = Node("a", ports=(6700, 6701), offer=Resources(cpu_points=250.0, memory_mb=3000.0))
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_every_release_finds_zookeeper_and_nimbus_on_the_master(version: str):
+    settings = common_settings(find_release(version), "10.77.0.1", {})
+    assert settings["storm.zookeeper.servers"] == ["10.77.0.1"]
+    nimbus = settings.get("nimbus.seeds", [settings.get("nimbus.host")])
+    assert nimbus == ["10.77.0.1"]
+
+
+def test_storm_before_one_knows_one_nimbus_and_fixed_heaps():
+    old = common_settings(find_release("0.9.2"), "10.77.0.1", {})
+    assert "nimbus.seeds" not in old
+    assert str(old["worker.childopts"]).startswith("-Xmx768m --add-opens=")
+    new = common_settings(find_release("2.8"), "10.77.0.1", {})
+    assert "nimbus.host" not in new
+    assert new["worker.childopts"] == "-Xmx%HEAP-MEM%m"
+
+
+def test_the_users_settings_have_the_last_word():
+    settings = common_settings(find_release("2.8"), "m", {"storm.zookeeper.port": 99, "topology.debug": True})
+    assert (settings["storm.zookeeper.port"], settings["topology.debug"]) == (99, True)
+
+
+def test_a_supervisor_has_its_nodes_ports_offer_and_address():
+    common = common_settings(find_release("2.8"), "m", {})
+    settings = supervisor_settings(find_release("2.8"), common, NODE, "10.77.0.2", Path("/x"), "-XX:Flag")
+    assert settings["supervisor.slots.ports"] == [6700, 6701]
+    assert settings["storm.local.hostname"] == "10.77.0.2"
+    assert settings["supervisor.cpu.capacity"] == 250.0
+    assert settings["supervisor.memory.capacity.mb"] == 3000.0
+    assert settings["worker.childopts"] == "-Xmx%HEAP-MEM%m -XX:Flag"
+
+
+def test_storm_before_one_has_no_offers_and_no_port_for_pushes():
+    release = find_release("0.9.7")
+    settings = supervisor_settings(release, common_settings(release, "m", {}), NODE, "a", Path("/x"))
+    assert not [key for key in settings if "capacity" in key or key == "supervisor.thrift.port"]
+
+
+def test_a_scheduler_is_nimbus_business_only():
+    plug = SchedulerPlug("my.Scheduler", Path("/jar"), {"my.socket": "/s"})
+    common = common_settings(find_release("2.8"), "m", {})
+    settings = nimbus_settings(common, "m", Path("/x"), plug)
+    assert (settings["storm.scheduler"], settings["my.socket"]) == ("my.Scheduler", "/s")
+    assert "storm.scheduler" not in nimbus_settings(common, "m", Path("/x"), None)
+    assert "storm.scheduler" not in common
+
+
+def test_storm_yaml_is_json_with_its_keys_in_order():
+    text = storm_yaml({"b": [1], "a": "ü"})
+    assert json.loads(text) == {"a": "ü", "b": [1]}
+    assert text.index('"a"') < text.index('"b"')
+    assert text.isascii()
+
+
+def test_zookeeper_listens_at_one_address():
+    assert "clientPortAddress=10.77.0.1\n" in zookeeper_cfg("10.77.0.1", Path("/data"))
+
+
+@pytest.mark.parametrize(("version", "folder"), [("2.8", "log4j2"), ("0.9.2", "logback")])
+def test_layouts_of_logs_lie_where_storm_looks(tmp_path: Path, version: str, folder: str):
+    write_log_layouts(find_release(version), tmp_path)
+    worker = (tmp_path / folder / "worker.xml").read_text()
+    cluster = (tmp_path / folder / "cluster.xml").read_text()
+    assert "${sys:storm.id}" in worker if folder == "log4j2" else worker == cluster
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("2.8", "2.8.3"), ("2.8.3", "2.8.3"), ("0.9.2", "0.9.2-incubating"), ("0.9", "0.9.7")],
+)
+def test_a_release_is_found_by_version_or_generation(text: str, version: str):
+    assert find_release(text).version == version
+
+
+def test_an_unknown_version_names_those_there_are():
+    with pytest.raises(UserError, match=r"version = '3\.0'.*choose one of 2\.8\.3, 1\.2\.4"):
+        find_release("3.0")

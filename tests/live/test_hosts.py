@@ -1,0 +1,109 @@
+"""How a cluster's description becomes hosts."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live import hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz, make_hosts
+from storm_lab.live.records import Place
+from storm_lab.model.cluster import Cluster, Node
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return Place.make("2.8.3")
+
+
+def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
+    return Cluster(tuple(Node(f"n{index}", cores=count, core_mhz=mhz) for index, count in enumerate(cores)))
+
+
+def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
+    quotas = cpu_quotas(cluster(1, 2), HostOptions(), machine_cores=8)
+    assert quotas == {"n0": 0.5, "n1": 1.0}
+
+
+def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
+    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions(), machine_cores=2)
+    assert quotas == pytest.approx({"n0": 0.3, "n1": 0.3, "n2": 0.3, "n3": 0.9})
+    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145), machine_cores=2) == pytest.approx(
+        {"n0": 0.145}
+    )
+
+
+def test_the_clock_is_the_kernels(tmp_path: Path):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("cpu MHz\t\t: 2596.1\nmodel name\t: x\ncpu MHz\t\t: 2600.0\n")
+    assert machine_mhz(cpuinfo) == 2600.0
+    assert machine_mhz(tmp_path / "absent") == 2000.0
+
+
+def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(place: Place):
+    made = make_hosts(place, cluster(1, 1), HostOptions(kind="loopback"))
+    made.make()
+    addresses = [made.host(name).address for name in (MASTER, "n0", "n1")]
+    net = addresses[0].rpartition(".")[0]
+    assert addresses == [f"{net}.1", f"{net}.2", f"{net}.3"]
+    assert net.startswith("127.77.")
+    assert made.unrealised == (
+        "CPU, memory and links of nodes (plain processes on loopback, as it was asked for)",
+    )
+    assert made.host("n0").command(["java", "-version"]) == ["java", "-version"]
+    with pytest.raises(UserError, match=r"node = 'n0': plain processes on loopback have no link to cut"):
+        made.set_link("n0", up=False)
+
+
+def test_two_clusters_on_loopback_never_share_an_address(place: Place):
+    first = make_hosts(place, cluster(1), HostOptions(kind="loopback"))
+    second = make_hosts(Place.make("2.8.3"), cluster(1), HostOptions(kind="loopback"))
+    first.make()
+    second.make()
+    assert first.host("n0").address != second.host("n0").address
+
+
+def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "why_no_namespaces", lambda: "Operation not permitted")
+    made = make_hosts(place, cluster(1), HostOptions())
+    assert "network namespaces cannot be made: Operation not permitted" in made.unrealised[0]
+    with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or choose loopback"):
+        make_hosts(place, cluster(1), HostOptions(kind="namespaces"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "message"),
+    [
+        ((), HostOptions(), "cluster: has no node"),
+        ((Node(MASTER),), HostOptions(), "node = 'master': is the host of Nimbus"),
+        ((Node("a", memory_mb=100.0),), HostOptions(), r"memory_mb of node a = 100\.0: too little"),
+        ((Node("a"),), HostOptions(cpu_scale=0.0), r"cpu_scale = 0\.0: must be above 0"),
+    ],
+)
+def test_a_cluster_that_cannot_be_realised_is_refused(
+    nodes: tuple[Node, ...], options: HostOptions, message: str
+):
+    with pytest.raises(UserError, match=message):
+        check_hosts(Cluster(nodes), options)
+
+
+def test_a_program_enters_its_groups_before_it_becomes_itself(tmp_path: Path):
+    class Entrances:
+        entrances = (tmp_path / "one", tmp_path / "two")
+
+    host = Host("n0", "10.77.0.2", None, Entrances())  # type: ignore[arg-type]
+    import subprocess
+
+    done = subprocess.run(
+        host.command(["/bin/sh", "-c", "echo $$"]), capture_output=True, text=True, check=True
+    )
+    assert (tmp_path / "one").read_text() == (tmp_path / "two").read_text() == done.stdout
+    (tmp_path / "one").unlink()
+    (tmp_path / "one").mkdir()
+    if os.name == "posix":
+        refused = subprocess.run(host.command(["/bin/true"]), capture_output=True, check=False)
+        assert refused.returncode == 125

@@ -1,0 +1,146 @@
+"""Jars are fetched when asked for, whole or not at all, and checked at every use."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live import jars
+from storm_lab.live.jars import Jar, fetch_jars, jars_of, ready_jars
+from storm_lab.live.mirrors import CENTRAL, central_of
+from storm_lab.live.releases import RELEASES
+
+CONTENT = b"a jar, for all that is checked"
+ONE = Jar("org.example", "one", "1.0", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a lock of one jar that the test's own resolver brings."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "jars_of", lambda lock: (ONE,))
+    return tmp_path / "storm_lab" / "live"
+
+
+def bring(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
+    """Let the resolver bring this; the lines that were said."""
+    said: list[str] = []
+
+    def run(wanted: tuple[Jar, ...], folder: Path) -> None:
+        assert said, "nothing was said before the fetching"
+        for jar in wanted:
+            (folder / jar.file_name).write_bytes(content)
+
+    monkeypatch.setattr(jars, "_run_maven", run)
+    return said
+
+
+@pytest.mark.parametrize("lock", [*RELEASES, "ecj"])
+def test_every_lock_lists_jars_once_with_their_sums(lock: str):
+    listed = jars_of(lock)
+    assert len({jar.file_name for jar in listed}) == len(listed) > 0
+    assert all(len(jar.sha256) == 64 and jar.bytes > 1000 for jar in listed)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_nobody_brings_rocksdb(version: str):
+    assert not [jar for jar in jars_of(version) if "rocksdb" in jar.artifact]
+
+
+def test_nothing_is_fetched_for_those_who_only_look(cache: Path):
+    with pytest.raises(UserError, match=r"have not been fetched; run: storm-lab live fetch 2\.8\.3"):
+        ready_jars("2.8.3")
+    assert not cache.exists()
+
+
+def test_one_line_says_what_comes_and_how_large_it_is(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = bring(monkeypatch, CONTENT)
+    paths = fetch_jars("2.8.3", said.append, resolver="maven")
+    assert said == [f"fetching 1 jars of 2.8.3, 0 MB, with Maven into {cache / '2.8.3'}"]
+    assert [path.read_bytes() for path in paths] == [CONTENT]
+    assert (cache / "2.8.3" / "SHA256SUMS").read_text() == f"{ONE.sha256}  one-1.0.jar\n"
+
+
+def test_what_is_there_is_not_fetched_again(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = bring(monkeypatch, CONTENT)
+    fetch_jars("2.8.3", said.append, resolver="maven")
+    fetch_jars("2.8.3", said.append, resolver="maven")
+    assert len(said) == 1
+
+
+def test_another_jar_than_the_expected_one_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = bring(monkeypatch, b"something else")
+    with pytest.raises(UserError, match="is not the jar that was expected"):
+        fetch_jars("2.8.3", said.append, resolver="maven")
+    assert not (cache / "2.8.3").exists()
+    assert not list(cache.glob(".draft-*"))
+
+
+def test_a_jar_that_has_changed_in_the_cache_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = bring(monkeypatch, CONTENT)
+    (jar,) = fetch_jars("2.8.3", said.append, resolver="maven")
+    jar.write_bytes(b"changed")
+    with pytest.raises(UserError, match=r"is not the jar that was expected.*remove the folder"):
+        fetch_jars("2.8.3", said.append, resolver="maven")
+    jar.unlink()
+    with pytest.raises(UserError, match="no such file"):
+        ready_jars("2.8.3")
+
+
+def test_an_interrupted_fetch_leaves_nothing_that_reads_as_whole(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def stop(wanted: tuple[Jar, ...], folder: Path) -> None:
+        (folder / wanted[0].file_name).write_bytes(CONTENT)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jars, "_run_maven", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fetch_jars("2.8.3", lambda line: None, resolver="maven")
+    assert not jars.is_fetched("2.8.3")
+    # One that was killed could not even remove its draft: the next one does.
+    (cache / ".draft-2.8.3-killed").mkdir()
+    said = bring(monkeypatch, CONTENT)
+    fetch_jars("2.8.3", said.append, resolver="maven")
+    assert sorted(path.name for path in cache.iterdir()) == [".lock", "2.8.3"]
+
+
+def test_maven_comes_before_ivy_where_it_is_installed(tmp_path: Path):
+    maven = tmp_path / "mvn"
+    maven.write_text("#!/bin/sh\n")
+    maven.chmod(0o755)
+    assert jars.installed_resolver({"PATH": str(tmp_path)}) == "maven"
+    assert jars.installed_resolver({"PATH": "/nowhere"}) == "ivy"
+
+
+def test_what_the_resolver_says_of_a_failure_is_one_line(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    maven = tmp_path / "bin" / "mvn"
+    maven.parent.mkdir()
+    maven.write_text("#!/bin/sh\necho '[ERROR] Could not transfer artifact one: no route to host'; exit 1\n")
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{maven.parent}:/bin:/usr/bin")
+    with pytest.raises(UserError) as error:
+        fetch_jars("2.8.3", lambda line: None)
+    assert "Could not transfer artifact one: no route to host; check the connection" in str(error.value)
+    assert not list(cache.glob(".draft-*"))
+
+
+def test_the_other_resolver_takes_the_mirror_of_mavens_settings(tmp_path: Path):
+    settings = tmp_path / "settings.xml"
+    mirror = "<mirror><mirrorOf>{}</mirrorOf><url>https://mirror.example/maven</url></mirror>"
+    text = '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0"><mirrors>{}</mirrors></settings>'
+    settings.write_text(text.format(mirror.format("*")))
+    assert central_of({}, settings) == "https://mirror.example/maven"
+    settings.write_text(text.format(mirror.format("*,!central")))
+    assert central_of({}, settings) == CENTRAL
+    settings.write_text(text.format(mirror.format("somebody-else")))
+    assert central_of({}, settings) == CENTRAL
+    settings.write_text("<settings")
+    assert central_of({}, settings) == CENTRAL
+    assert (
+        central_of({"DEFAULT_ARTIFACT_REPOSITORY": "https://spark.example"}, settings)
+        == "https://spark.example"
+    )

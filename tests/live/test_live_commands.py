@@ -1,0 +1,102 @@
+"""The command ``storm-lab live``: mistakes are one line, and nothing is fetched or started for them."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from storm_lab.cli import main
+from storm_lab.live.records import Place, state_folder
+
+Answer = tuple[int, str, str]
+
+
+@pytest.fixture
+def storm_lab(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Answer]:
+    """Run the program in this process, with a cache and a state of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def call(*arguments: str) -> Answer:
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            with pytest.raises(SystemExit) as end:
+                main(["live", *arguments])
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        out, err = capsys.readouterr()
+        code = end.value.code
+        assert not (tmp_path / "cache").exists() or arguments[0] == "doctor"
+        return (code if isinstance(code, int) else 1), out, err
+
+    return call
+
+
+def test_help_lists_the_commands(storm_lab: Callable[..., Answer]):
+    status, out, _ = storm_lab("--help")
+    assert status == 0
+    for command in ("doctor", "fetch", "up", "down"):
+        assert f"\n  {command} " in out
+
+
+@pytest.mark.parametrize("command", ["doctor", "fetch", "up", "down"])
+def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], command: str):
+    status, out, _ = storm_lab(command, "--help")
+    assert status == 0
+    assert f"storm-lab live {command}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ("up", "--version", "3.1"),
+            "version = '3.1': no such version of Storm is played live; choose one of",
+        ),
+        (("fetch", "abc"), "version = 'abc': no such version of Storm is played live; choose one of"),
+        (("up", "--nodes", "0"), "Invalid value for '--nodes': 0 is not in the range 1<=x<=50."),
+        (
+            ("up", "--memory", "64"),
+            "memory_mb of node node1 = 64.0: too little for a supervisor and a worker",
+        ),
+        (("up", "--socket", "/no/such/place/s"), "--socket = '/no/such/place/s': its folder does not exist"),
+        (("up", "--hosts", "cloud"), "Invalid value for '--hosts'"),
+    ],
+)
+def test_a_mistake_is_one_line(storm_lab: Callable[..., Answer], arguments: tuple[str, ...], line: str):
+    status, out, err = storm_lab(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"storm-lab: {line}")
+    assert err.count("\n") == 1
+
+
+def test_no_java_is_said_before_anything_is_fetched(
+    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setattr("storm_lab.machine.java.bundled_java_home", lambda: None)
+    status, _, err = storm_lab("up")
+    assert status == 2
+    assert "no Java 17 or newer was found" in err
+
+
+def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):
+    assert storm_lab("down") == (0, "there is no cluster\n", "")
+
+
+def test_down_ends_what_was_left_running_and_what_a_killed_command_left(storm_lab: Callable[..., Answer]):
+    kept, lost, busy = Place.make("2.8.3"), Place.make("0.9.7"), Place.make("1.2.4")
+    kept.release()
+    lost.disown()
+    status, out, _ = storm_lab("down")
+    assert status == 0
+    assert f"{kept.record.token}: Storm 2.8.3 was running; nothing of it is left\n" in out
+    assert f"{lost.record.token}: Storm 0.9.7 was left by a command that was killed; nothing of it" in out
+    assert f"{busy.record.token}: belongs to a command that runs" in out
+    assert [folder.name for folder in state_folder().iterdir()] == [busy.record.token]
+    busy.remove()
