@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "papers": BELOW_PAPERS | {"experiments"},
     "league": BELOW_PAPERS | {"experiments", "papers"},
     "pipeline": frozenset({"tuplelog"}),
-    "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "model"}),
+    "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "schedulers", "model"}),
     "runs": ALL_BUT_CLI - {"runs", "bench"},
     "calibration": ALL_BUT_CLI - {"reporting", "bench"},
     "bench": ALL_BUT_CLI - {"bench"},
