@@ -1,5 +1,63 @@
-"""storm_lab: the experiments of five papers on Apache Storm, re-run without a cluster."""
+"""storm_lab: the experiments of five papers on Apache Storm, re-run without a cluster.
+
+>>> import storm_lab as sl
+>>> node = sl.Node("n1", cores=2)
+>>> sl.Cluster((node,)).racks
+('/default-rack',)
+
+What a reader needs stands here under one name. It is imported when it is first asked for, so that
+``import storm_lab`` takes no time.
+"""
+
+import sys
+from importlib import import_module
+from typing import Any
 
 from storm_lab.version import __version__
 
-__all__ = ["__version__"]
+_HOMES = {
+    "storm_lab.model": (
+        "Assignment", "Cluster", "Component", "Executor", "Grouping", "MeasuredLoad", "Node", "Resources",
+        "Slot", "StormVersion", "Subscription", "Topology", "executors_of",
+    ),
+    "storm_lab.schedulers": (
+        "NoParameters", "Scheduler", "SchedulingResult", "SchedulingView", "TopologyStatus", "check_result",
+        "make_scheduler", "scheduler_names",
+    ),
+    "storm_lab.workloads.usercode": ("Bolt", "Cost", "Spout"),
+    "storm_lab.emulator.source": ("SourceKind", "SourcePlan"),
+    "storm_lab.errors": ("StormLabError", "UserError"),
+    "storm_lab.papers.registry": ("experiment", "experiments"),
+    "storm_lab.runs.study": ("Study",),
+    "storm_lab.runs.sweep": ("sweep",),
+    "storm_lab.runs.league": ("League", "league_table", "results"),
+}  # fmt: skip
+"""Module -> the public names that stand in it."""
+
+_PLACES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_PLACES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _show_in_notebooks() -> None:
+    """In a notebook, let topologies, clusters and assignments be seen as what they are."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        from storm_lab.reporting.display import show_richly
+
+        show_richly(shell.display_formatter.formatters["text/html"])
+
+
+_show_in_notebooks()

@@ -1,38 +1,26 @@
 """A reader's own site: their topology with its input, on their machines, under any schedulers.
 
-The schedulers play as in `storm_lab.papers.tstorm.entrant`: as Nimbus's own, or, on measured load, in
-T-Storm's place, with the same monitors and periods. Machines, topology and input are the reader's.
+The schedulers play as `storm_lab.league.entrant` says: as Nimbus's own, or, on measured load, in T-Storm's
+place. Machines, topology and input are the reader's.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
-from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameters, check_parameters
+from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
+from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.league.entrant import Entrant
 from storm_lab.model import Cluster, StormVersion, Topology
 from storm_lab.model.version import V0_8_2
-from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.papers.tstorm.blade_runs import STEADY_S, generator
-from storm_lab.papers.tstorm.entrant import EXPERIMENT, Entrant
-from storm_lab.papers.tstorm.testbed import COMMON
-from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Spout
-
-PARAMETERS = tuple(parameter for parameter in COMMON if parameter.name != "cores")
-"""Seeds, length, and the settings of monitors and schedule generator; cores are those of the machines."""
-
-SAMPLE_EVERY = 20
 
 
 @dataclass(frozen=True)
@@ -97,60 +85,32 @@ class Site:
             digest.update(b"" if source.arrivals_ns is None else source.arrivals_ns.tobytes())
         return digest.hexdigest()
 
-    def runs(self, entrants: Sequence[Entrant], parameters: Parameters) -> tuple[RunSpec, ...]:
-        """One run for every entrant and seed."""
-        values = parameters.only(name for name in parameters if name != "seeds")
-        site = self.digest
-        return tuple(
-            RunSpec(
-                experiment=EXPERIMENT,
-                variant=entrant.name,
-                seed=seed,
-                parameters=values.changed(online=entrant.online),
-                describe=_Match(self, entrant).describe,
-                storm_version=self.version,
-                inputs={"site": site, "scheduler": entrant.source_digest},
-                sample_every=SAMPLE_EVERY,
-            )
-            for entrant in entrants
-            for seed in dict.fromkeys(parameters.integers("seeds"))
-        )
+    @property
+    def declared(self) -> tuple[Parameter, ...]:
+        """Seeds, length, and the settings of monitors and schedule generator."""
+        return PARAMETERS
 
+    def inputs(self, parameters: Parameters) -> Mapping[str, str]:
+        """Digest of the site."""
+        return {"site": self.digest}
 
-def site_parameters(given: Mapping[str, object]) -> Parameters:
-    """Parameters of a league on a site.
+    def files(self, parameters: Parameters) -> Mapping[str, str]:
+        """None: the user code has run already."""
+        return {}
 
-    Raises:
-        UserError: unknown name, wrong type or out of range.
-    """
-    return check_parameters(PARAMETERS, given, EXPERIMENT)
-
-
-@dataclass(frozen=True)
-class _Match:
-    """An entrant on a site; travels to the process that plays it."""
-
-    site: Site
-    entrant: Entrant
-
-    def describe(self, spec: RunSpec) -> EmulationSpec:
-        """Describe one run."""
-        services: tuple[Service, ...] = ()
-        migration: MigrationMethod = Restart()
-        scheduler = self.entrant.scheduler
-        if self.entrant.online:
-            services = (InitialConsolidation(), generator(scheduler, spec.parameters))
-            scheduler, migration = DefaultScheduler(), Smooth()
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
+        """Describe the run of an entrant."""
+        control = entrant.control(spec.parameters)
         duration_s = spec.parameters.number("duration_s")
         return EmulationSpec(
-            cluster=self.site.cluster,
+            cluster=self.cluster,
             version=spec.storm_version,
-            topologies=(self.site.plan,),
-            scheduler=scheduler,
+            topologies=(self.plan,),
+            scheduler=control.scheduler,
             duration_s=duration_s,
             seed=spec.seed,
-            services=services,
-            migration=migration,
+            services=control.services,
+            migration=control.migration,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),

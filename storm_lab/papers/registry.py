@@ -6,6 +6,7 @@ from importlib import import_module
 
 from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import unknown_name
+from storm_lab.league.stage import Stage
 
 _MODULES: dict[str, str] = {
     "algorithms": "algorithms.algorithms",
@@ -44,6 +45,9 @@ _MODULES: dict[str, str] = {
 }
 """Slug -> module of `storm_lab.papers` that holds its ``EXPERIMENT``. Imported on demand."""
 
+_STAGES = {"tstorm-word-count": "tstorm.word_count_stage"}
+"""Experiments whose workload and cluster other schedulers may take -> module of their stage."""
+
 
 def experiments() -> tuple[Experiment, ...]:
     """All experiments."""
@@ -59,6 +63,19 @@ def experiment(slug: str) -> Experiment:
     if slug not in _MODULES:
         raise unknown_name("experiment", slug, _MODULES, "storm-lab")
     return _load(slug)
+
+
+def stages() -> tuple[str, ...]:
+    """Slugs of the experiments with a stage."""
+    return tuple(_STAGES)
+
+
+def stage(slug: str) -> Stage | None:
+    """The stage that an experiment offers to other schedulers; None where it compares fixed ones."""
+    if slug not in _STAGES:
+        return None
+    found: Stage = import_module(f"storm_lab.papers.{_STAGES[slug]}").STAGE
+    return found
 
 
 def _load(slug: str) -> Experiment:

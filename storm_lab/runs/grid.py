@@ -11,10 +11,9 @@ from typing import Any
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters, unknown_name
-from storm_lab.papers.registry import experiment
-from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
-from storm_lab.papers.tstorm.word_count import PARAMETERS as LEAGUE_PARAMETERS
-from storm_lab.papers.tstorm.word_count import SLUG as LEAGUE_SLUG
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.papers.registry import experiment, stage, stages
 from storm_lab.schedulers.registry import make_scheduler
 
 MOST_SETTINGS = 10_000
@@ -33,11 +32,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is swept: an experiment, or T-Storm's Word Count under schedulers of the reader's choice."""
+    """What is swept: an experiment, or its workload and cluster under schedulers of the reader's choice."""
 
     slug: str
     declared: tuple[Parameter, ...]
     entrants: tuple[Entrant, ...] = ()
+    stage: Stage | None = None
 
     @classmethod
     def of(cls, slug: str, schedulers: Sequence[str] = ()) -> Subject:
@@ -52,16 +52,16 @@ class Subject:
         found = experiment(slug)
         if not schedulers:
             return cls(slug, found.parameters)
-        if slug != LEAGUE_SLUG:
+        offered = stage(slug)
+        if offered is None:
             raise UserError(
                 "this experiment compares fixed schedulers",
                 field="scheduler",
                 value=schedulers[0],
-                remedy=f"sweep {LEAGUE_SLUG} with schedulers of your own, or leave them out",
+                remedy=f"sweep {' or '.join(stages())} with schedulers of your own, or leave them out",
             )
-        declared = tuple(item for item in LEAGUE_PARAMETERS if item.name != "gammas")
         entrants = tuple(_entrant(text) for text in dict.fromkeys(schedulers))
-        return cls(slug, declared, entrants)
+        return cls(slug, offered.declared, entrants, offered)
 
     def parameter(self, name: str) -> Parameter:
         """A declared parameter.
@@ -80,8 +80,8 @@ class Subject:
         Raises:
             UserError: values that do not fit, alone or together.
         """
-        if self.entrants:
-            return league_runs(self.entrants, league_parameters(given))
+        if self.stage is not None:
+            return stage_runs(self.stage, self.entrants, stage_parameters(self.stage, given))
         return experiment(self.slug).runs(check_parameters(self.declared, given, self.slug))
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.league.reader_site import Site, site_parameters
-from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 
 if TYPE_CHECKING:
@@ -33,22 +33,23 @@ KEEPS_UP = 0.9
 
 @dataclass(frozen=True, slots=True)
 class League:
-    """Entrants and the parameters that they all run with."""
+    """Entrants, the stage on which they all run, and its parameters."""
 
     entrants: tuple[Entrant, ...]
+    stage: Stage
     parameters: Parameters
-    site: Site | None = None
 
     @classmethod
     def of(
         cls,
         entrants: Sequence[Entrant],
+        stage: Stage,
         given: Mapping[str, object] | None = None,
-        *,
-        site: Site | None = None,
     ) -> League:
-        """A league on T-Storm's Word Count and its ten blades, or on a ``site`` of the reader's, with some
-        parameters set: Word Count's, or those of `storm_lab.league.reader_site`.
+        """A league on a stage, with some of its parameters set.
+
+        A stage is `storm_lab.league.reader_site.Site`, or one of a paper, such as T-Storm's Word Count on
+        its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`).
 
         Raises:
             UserError: two entrants of one name, or a parameter that does not fit.
@@ -57,8 +58,7 @@ class League:
         for name in names:
             if names.count(name) > 1:
                 raise UserError("two entrants have this name", field="name", value=name, remedy="rename one")
-        checked = site_parameters(given or {}) if site else league_parameters(given or {})
-        return cls(tuple(entrants), checked, site)
+        return cls(tuple(entrants), stage, stage_parameters(stage, given or {}))
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
         """Have all runs on disk. Schedulers written in a notebook play in this process.
@@ -71,7 +71,7 @@ class League:
             ([e for e in self.entrants if not e.in_notebook], JOBS),
             ([e for e in self.entrants if e.in_notebook], 0),
         ):
-            runs = (self.site.runs if self.site else league_runs)(entrants, self.parameters)
+            runs = stage_runs(self.stage, entrants, self.parameters)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
         return tuple(played)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.model import check_assignment, executors_of
+from storm_lab.model import Assignment, Slot, check_assignment, executors_of
 from storm_lab.papers.rstorm import recording
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings, merged_by_host
 from storm_lab.papers.rstorm.recordings import (
@@ -25,6 +26,8 @@ from storm_lab.papers.rstorm.recordings import (
     what_if,
 )
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.papers.rstorm import RStormParameters, RStormScheduler
 
 PACKAGE_FILE = Path(recording.__file__).with_name("recordings.json")
 
@@ -283,3 +286,27 @@ def test_what_nobody_recorded_is_compared_with_the_same_seed() -> None:
     (row,) = what_if(found, recordings).to_dict("records")
     assert row["merged"] == pytest.approx(2.0)
     assert row["even"] == pytest.approx(20.0 * len(sinks))
+
+
+@pytest.mark.parametrize("name", ["linear", "diamond", "page-load", "page-load-paced"])
+def test_r_storm_puts_together_what_the_recorded_workers_held(name: str) -> None:
+    """Worker by worker, all executors; the recordings do not say which host stood in which rack."""
+    recorded = load_recordings().topology(name)
+    view = SchedulingView((recorded.topology,), recorded_hosts(), VERSION)
+    placed = RStormScheduler().schedule(view).assignment
+    assert contents(placed) == contents(recorded.runs["rstorm"].placement)
+
+
+def test_diamonds_recorded_placement_needs_the_order_of_javas_map() -> None:
+    recorded = load_recordings().topology("diamond")
+    view = SchedulingView((recorded.topology,), recorded_hosts(), VERSION)
+    declared = RStormScheduler(RStormParameters(siblings="declared")).schedule(view).assignment
+    assert contents(declared) != contents(recorded.runs["rstorm"].placement)
+
+
+def contents(placement: Assignment) -> Counter[tuple[str, ...]]:
+    """How many workers hold these components, one entry an executor."""
+    workers: dict[Slot, list[str]] = {}
+    for executor, slot in placement.slots.items():
+        workers.setdefault(slot, []).append(executor.component)
+    return Counter(tuple(sorted(held)) for held in workers.values())

@@ -9,6 +9,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.online_scheduling import overload_rule
 from storm_lab.experiments.readings import part_of
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
@@ -21,7 +22,7 @@ from storm_lab.papers.tstorm import (
     reassign_smoothing,
     word_count,
 )
-from storm_lab.papers.tstorm.blade_runs import blades_of, overload_rule
+from storm_lab.papers.tstorm.blade_runs import blades_of
 from storm_lab.papers.tstorm.overload_relief import in_one_worker
 from storm_lab.papers.tstorm.reassign_smoothing import excess_ms_s, lost
 from storm_lab.papers.tstorm.relief_readings import before_ms, first_schedule_nodes, noticed_s

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.papers.tstorm.entrant import Entrant, league_parameters, league_runs
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.league import League, league_table, results
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
@@ -30,8 +32,8 @@ class MineOnFive(Mine):
 
 
 def run_of(entrant: Entrant) -> str:
-    parameters = league_parameters({"seeds": [1]})
-    (spec,) = league_runs([entrant], parameters)
+    parameters = stage_parameters(STAGE, {"seeds": [1]})
+    (spec,) = stage_runs(STAGE, [entrant], parameters)
     return identity_of(spec).run
 
 
@@ -50,12 +52,12 @@ def test_an_entrant_on_measured_load_is_another_run() -> None:
 
 def test_two_entrants_of_one_name_are_refused() -> None:
     with pytest.raises(UserError, match="'mine': two entrants"):
-        League.of([Entrant("mine", Mine()), Entrant("mine", MineOnFive())])
+        League.of([Entrant("mine", Mine()), Entrant("mine", MineOnFive())], STAGE)
 
 
 def test_parameters_of_a_league_are_checked() -> None:
     with pytest.raises(UserError, match="lines_per_s"):
-        League.of([Entrant("mine", Mine())], {"lines": 3})
+        League.of([Entrant("mine", Mine())], STAGE, {"lines": 3})
 
 
 def test_only_schedulers_of_a_notebook_stay_in_its_process() -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def study(slug: str, *seeds: int) -> Study:
     experiment = Experiment(
-        slug, "T-Storm", "tiny", "none", (), (), "none.ipynb", ("events", "steady"),
+        slug, "T-Storm", "tiny", "none", (), "none.ipynb", ("events", "steady"),
         runs=lambda parameters: tuple(spec("a", tiny_runs.quick, seed) for seed in seeds),
         measure=lambda tables, parameters: (),
     )  # fmt: skip

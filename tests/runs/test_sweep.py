@@ -44,7 +44,7 @@ def tiny(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 @pytest.fixture(autouse=True)
 def tiny_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Experiment("tiny", "none", "t", "f", PARAMETERS, (), "tiny.ipynb", (), tiny, lambda *_: ())
+    found = Experiment("tiny", "none", "t", "f", PARAMETERS, "tiny.ipynb", (), tiny, lambda *_: ())
     monkeypatch.setattr(grid, "experiment", lambda slug: found)
 
 

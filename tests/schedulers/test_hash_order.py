@@ -11,6 +11,7 @@ from storm_lab.schedulers.storm.hash_order import (
     copied_set_order,
     hash_map_order,
     integer_hash,
+    java7_map_order,
     slot_hash,
 )
 
@@ -75,3 +76,27 @@ def test_small_clojure_maps_keep_or_reverse_the_insertion() -> None:
     assert old.collected(["b", "a"], old.string) == ["b", "a"]
     assert old.associated(["b", "a"], old.string) == ["a", "b"]
     assert new.associated(["b", "a"], new.string) == ["b", "a"]
+
+
+def test_java_7_spreads_component_ids_over_other_buckets_than_java_8() -> None:
+    """By hand: "bolt_1" hashes to 0xad89f507; h ^= h>>>20 ^ h>>>12 gives 0xad832740, and h ^= h>>>7 ^ h>>>4
+    ends in 0xa: bucket 10. "bolt_2" 5, "bolt_3" 4, "bolt_4" 7.
+    """
+    bolts = ["bolt_1", "bolt_2", "bolt_3", "bolt_4"]
+    assert java7_map_order(bolts, string_hash) == ["bolt_3", "bolt_2", "bolt_4", "bolt_1"]
+    assert hash_map_order(bolts, string_hash) != java7_map_order(bolts, string_hash)
+
+
+def test_java_7_puts_a_new_key_in_front_of_its_bucket() -> None:
+    """0 and 17 spread to 0 and 17 ^ 1 = 16: one bucket of sixteen."""
+    assert java7_map_order([0, 17], integer_hash) == [17, 0]
+    assert java7_map_order([17, 0], integer_hash) == [0, 17]
+
+
+def test_java_7_grows_when_a_full_table_meets_a_taken_bucket() -> None:
+    """Twelve keys fill a table of sixteen; a thirteenth in a free bucket still fits, in a taken one it does
+    not: with 32 buckets, 17 stands behind all of them, in bucket 16.
+    """
+    twelve = list(range(12))
+    assert java7_map_order([*twelve, 12], integer_hash) == [*twelve, 12]
+    assert java7_map_order([*twelve, 17], integer_hash) == [*twelve, 17]

@@ -140,6 +140,20 @@ def test_rstorm_walks_breadth_first_and_deals_tasks_in_turns() -> None:
     assert order == ["spout", "left", "right", "sink", "spout", "right"]
 
 
+def test_rstorm_walks_siblings_as_a_java_7_map_or_as_declared() -> None:
+    """Buckets of a Java 7 map: "bolt_1" 10, "bolt_2" 5."""
+    topology = Topology(
+        "t",
+        (
+            Component("spout", 1),
+            Component("bolt_1", 1, inputs=(Subscription("spout"),)),
+            Component("bolt_2", 1, inputs=(Subscription("spout"),)),
+        ),
+    )
+    assert breadth_first(topology) == ["spout", "bolt_2", "bolt_1"]
+    assert breadth_first(topology, "declared") == ["spout", "bolt_1", "bolt_2"]
+
+
 def demanding(executors: int, cpu: float, memory: float) -> Topology:
     resources = Resources(cpu_points=cpu, memory_mb=memory)
     return Topology("t", (Component("s", executors, resources=resources),), workers=4, ackers=0)

@@ -16,28 +16,17 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.online_scheduling import STEADY_S, generator
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.monitoring.monitor import MonitorPlan
-from storm_lab.monitoring.online_scheduling import OnlineScheduling
-from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.papers.tstorm.testbed import blades
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-STEADY_S = 500.0
-"""Figures of the steady state leave out what comes before (section V compares from here on)."""
 LEAD_IN = 5 / 6
 """Part of a shorter run of figures 5, 6 and 8 that comes before: long enough to hold the re-assignment."""
-
-
-LEAST_GAIN = 0.02
-"""Part of the inter-node traffic that a schedule must save to be adopted for that alone.
-
-Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so the noise of the averages must not count.
-"""
 
 
 def storm_or_tstorm(
@@ -105,36 +94,3 @@ def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], Migr
         )
     )
     return (InitialConsolidation(), generator(policy, parameters)), Smooth()
-
-
-def generator(policy: Scheduler[Any], parameters: Parameters) -> OnlineScheduling:
-    """Monitors, schedule generator and custom scheduler around a policy that reads measured load."""
-    return OnlineScheduling(
-        policy,
-        monitor=MonitorPlan(alpha=parameters.number("alpha")),
-        period_s=parameters.number("generation_s"),
-        fetch_s=parameters.number("fetch_s"),
-        least_gain=LEAST_GAIN,
-        overload=overload_rule(parameters),
-    )
-
-
-OVERLOAD_FRACTION = 0.9
-"""Part of the CPU that Algorithm 1 may fill, above which a node's load is a sign of overload; not printed."""
-
-
-def overload_rule(parameters: Parameters) -> OverloadRule:
-    """T-Storm's rule for an overload, which is not printed: a sign that lasts for so many windows.
-
-    Signs are what its monitors read (section IV-B): a node's average load close to what Algorithm 1 may put
-    there, or an executor that fills a core; and root tuples that fail, as in section III. Lengths of queues
-    are none.
-    """
-    windows = parameters.integer("overload_windows")
-    return OverloadRule(
-        node_fraction=OVERLOAD_FRACTION * parameters.number("capacity_fraction"),
-        node_windows=windows,
-        executor_windows=windows,
-        queue_windows=0,
-        failure_windows=windows,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from storm_lab.experiments.online_scheduling import PARAMETERS
 from storm_lab.experiments.parameter import Parameter, ParameterValue
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.topology import Resources
@@ -50,52 +51,7 @@ def blades(nodes: int = SECTION_V_NODES, cores: int = SECTION_V_CORES) -> Cluste
 
 
 COMMON: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every setting per seed; the paper prints one run each",
-        low=0,
-        high=2**31 - 1,
-    ),
-    Parameter(
-        "duration_s",
-        600.0,
-        "virtual length of a run; the paper's runs take 1000 s, whose last minutes are like those before",
-        unit="s",
-        low=60,
-        high=7200,
-    ),
-    Parameter(
-        "alpha",
-        0.5,
-        "weight of the past in the monitors' moving average (section V, table of settings)",
-        low=0.0,
-        high=0.99,
-    ),
-    Parameter("monitor_s", 20.0, "period of the load monitors (section V)", unit="s", low=1, high=300),
-    Parameter(
-        "generation_s", 300.0, "period of the schedule generator (section V)", unit="s", low=20, high=3600
-    ),
-    Parameter(
-        "fetch_s", 10.0, "period at which schedules are fetched (section V)", unit="s", low=1, high=300
-    ),
-    Parameter(
-        "capacity_fraction",
-        0.9,
-        "share of a node's CPU that Algorithm 1 may fill; the paper allows 'a fraction', without a number",
-        low=0.7,
-        high=1.0,
-    ),
-    Parameter(
-        "overload_windows",
-        3,
-        "monitor windows in a row with a node above 90 % of what Algorithm 1 may fill, an executor that "
-        "fills a core, or failed tuples, before T-Storm calls it an overload; the rule is not printed; "
-        "fitted on figure 9's 120 s",
-        low=2,
-        high=4,
-        chosen_on=("tstorm-fig9-detect",),
-    ),
+    *PARAMETERS,
     Parameter(
         "cores",
         SECTION_V_CORES,

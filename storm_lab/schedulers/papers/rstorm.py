@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import (
     Candidate,
     Journal,
@@ -27,6 +28,7 @@ from storm_lab.schedulers.contract import (
 from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
 from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
 from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.storm.hash_order import java7_map_order
 from storm_lab.schedulers.storm.ras2_orders import neighbours
 from storm_lab.schedulers.view_checks import check_view
 
@@ -52,6 +54,12 @@ class RStormParameters:
         "at-least",
         ("at-least", "more-than"),
         doc="what a node must have of memory: as much as, or more than needed",
+    )
+    siblings: str = one_of(
+        "java7",
+        ("java7", "declared"),
+        doc="order of a component's neighbours in the walk: that of a Java 7 HashMap of component ids, with "
+        "which the author's recorded placement of Diamond comes out; or as declared",
     )
     memory_weight: float = bounded(1.0, low=0.0)
     cpu_weight: float = bounded(1.0, low=0.0)
@@ -105,10 +113,11 @@ class RStormScheduler(Scheduler[RStormParameters]):
         return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
 
 
-def breadth_first(topology: Topology) -> list[str]:
+def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
     """Algorithm 2: component ids breadth first from the first spout, along streams in both directions.
 
-    Components that are not connected with it follow in the same way.
+    The neighbours of a component come in the order that ``siblings`` names. Components that are not connected
+    with the first spout follow in the same way.
 
     Raises:
         UserError: the topology has no spout.
@@ -116,7 +125,8 @@ def breadth_first(topology: Topology) -> list[str]:
     if not topology.spouts:
         raise UserError("the topology has no spout to start from", field="topology", value=topology.id)
     declared = [component.id for component in topology.components]
-    position = {component: i for i, component in enumerate(declared)}
+    walked = java7_map_order(declared, string_hash) if siblings == "java7" else declared
+    position = {component: i for i, component in enumerate(walked)}
     near = neighbours(topology)
     order: list[str] = []
     met: set[str] = set()
@@ -132,9 +142,11 @@ def breadth_first(topology: Topology) -> list[str]:
     return order
 
 
-def task_selection(topology: Topology, executors: tuple[Executor, ...]) -> list[Executor]:
+def task_selection(
+    topology: Topology, executors: tuple[Executor, ...], siblings: str = "java7"
+) -> list[Executor]:
     """Algorithm 3: one executor of each component in turn, until all are ordered; ackers go last."""
-    waiting = {component: deque[Executor]() for component in breadth_first(topology)}
+    waiting = {component: deque[Executor]() for component in breadth_first(topology, siblings)}
     rest: list[Executor] = []
     for executor in executors:
         waiting[executor.component].append(executor) if executor.component in waiting else rest.append(
@@ -152,7 +164,7 @@ def _schedule(
     """Algorithm 1: a plan for the topology's missing executors, and the first that found no node."""
     nodes.begin(topology, [slot for executor, slot in placed.items() if executor.topology == topology.id])
     plan: dict[Executor, Slot] = {}
-    for executor in task_selection(topology, view.executors[topology.id]):
+    for executor in nodes.in_turn(topology):
         if executor in placed:
             continue
         slot = nodes.select(executor, journal)
@@ -204,6 +216,10 @@ class _Nodes:
         )
         usable = {slot.node for slot in self._view.usable_slots}
         self._has_slot &= np.array([node in usable for node in self._book.nodes], dtype=bool)
+
+    def in_turn(self, topology: Topology) -> list[Executor]:
+        """The topology's executors in the order in which they choose."""
+        return task_selection(topology, self._view.executors[topology.id], self._p.siblings)
 
     def select(self, executor: Executor, journal: Journal) -> Slot | None:
         """The slot for the executor, its resources taken; None if no node has the memory."""

@@ -1,8 +1,9 @@
 """The orders in which Java and Clojure walk their hash maps.
 
 Storm's own schedulers leak these orders into their answers. This module is the only place that knows them.
-Java means Java 8 to 17; all arithmetic is 32-bit two's complement. Java's hash codes themselves are those of
-`storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order depends on the bits alone.
+Java means Java 8 to 17 unless Java 7 is named; all arithmetic is 32-bit two's complement. Java's hash codes
+themselves are those of `storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order
+depends on the bits alone.
 """
 
 from __future__ import annotations
@@ -67,6 +68,34 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
 def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
     """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled one by one."""
     return _walk(keys, hash_of, _grown(_power_of_two(capacity), len(keys)))
+
+
+def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
+    """Order of a default ``HashMap`` of Java 6 or 7, filled one by one: the Java of 2014's clusters.
+
+    It spreads a hash over more bits than Java 8 does, puts a new key in front of its bucket, and turns the
+    buckets round whenever the table doubles.
+    """
+
+    def spread(key: T) -> int:
+        h = hash_of(key) & _MASK
+        h ^= (h >> 20) ^ (h >> 12)
+        return h ^ (h >> 7) ^ (h >> 4)
+
+    capacity = _DEFAULT_CAPACITY
+    table: list[list[T]] = [[] for _ in range(capacity)]
+    for entries, key in enumerate(keys):
+        bucket = table[spread(key) & (capacity - 1)]
+        if entries >= capacity * _LOAD_FACTOR and bucket:
+            # It grows once it is full and the next key meets another in its bucket.
+            capacity *= 2
+            grown: list[list[T]] = [[] for _ in range(capacity)]
+            for moved in (k for chain in table for k in chain):
+                grown[spread(moved) & (capacity - 1)].insert(0, moved)
+            table = grown
+            bucket = table[spread(key) & (capacity - 1)]
+        bucket.insert(0, key)
+    return [key for chain in table for key in chain]
 
 
 def copied_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:

@@ -9,9 +9,10 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.league.reader_site import Site, site_parameters
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.reader_site import Site
+from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.papers.tstorm.entrant import Entrant
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.league import League
@@ -61,7 +62,9 @@ def site(
 
 
 def run_of(where: Site) -> str:
-    (spec,) = where.runs([Entrant("even", make_scheduler("even"))], site_parameters({"seeds": [1]}))
+    (spec,) = stage_runs(
+        where, [Entrant("even", make_scheduler("even"))], stage_parameters(where, {"seeds": [1]})
+    )
     return identity_of(spec).run
 
 
@@ -70,9 +73,8 @@ def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
         Entrant("default", make_scheduler("default")),
         Entrant("t-storm", make_scheduler("tstorm", ["gamma=2"]), online=True),
     ]
-    league = League.of(entrants, {"seeds": [1], "duration_s": 90.0, "generation_s": 40.0}, site=site())
-    assert league.site is not None
-    specs = league.site.runs(league.entrants, league.parameters)
+    league = League.of(entrants, site(), {"seeds": [1], "duration_s": 90.0, "generation_s": 40.0})
+    specs = stage_runs(league.stage, league.entrants, league.parameters)
     for played in play_all(specs, home=tmp_path, jobs=0):
         run = open_run(played.folder)
         roots = run.table("roots")
@@ -135,4 +137,4 @@ def test_a_spout_needs_a_source_and_a_source_its_spout() -> None:
 
 def test_the_parameters_of_word_count_do_not_fit_a_site() -> None:
     with pytest.raises(UserError, match="lines_per_s"):
-        League.of([], {"lines_per_s": 3.0}, site=site())
+        League.of([], site(), {"lines_per_s": 3.0})

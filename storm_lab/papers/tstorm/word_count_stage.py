@@ -1,0 +1,51 @@
+"""T-Storm's Word Count on its ten blades as a stage for other schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.league.entrant import Entrant
+from storm_lab.model import StormVersion
+from storm_lab.papers.tstorm.blade_runs import on_blades
+from storm_lab.papers.tstorm.testbed import VERSION
+from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
+from storm_lab.workloads.text import load_text
+
+
+@dataclass(frozen=True)
+class WordCountStage:
+    """Word Count with the settings of figure 6; the gammas are T-Storm's own and do not matter."""
+
+    @property
+    def version(self) -> StormVersion:
+        """T-Storm's."""
+        return VERSION
+
+    @property
+    def declared(self) -> tuple[Parameter, ...]:
+        """Word Count's parameters."""
+        return tuple(item for item in PARAMETERS if item.name != "gammas")
+
+    def inputs(self, parameters: Parameters) -> Mapping[str, str]:
+        """Digest of the text.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        return {"text": load_text(parameters.text("text")).digest}
+
+    def files(self, parameters: Parameters) -> Mapping[str, str]:
+        """Where the text lies."""
+        return {"text": parameters.text("text")}
+
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
+        """Describe the run of an entrant."""
+        control = entrant.control(spec.parameters)
+        return on_blades(spec, (plan(spec),), control.scheduler, control.services, control.migration)
+
+
+STAGE = WordCountStage()
