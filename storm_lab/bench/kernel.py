@@ -4,9 +4,8 @@ All engines play the same model and count the same events (see ``_kernel_model``
 each, warm; their times are CPU times and every speed is a median over the turns. Before any ratio is formed
 the engines must agree on latency and utilisation, otherwise the comparison is void.
 
-SimPy plays the model twice. ``ratio_simpy`` is against a program as SimPy's documentation teaches it, with a
-store for every queue and a process for every thread and every message on a wire. ``ratio_simpy_lean`` is
-against one in which deques and callbacks take the place of stores and carriers, about twice as fast.
+``ratio_simpy``, for which there is a target, is against a program as SimPy's documentation teaches it, with a
+store for every queue and a process for every thread and every message on a wire.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ from storm_lab.bench.pace import measure_largest, measure_pace
 from storm_lab.errors import StormLabError, UserError
 
 SIMPY_TARGET, C_TARGET, SCALE_TARGET, START_TARGET_S = 80.0, 0.7, 2.0, 1.0
-"""What the kernel is meant to reach: times SimPy, of C, events/s lost by a thousandfold size, warm start."""
+"""What the kernel is meant to reach: times the SimPy program as documented, of C, events/s lost by a
+thousandfold size, warm start."""
 
 UNIT = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1500.0, lines=1009)
 """Ten executors on two nodes; larger sizes are many of these side by side."""
@@ -58,7 +58,7 @@ class VoidComparisonError(StormLabError):
 
 
 def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, object]:
-    """Play the model in turn in kernel, C and both SimPy programs; speeds, ratios and what they agree on.
+    """Play the model in turn in kernel, C and SimPy; speeds, ratios and what they agree on.
 
     ``seconds`` of virtual time a turn for kernel and C, a tenth of it for SimPy.
 
@@ -68,12 +68,11 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
     """
     try:
         from storm_lab.bench._kernel_simpy import play_simpy
-        from storm_lab.bench._kernel_simpy_lean import play_simpy_lean
     except ImportError as error:
         raise UserError("SimPy is not installed", remedy="pip install 'storm-lab[bench]'") from error
     until = _WARM_NS + round(seconds * NS_PER_S)
     simpy_until = _WARM_NS + round(seconds / 10 * NS_PER_S)
-    turns: dict[str, list[Played]] = {"kernel": [], "c": [], "simpy": [], "simpy_lean": []}
+    turns: dict[str, list[Played]] = {"kernel": [], "c": [], "simpy": []}
     reason = ""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         try:
@@ -86,7 +85,6 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
             if program is not None:
                 turns["c"].append(_kernel_c.play_c(program, model, _WARM_NS, until))
             turns["simpy"].append(play_simpy(model, _WARM_NS, simpy_until, seed=turn))
-            turns["simpy_lean"].append(play_simpy_lean(model, _WARM_NS, simpy_until, seed=turn))
     engines = {name: played for name, played in turns.items() if played}
     for name in engines:
         require_agreement("kernel", engines["kernel"], name, engines[name])
@@ -95,9 +93,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
         "events_per_second": speed["kernel"],
         "events_per_second_c": speed.get("c"),
         "events_per_second_simpy": speed["simpy"],
-        "events_per_second_simpy_lean": speed["simpy_lean"],
         "ratio_simpy": _ratio(engines, "simpy"),
-        "ratio_simpy_lean": _ratio(engines, "simpy_lean"),
         "ratio_c": _ratio(engines, "c") if "c" in engines else None,
         "ratio_c_missing_because": reason or None,
         "kernel_equals_c_event_for_event": (

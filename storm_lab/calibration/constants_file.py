@@ -13,6 +13,7 @@ from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.machine.places import project_root
+from storm_lab.machine.whole_file import write_whole
 
 SCHEMA = "calibration/1"
 
@@ -68,10 +69,7 @@ class Fit:
 
     def write(self, path: Path) -> None:
         """Write the file; it is replaced whole."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        part.write_text(json.dumps(self.document(), indent=1) + "\n", encoding="utf-8")
-        part.replace(path)
+        write_whole(path, json.dumps(self.document(), indent=1) + "\n")
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import Rates, loaded_runs, predictions, targets
 from storm_lab.emulator.cost import CostModel
 from storm_lab.machine.places import project_root
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, text_digest
 
@@ -73,10 +74,7 @@ class Evaluation:
         }
         for place, played in futures.items():
             rates = dict(zip(variants, (future.result() for future in played), strict=True))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part = place.with_suffix(".part")
-            part.write_text(json.dumps(rates), encoding="utf-8")
-            part.replace(place)
+            write_whole(place, json.dumps(rates))
             self._advance()
         for _ in range(len(sets) - len(futures)):
             self._advance()

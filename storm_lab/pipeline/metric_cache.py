@@ -1,33 +1,30 @@
 """Metric tables of a run as files, for the next one who asks.
 
-One file a run, with a checksum: the tables are read instead of computed, so a changed byte must not pass.
+One archive a run, with a checksum for each table: they are read instead of computed, so a changed byte must
+not pass.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import shutil
-import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Self
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 
+from storm_lab.machine.whole_file import whole_file
 from storm_lab.tuplelog import schema
 from storm_lab.tuplelog.reader import Run
 
-TABLES_FILE = "tables.arrow"
-"""The tables of a run: a line of JSON with name and size of each, their Arrow streams one after the other,
-then a checksum. A file for each would take a hundred times as long to write and read: most hold a few rows.
+TABLES_FILE = "tables.zip"
+"""The tables of a run, an Arrow stream each. A file for each would take a hundred times as long to write and
+read: most hold a few rows.
 """
-
-_CHECKSUM_BYTES = 4
 
 _LARGE_BYTES = 32_768
 """Size from which a table is compressed: for a smaller one that takes longer than writing and reading it."""
@@ -81,40 +78,32 @@ def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
     computes again.
     """
     streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
-    sizes = json.dumps({name: len(stream) for name, stream in streams.items()})
-    written = b"".join([sizes.encode() + b"\n", *streams.values()])
-    partial = place / f".{TABLES_FILE}.{os.getpid()}.part"
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(written)
-            file.write(zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little"))
-        partial.replace(place / TABLES_FILE)
+        with whole_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
+            for name, stream in streams.items():
+                archive.writestr(ZipInfo(name), stream)
         # What older code left of this run is of no more use.
         for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
             if older != place:
                 shutil.rmtree(older, ignore_errors=True)
     except OSError:
         pass
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
-def _stream(table: pa.Table) -> memoryview:
+def _stream(table: pa.Table) -> bytes:
     content = pa.BufferOutputStream()
     options = _LARGE if table.nbytes >= _LARGE_BYTES else _SMALL
     with pa.ipc.new_stream(content, table.schema, options=options) as stream:
         stream.write_table(table)
-    return memoryview(content.getvalue())
+    return bytes(content.getvalue())
 
 
 def kept_names(place: Path) -> Collection[str]:
     """Names of the tables that lie there; `kept` finds out whether they can be read."""
     try:
-        with (place / TABLES_FILE).open("rb") as file:
-            return tuple(json.loads(file.readline()))
-    except (OSError, ValueError):
+        with ZipFile(place / TABLES_FILE) as archive:
+            return tuple(archive.namelist())
+    except (OSError, BadZipFile):
         return ()
 
 
@@ -123,22 +112,12 @@ def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Tabl
     written.
     """
     try:
-        content = (place / TABLES_FILE).read_bytes()
-        written = memoryview(content)[:-_CHECKSUM_BYTES]
-        if zlib.crc32(written).to_bytes(_CHECKSUM_BYTES, "little") == content[-_CHECKSUM_BYTES:]:
-            return dict(_tables(content, names))
+        with ZipFile(place / TABLES_FILE) as archive:
+            wanted = archive.namelist() if names is None else [n for n in archive.namelist() if n in names]
+            return {name: pa.ipc.open_stream(archive.read(name)).read_all() for name in wanted}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, pa.ArrowException):
+    except (OSError, ValueError, NotImplementedError, BadZipFile, pa.ArrowException):
         pass
     shutil.rmtree(place, ignore_errors=True)
     return {}
-
-
-def _tables(content: bytes, names: Collection[str] | None) -> Iterator[tuple[str, pa.Table]]:
-    start = content.index(b"\n") + 1
-    whole = pa.py_buffer(content)
-    for name, size in json.loads(content[:start]).items():
-        if names is None or name in names:
-            yield name, pa.ipc.open_stream(whole.slice(start, size)).read_all()
-        start += size

@@ -7,11 +7,11 @@ are not.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Tally, tallies
@@ -88,12 +88,7 @@ def update_readme(readme: Path, reports: Path) -> bool:
     after = updated_readme(before, reports)
     if after == before:
         return False
-    part = readme.with_name(f".{readme.name}.{os.getpid()}.part")
-    try:
-        part.write_text(after, encoding="utf-8")
-        part.replace(readme)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(readme, after)
     return True
 
 

@@ -8,7 +8,6 @@ judges the measurements anew, so that a corrected band needs no new run. Same re
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.standing import standing
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
 
@@ -69,17 +69,8 @@ def write_verdicts(folder: Path, record: VerdictFile, ledger: Ledger | None = No
     text = json.dumps(
         _to_json(record, ledger or load_claims()), indent=1, ensure_ascii=False, allow_nan=False
     )
-    folder.mkdir(parents=True, exist_ok=True)
     path = verdict_path(folder, record.experiment)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, text + "\n")
     return path
 
 

@@ -6,7 +6,6 @@ and the runs that were left out. Same content, same bytes.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.contradiction import Contradiction, load_contradictions
 from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
@@ -136,14 +136,7 @@ def _papers_of_experiments() -> dict[str, str]:
 
 def write_report(path: Path, content: ReportContent) -> Path:
     """Write the report; a reader sees the old file or the whole new one."""
-    text = render_report(content)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, render_report(content))
     return path
 
 

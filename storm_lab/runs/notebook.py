@@ -11,7 +11,6 @@ import getpass
 import json
 import logging
 import os
-import re
 import socket
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import project_root, reports_folder
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
 
@@ -94,8 +94,8 @@ def execute_notebook(
     page = notebook_page(notebook, executed.stem, report=_REPORT if published else "")
     executed.parent.mkdir(parents=True, exist_ok=True)
     # The notebook carries the digest, so it comes last.
-    _write_whole(executed.with_suffix(".html"), page)
-    _write_whole(executed, _text_of(notebook))
+    write_whole(executed.with_suffix(".html"), page)
+    write_whole(executed, _text_of(notebook))
     return float(seconds)
 
 
@@ -181,12 +181,13 @@ def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookN
 
 
 def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
-    """Lines of text output that hold a path, name or user of this machine."""
+    """Lines of text output that hold a path, user or full name of this machine."""
     signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/"}
     signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
-    signs -= {"", "/"}
+    # A bare name may be a word like any other; one with its domain is no word.
     host = socket.gethostname()
-    found = re.compile(rf"(?<![\w-]){re.escape(host)}(?![\w-])") if _tells(host) else None
+    signs |= {host} if "." in host else set()
+    signs -= {"", "/"}
     lines: list[str] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -194,54 +195,8 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
             texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
             texts += output.get("traceback", [])
             for text in texts:
-                lines += [
-                    line
-                    for line in text.splitlines()
-                    if any(sign in line for sign in signs) or (found and found.search(line))
-                ]
+                lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
     return lines
-
-
-_OUR_WORDS = frozenset(
-    [
-        "localhost",
-        "big",
-        "blade",
-        "click",
-        "count",
-        "desktop",
-        "host",
-        "local",
-        "m",
-        "machine",
-        "mf",
-        "ms",
-        "n",
-        "nimbus",
-        "node",
-        "ns",
-        "r",
-        "rack",
-        "server",
-        "small",
-        "spout",
-        "bolt",
-        "storm",
-        "supervisor",
-        "t",
-        "topology",
-        "pc",
-        "vlan",
-        "worker",
-    ]
-)
-"""Words that outputs hold on every machine, as names of emulated nodes do."""
-
-
-def _tells(host: str) -> bool:
-    """Whether a host's name in an output is a sign of that host; ``storm`` or ``node01`` is found anyway."""
-    words = [word for word in re.split(r"[\W\d_]+", host.lower()) if word]
-    return any(word not in _OUR_WORDS for word in words)
 
 
 def _read(path: Path) -> nbformat.NotebookNode:
@@ -268,12 +223,3 @@ def _plain(text: str) -> str:
     """Text without terminal colours."""
     pieces = text.split("\x1b[")
     return pieces[0] + "".join(piece.partition("m")[2] for piece in pieces[1:])
-
-
-def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import project_root, reports_folder, runs_folder
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
@@ -263,16 +264,11 @@ def _publish(study: Study, home: Path) -> None:
         shutil.rmtree(figures, ignore_errors=True)
         new.rename(figures)
     verdicts = home / "verdicts" / f"{slug}.json"
-    verdicts.parent.mkdir(parents=True, exist_ok=True)
-    part = verdicts.with_name(f".{verdicts.name}.{os.getpid()}.part")
     try:
-        shutil.copyfile(study.workspace / "verdicts" / verdicts.name, part)
-        part.replace(verdicts)
+        write_whole(verdicts, (study.workspace / "verdicts" / verdicts.name).read_bytes())
     except FileNotFoundError:
         raise UserError(
             "the notebook left no verdicts for these parameters",
             field=slug,
             remedy="run one storm-lab at a time on an experiment, and keep the notebook's defaults",
         ) from None
-    finally:
-        part.unlink(missing_ok=True)

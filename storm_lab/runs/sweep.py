@@ -12,7 +12,6 @@ for the other, and a sweep that was interrupted goes on with what is missing.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ import pandas as pd
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import sweeps_folder
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
@@ -147,16 +147,13 @@ class SweepResult:
             "runs": sorted(self.rows["run"].unique()),
         }
         try:
-            place.mkdir(parents=True, exist_ok=True)
             for name, data in (
                 ("runs.parquet", self.rows.to_parquet(index=False)),
                 ("runs.csv", self.rows.to_csv(index=False).encode()),
                 ("summary.csv", self.summary.to_csv(index=False).encode()),
                 ("sweep.json", (json.dumps(asked, indent=1) + "\n").encode()),
             ):
-                partial = place / f".{name}-{os.getpid()}"
-                partial.write_bytes(data)
-                partial.replace(place / name)
+                write_whole(place / name, data)
         except OSError as error:
             raise UserError(
                 f"the results cannot be written ({error.strerror})", field="out", value=str(place)

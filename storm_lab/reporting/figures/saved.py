@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from dataclasses import dataclass
 from io import StringIO
@@ -12,6 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, house_style
 
 _LIGHT = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
@@ -47,14 +47,7 @@ def save_figure(figure: Figure, path: Path, *, title: str, alt: str) -> SavedFig
         raise UserError("a figure needs a title and a text alternative", field=path.name)
     # A notebook that shows the figure too has the text from here.
     figure.set_label(" ".join(alt.split()))
-    text = _themed(_svg(figure), title, alt)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, _themed(_svg(figure), title, alt))
     return read_figure(path)
 
 
