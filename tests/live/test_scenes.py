@@ -1,0 +1,92 @@
+"""Scenes are descriptions that the emulator plays as well as real Storm."""
+
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.emulator.spec import check_spec
+from storm_lab.errors import UserError
+from storm_lab.live.play import check_live
+from storm_lab.live.releases import RELEASES
+from storm_lab.live.scenes import HERE, NEXT_NODE, SCENES, find_scene, placed, scene_cluster
+from storm_lab.model import ACKER, Slot, StormVersion, executors_of
+from storm_lab.monitoring.monitor import MonitorPlan
+
+MHZ = 2500.0
+VERSIONS = [release.storm for release in RELEASES.values()]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("name", SCENES)
+def test_every_scene_describes_a_run_that_both_can_play(name: str, version: StormVersion):
+    spec = SCENES[name].describe(version, MHZ)
+    check_spec(spec)
+    check_live(spec, scene_cluster(MHZ))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_stretches_follow_the_start_and_one_another(name: str):
+    scene = SCENES[name]
+    spec = scene.describe(VERSIONS[0], MHZ)
+    edges = [edge for stretch in scene.stretches for edge in (stretch.from_s, stretch.to_s)]
+    assert edges == sorted(edges)
+    assert edges[0] >= spec.warm_up_s
+    assert edges[-1] <= spec.duration_s
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_same_scene_is_the_same_description(name: str):
+    one, other = (SCENES[name].describe(VERSIONS[0], MHZ) for _ in range(2))
+    assert one.topologies[0].trace.digest == other.topologies[0].trace.digest
+    assert one.placement == other.placement
+    assert one.faults == other.faults
+
+
+def test_light_load_is_placed_as_its_title_says():
+    spec = find_scene("light-2n").describe(VERSIONS[0], MHZ)
+    assert spec.placement is not None
+    slots = {executor.component: slot for executor, slot in spec.placement.slots.items()}
+    assert slots == {"spout": HERE, "bolt1": NEXT_NODE, "bolt2": HERE, ACKER: HERE}
+
+
+def test_executors_of_a_component_are_dealt_to_its_slots_in_turn():
+    spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
+    topology = spec.topologies[0].topology
+    wide = replace(
+        topology, components=tuple(replace(component, executors=3) for component in topology.components)
+    )
+    a, b = Slot("n1", 6700), Slot("n2", 6700)
+    where = {"spout": [a, b], "bolt1": [a], "bolt2": [b], ACKER: [a]}
+    dealt = placed(executors_of(wide, VERSIONS[0]), where)
+    spouts = [slot for executor, slot in sorted(dealt.slots.items()) if executor.component == "spout"]
+    assert spouts == [a, b, a]
+
+
+def test_a_scene_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(UserError, match="light-1w"):
+        find_scene("light-9w")
+
+
+def test_what_cannot_be_played_live_is_refused_before_anything_starts():
+    spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
+    with pytest.raises(UserError, match="services"):
+        check_live(replace(spec, services=(MonitorPlan(),)), scene_cluster(MHZ))
+    with pytest.raises(UserError, match="another one"):
+        check_live(spec, scene_cluster(MHZ, ("n1",)))
+
+
+@pytest.mark.slow
+def test_the_emulator_plays_a_scene(tmp_path):
+    from storm_lab.emulator.emulation import Emulation
+    from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+
+    scene = find_scene("light-2n")
+    spec = scene.describe(VERSIONS[0], MHZ)
+    identity = RunIdentity("live", scene.name, {}, 1, str(spec.version), "c", "l", {})
+    with RunWriter(tmp_path / "run", identity) as log:
+        outcome = Emulation(spec).run(log)
+        log.finish(duration_ns=outcome.duration_ns)
+    rows = open_run(tmp_path / "run").table("roots", ["emit_ns", "outcome"]).to_pylist()
+    for stretch, rate in zip(scene.stretches, (2000, 500, 50), strict=True):
+        inside = [row for row in rows if stretch.from_s <= row["emit_ns"] / 1e9 < stretch.to_s]
+        assert abs(len(inside) - rate * (stretch.to_s - stretch.from_s)) <= 2
