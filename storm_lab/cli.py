@@ -39,6 +39,7 @@ _ELSEWHERE = {
     "live": ("storm_lab.live.commands", "Start real Apache Storm and play on it what the emulator plays."),
     "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
+    "recordings": ("storm_lab.calibration.recordings_command", "Predict recorded runs of a cluster."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""
 

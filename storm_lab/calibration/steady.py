@@ -12,7 +12,7 @@ from typing import Any
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.papers.rstorm.recording import RecordedRun, load_recordings
+from storm_lab.papers.rstorm.recording import RecordedRun, Recordings, load_recordings
 from storm_lab.papers.rstorm.recordings import plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 
@@ -45,9 +45,14 @@ class _Counts:
             )
 
 
-def steady_rates(run: RecordedRun, cost: CostModel, seed: int) -> dict[str, tuple[float, float]]:
-    """By component: tuples executed and emitted per 10 s; quiet components count 0."""
-    recordings = load_recordings()
+def steady_rates(
+    run: RecordedRun, cost: CostModel, seed: int, recordings: Recordings | None = None
+) -> dict[str, tuple[float, float]]:
+    """By component: tuples executed and emitted per 10 s; quiet components count 0.
+
+    ``recordings``: those that the run is from, the package's own unless given.
+    """
+    recordings = recordings or load_recordings()
     recorded = recordings.topology(run.topology)
     counts = _Counts()
     plane = DataPlane(

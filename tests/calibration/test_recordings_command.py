@@ -1,0 +1,62 @@
+"""``storm-lab recordings``: what the emulator predicts for recorded runs, as a list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.calibration import recordings_command
+from storm_lab.calibration.recordings_command import recordings
+from storm_lab.papers.rstorm.recording import load_recordings
+
+
+@pytest.fixture
+def _halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulator that predicts half of what each component did."""
+
+    def half(run, cost, seed, known):  # type: ignore[no-untyped-def]
+        rates = {c.id: (0.0, 0.0) for c in known.topology(run.topology).topology.components}
+        rates |= {name: (rate / 2, 0.0) for name, rate in run.executed.items()}
+        sinks = known.topology(run.topology).sinks
+        return rates | {name: ((run.sink or 0) / 2 / len(sinks), 0.0) for name in sinks}
+
+    monkeypatch.setattr(recordings_command, "steady_rates", half)
+
+
+@pytest.mark.usefixtures("_halved")
+def test_every_recorded_run_has_its_row() -> None:
+    done = CliRunner().invoke(recordings, ["--json"])
+    rows = json.loads(done.stdout)
+    known = load_recordings()
+    assert [(row["topology"], row["run"]) for row in rows] == [(r.topology, r.scheduler) for r in known.runs]
+    for row in rows:
+        assert list(row) == [
+            "topology", "run", "sink_recorded", "sink_predicted", "delivered_recorded", "delivered_predicted",
+        ]  # fmt: skip
+        if row["sink_recorded"] is not None:
+            assert row["sink_predicted"] == pytest.approx(row["sink_recorded"] / 2, abs=0.1)
+            assert row["delivered_predicted"] == pytest.approx(row["delivered_recorded"] / 2, abs=0.1)
+
+
+@pytest.mark.usefixtures("_halved")
+def test_linears_tuples_are_those_of_two_bolts_and_the_sink() -> None:
+    rows = json.loads(CliRunner().invoke(recordings, ["--json"]).stdout)
+    even = next(row for row in rows if (row["topology"], row["run"]) == ("linear", "even"))
+    assert even["sink_recorded"] == 26823
+    assert even["delivered_recorded"] == 26823 + 49081 + 38981
+
+
+@pytest.mark.usefixtures("_halved")
+def test_without_json_there_is_a_table() -> None:
+    lines = CliRunner().invoke(recordings, []).stdout.splitlines()
+    assert len(lines) == 1 + len(load_recordings().runs)
+
+
+def test_a_file_that_holds_no_recordings_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text("{}", encoding="utf-8")
+    done = CliRunner().invoke(recordings, [str(path)])
+    assert "schema" in str(done.exception)
