@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.reused import reused_line
 
 if TYPE_CHECKING:
     from storm_lab.pipeline.metric_tables import MetricTables
@@ -61,7 +63,9 @@ class League:
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}))
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
-        """Have all runs on disk. Schedulers written in a notebook play in this process.
+        """Have all runs on disk, and say on stderr how many lay there already.
+
+        Schedulers written in a notebook play in this process.
 
         Raises:
             StormLabError: a run is refused or fails.
@@ -73,6 +77,7 @@ class League:
         ):
             runs = stage_runs(self.stage, entrants, self.parameters)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
+        print(reused_line(sum(run.reused for run in played), len(played)), file=sys.stderr)
         return tuple(played)
 
     def metrics(self) -> MetricTables:

@@ -20,7 +20,7 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import project_root, reports_folder, runs_folder
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.papers.registry import experiments
+from storm_lab.papers.registry import experiments, module_of
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
@@ -143,7 +143,7 @@ def _job(study: Study) -> _Job:
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
         {name: value for name, value in study.parameters.items() if value != defaults[name]},
-        notebook_digest(template, study.digest),
+        notebook_digest(template, study.digest, (module_of(study.experiment.slug), "EXPERIMENT")),
     )
 
 

@@ -15,7 +15,7 @@ from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.machine.places import data_folder
 from storm_lab.papers.registry import experiment
-from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
+from storm_lab.runs.digest import experiment_digest, identity_of, runs_digest, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.namespace import notebook_parameters
 
@@ -75,8 +75,8 @@ class Study:
         """
         runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
         if not runs:
-            # Then schedulers and emulator speak in the notebook itself, not through logs.
-            runs = [code_digest(*EMULATION_ROOMS)]
+            # Then schedulers and emulator speak when claims are measured, not through logs.
+            runs = [experiment_digest(self.experiment.slug)]
         return text_digest(self.experiment.slug, *self._values(), "runs", *runs)
 
     def _values(self) -> list[str]:
@@ -87,6 +87,10 @@ class Study:
         if specs or "seeds" not in self.parameters:
             return tuple(dict.fromkeys(spec.seed for spec in specs))
         return tuple(dict.fromkeys(self.parameters.integers("seeds")))
+
+    def _code(self) -> str:
+        specs = self.experiment.runs(self.parameters)
+        return runs_digest(specs) if specs else experiment_digest(self.experiment.slug)
 
     @property
     def workspace(self) -> Path:
@@ -138,7 +142,7 @@ class Study:
                 for name, value in self.parameters.items()
             },
             seeds=self._seeds(),
-            code_digest=code_digest(*EMULATION_ROOMS),
+            code_digest=self._code(),
             measurements=measurements,
             refused=tuple(
                 Refusal(refusal.folder.name, refusal.detail) for refusal in (tables.refused if tables else ())

@@ -68,7 +68,7 @@ def test_of_several_that_need_the_kernel_one_compiles_it(
 
     def played(k: object, until: int) -> None: ...
 
-    monkeypatch.setattr(jit, "_HOME", tmp_path / "kernel")
+    monkeypatch.setattr(jit, "_home", lambda: tmp_path)
     monkeypatch.setattr(jit, "_ENTRIES", [SimpleNamespace(py_func=played, compile=compile_slowly)])
     askers = [threading.Thread(target=jit.get_ready, args=(7,)) for _ in range(3)]
     for asker in askers:
@@ -90,7 +90,7 @@ def test_a_compilation_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch
 
     def played(k: object) -> None: ...
 
-    monkeypatch.setattr(jit, "_HOME", tmp_path / "kernel")
+    monkeypatch.setattr(jit, "_home", lambda: tmp_path)
     monkeypatch.setattr(jit, "_ENTRIES", [SimpleNamespace(py_func=played, compile=fail_once)])
     with pytest.raises(MemoryError):
         jit.get_ready(7)
