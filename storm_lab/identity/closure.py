@@ -9,8 +9,9 @@ settings), and of strings in code that is reached
 
 * the dotted name of a module inside a room of the package: that module, or all of a package, as a registry
   imports it by name;
-* the name of a group of entry points: of each string that names one of them, what it stands for, as a
-  scheduler that is made by name;
+* the key of a table of definitions (``"name": "module:Class"``, relative to the table's package) that is
+  reached, or, with the name of a group of entry points, the name of one: what it stands for, as a scheduler
+  that is made by name; the rest of the table does not count;
 * the name of a data file beside the module: its bytes.
 
 Not followed are this room itself, which only tells code apart, names that are put together at run time,
@@ -24,7 +25,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -62,6 +63,7 @@ class Closure:
         self._statements: set[Statement] = set()
         self._modules: dict[str, _Module] = {}
         self._texts: set[str] = set()
+        self._tables: dict[str, Root] = {}
         self._lines: set[str] = set()
         self._waiting: list[tuple[_Module | None, str, str | None]] = [(None, *root) for root in roots]
         self._walk()
@@ -81,24 +83,23 @@ class Closure:
         """SHA-256 of all that was reached, in hex."""
         return hashlib.sha256("\n".join(sorted(self._lines)).encode()).hexdigest()
 
-    @cached_property
+    @property
     def offers(self) -> Mapping[str, Root]:
-        """What can be made by name through the groups of entry points that were reached."""
-        return {
-            point.name: (point.module, point.attr.split(".")[0] or None)
-            for group in sorted(self._texts & self._code.groups)
-            for point in entry_points(group=group)
-        }
+        """What can be made by name through the tables and groups of entry points that were reached."""
+        groups = self._code.groups
+        outside = [groups[text] for text in sorted(self._texts & groups.keys())]
+        return {**self._tables, **{name: root for group in outside for name, root in group.items()}}
 
     def _walk(self) -> None:
+        made: set[str] = set()
         while self._waiting:
             while self._waiting:
                 self._reach(*self._waiting.pop())
             # Only now all strings are known.
-            if self._texts & self._code.groups:
-                self.__dict__.pop("offers", None)
-                chosen = (root for name, root in self.offers.items() if name in self._texts)
-                self._waiting = [(None, *root) for root in chosen if root not in self._done]
+            offers = self.offers
+            chosen = offers.keys() & self._texts - made
+            made |= chosen
+            self._waiting = [(None, *offers[name]) for name in sorted(chosen)]
 
     def _reach(self, asker: _Module | None, name: str, attribute: str | None) -> None:
         found = self._code.module(name, asker)
@@ -144,8 +145,9 @@ class Closure:
             return
         self._statements.add(statement)
         links = self._code.links(module, statement)
+        self._tables |= links.table
         self._lines |= links.lines
-        self._texts |= statement.reading.texts
+        self._texts |= links.texts
         self._waiting.extend((module, *root) for root in links.roots if root not in self._done)
 
     def _follow(self, asker: _Module, targets: Iterable[Target]) -> None:
@@ -157,7 +159,9 @@ class _Links:
     """What a statement contributes to a closure, and where it leads."""
 
     lines: frozenset[str]
+    texts: frozenset[str]
     roots: tuple[Root, ...]
+    table: Mapping[str, Root] = field(default_factory=dict)
 
 
 class Code:
@@ -182,9 +186,17 @@ class Code:
         self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
 
     @cached_property
-    def groups(self) -> frozenset[str]:
-        """Groups of entry points that are the package's own."""
-        return frozenset(name for name in entry_points().groups if self._is_own(name))
+    def groups(self) -> Mapping[str, Mapping[str, Root]]:
+        """The package's groups of entry points, each with what other distributions offer under which name."""
+        return {
+            group: {
+                point.name: (point.module, point.attr.split(".")[0] or None)
+                for point in entry_points(group=group)
+                if not self._is_own(point.module)
+            }
+            for group in entry_points().groups
+            if self._is_own(group)
+        }
 
     def closure(self, roots: Iterable[Root]) -> Closure:
         """What the roots reach."""
@@ -233,6 +245,11 @@ class Code:
 
     def _linked(self, module: _Module, statement: Statement) -> _Links:
         reading, source = statement.reading, module.source
+        if statement.table:
+            package = source.name if source.is_package else source.name.rpartition(".")[0]
+            places = {name: place.partition(":") for name, place in statement.table.items()}
+            table = {name: (f"{package}.{place[0]}", place[2]) for name, place in places.items()}
+            return _Links(frozenset(), frozenset(), (), table)
         own = f"{source.name} {reading.digest}"
         lines, roots = {own}, set[Root]()
         for chain in reading.uses:
@@ -247,7 +264,7 @@ class Code:
         for text in reading.texts:
             roots.update((name, None) for name in self.modules_named(text))
             lines.update(_data(module, text))
-        return _Links(frozenset(lines), tuple(sorted(roots, key=str)))
+        return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
 
     def led_to(
         self, asker: _Module, targets: Iterable[Target], attributes: tuple[str, ...]

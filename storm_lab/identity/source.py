@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from functools import cached_property
 Target = tuple[str, str | None]
 """What an import binds: a module, or a name in one."""
 
+_PLACE = re.compile(r"\w+(\.\w+)*:\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
@@ -39,6 +41,23 @@ class Statement:
         self._node = node
         self._package = package
         self.acts = acts
+
+    @cached_property
+    def table(self) -> dict[str, str]:
+        """Names and ``module:Class`` of what is made by name, where the statement is a table of such; else
+        nothing.
+        """
+        value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
+        if not isinstance(value, ast.Dict):
+            return {}
+        pairs = [
+            (key.value, item.value)
+            for key, item in zip(value.keys, value.values, strict=True)
+            if isinstance(key, ast.Constant) and isinstance(item, ast.Constant)
+        ]
+        texts = {key: item for key, item in pairs if isinstance(key, str) and isinstance(item, str)}
+        is_table = len(texts) == len(value.keys) and all(map(_PLACE.fullmatch, texts.values()))
+        return texts if is_table else {}
 
     @cached_property
     def reading(self) -> Reading:
