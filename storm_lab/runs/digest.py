@@ -15,7 +15,7 @@ from importlib import metadata
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.identity.closure import own_code
+from storm_lab.identity.closure import Code, own_code
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.places import project_root
 from storm_lab.papers.registry import module_of
@@ -67,10 +67,13 @@ def text_digest(*texts: str) -> str:
     return digest.hexdigest()
 
 
-def emulation_digest(spec: RunSpec) -> str:
-    """Digest of all code that can change what the run writes: what describes, plays and logs it."""
+def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:
+    """Digest of all code that can change what the run writes: what describes, plays and logs it.
+
+    ``code`` stands in for the code of this process.
+    """
     words = [value for value in spec.parameters.values() if isinstance(value, str)]
-    return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words)
+    return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words, code=code)
 
 
 def runs_digest(specs: Iterable[RunSpec]) -> str:
