@@ -40,7 +40,7 @@ Root = tuple[str, str | None]
 """A definition by module and name; a whole module where the name is None."""
 
 _THIS = f".{__name__.rpartition('.')[0]}."
-_DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)")
+_DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)\b")
 _MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.identity.closure import Root, own_code
+from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import project_root, reports_folder
 from storm_lab.machine.whole_file import write_whole
@@ -54,13 +54,13 @@ def notebooks_folder() -> Path:
     return folder
 
 
-def notebook_digest(template: Path, study_digest: str, *used: Root) -> str:
+def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
     """Digest of all that an executed notebook depends on: its text, its study, the code that its cells and
-    ``used`` use, and its page.
+    ``used`` use, and its page. ``code`` stands in for the code of this process.
     """
     text = template.read_text(encoding="utf-8")
-    code = own_code().closure([*_imported(text), *used, (notebook_page.__module__, notebook_page.__name__)])
-    return text_digest(text, study_digest, code.digest, lock_digest())
+    roots = [*_imported(text), *used, (notebook_page.__module__, notebook_page.__name__)]
+    return text_digest(text, study_digest, (code or own_code()).closure(roots).digest, lock_digest())
 
 
 def _imported(notebook: str) -> set[Root]:

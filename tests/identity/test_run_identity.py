@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import dis
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from edited import edited
-
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.identity.closure import own_code
+from storm_lab.identity.closure import Code, own_code
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.digest import emulation_digest, experiment_digest
+
+Edit = Callable[[str, str, str], Code]
 
 
 @cache
@@ -45,7 +42,9 @@ REACHING = [
 
 
 @pytest.mark.parametrize(("slug", "variant", "file", "old", "new"), REACHING, ids=[e[3] for e in REACHING])
-def test_what_reaches_a_run_changes_its_name(slug: str, variant: str, file: str, old: str, new: str) -> None:
+def test_what_reaches_a_run_changes_its_name(
+    edited: Edit, slug: str, variant: str, file: str, old: str, new: str
+) -> None:
     spec = first_run(slug, variant)
     assert emulation_digest(spec, edited(file, old, new)) != emulation_digest(spec)
 
@@ -67,7 +66,7 @@ IDLE = [
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [edit[1:] for edit in IDLE], ids=[edit[0] for edit in IDLE])
-def test_what_reaches_no_run_changes_no_name(file: str, old: str, new: str) -> None:
+def test_what_reaches_no_run_changes_no_name(edited: Edit, file: str, old: str, new: str) -> None:
     code = edited(file, old, new)
     for slug, variant in (("twitter-semantics", ""), ("mfstorm-wordcount", ""), ("tstorm-word-count", "")):
         spec = first_run(slug, variant)
@@ -104,7 +103,7 @@ def test_every_constant_that_a_description_reads_is_in_the_name(slug: str) -> No
         assert read <= names, sorted(read - names)
 
 
-def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name() -> None:
+def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name(edited: Edit) -> None:
     spec = first_run("mfstorm-wordcount")
     code = edited(PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, ")
     assert emulation_digest(spec, code) == emulation_digest(spec)
@@ -119,7 +118,7 @@ def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name() -> None:
     assert emulation_digest(named, code) != emulation_digest(named)
 
 
-def test_a_measure_counts_for_the_experiment() -> None:
+def test_a_measure_counts_for_the_experiment(edited: Edit) -> None:
     code = edited(SEMANTICS, r"^def measure\(.*$", r"\g<0>\n    print()")
     root = ("storm_lab.papers.twitter.semantics", "EXPERIMENT")
     assert code.closure([root]).digest != experiment_digest("twitter-semantics")

@@ -229,7 +229,8 @@ def test_different_values_differ(one: object, other: object) -> None:
 
 def test_sets_are_compared_without_order() -> None:
     words = [f"word{number}" for number in range(50)]
-    assert value_digest(set(words)) == value_digest(set(words[::-1]))
+    backwards = words[::-1]
+    assert value_digest(set(words)) == value_digest(set(backwards))
 
 
 def test_what_contains_itself_has_a_digest() -> None:
