@@ -12,7 +12,7 @@ settings), and of strings in code that is reached
 * the key of a table of definitions (``"name": "module:Class"``, relative to the table's package) that is
   reached, or, with the name of a group of entry points, the name of one: what it stands for, as a scheduler
   that is made by name; the rest of the table does not count;
-* the name of a data file beside the module: its bytes.
+* the name of a data file beside the module, or in a folder of data there: its bytes.
 
 Not followed are this room itself, which only tells code apart, names that are put together at run time,
 ``getattr``, imports of modules of which no name is used, and other distributions, whose versions are locked.
@@ -31,6 +31,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from storm_lab.identity.data_file import data_files
 from storm_lab.identity.origin import libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
 
@@ -40,7 +41,6 @@ Root = tuple[str, str | None]
 """A definition by module and name; a whole module where the name is None."""
 
 _THIS = f".{__name__.rpartition('.')[0]}."
-_DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)\b")
 _MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
 
 
@@ -263,7 +263,7 @@ class Code:
                 roots.update(self.led_to(module, targets, ()))
         for text in reading.texts:
             roots.update((name, None) for name in self.modules_named(text))
-            lines.update(_data(module, text))
+            lines.update(f"{source.name} {item}" for item in data_files(module.path.parent, text))
         return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
 
     def led_to(
@@ -323,23 +323,6 @@ class Code:
 def own_code() -> Code:
     """The code that this process runs."""
     return Code()
-
-
-def _data(module: _Module, text: str) -> Iterator[str]:
-    """The bytes of the data file of that name beside the module; a template with those that it includes."""
-    if not _DATA_FILE.fullmatch(text):
-        return
-    beside = [module.path.with_name(text), module.path.parent / "templates" / text]
-    waiting, seen = [path for path in beside if path.is_file()], set[Path]()
-    while waiting:
-        path = waiting.pop()
-        if path not in seen:
-            seen.add(path)
-            content = path.read_bytes()
-            yield f"{module.source.name} {path.name} {hashlib.sha256(content).hexdigest()}"
-            if path.suffix == ".j2":
-                names = (found[0] for found in _DATA_FILE.finditer(content.decode()))
-                waiting += [other for name in names if (other := path.with_name(name)).is_file()]
 
 
 def _file(place: Path) -> Path | None:

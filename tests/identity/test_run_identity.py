@@ -24,15 +24,15 @@ def first_run(slug: str, variant: str = "") -> RunSpec:
     return next(spec for spec in found.runs(found.checked()) if variant in spec.variant)
 
 
-SEMANTICS = "papers/twitter/semantics_claims.py"
-REMOVAL = "papers/twitter/machine_removal_claims.py"
+SEMANTICS = "papers/twitter/semantics.py"
+REMOVAL = "papers/twitter/machine_removal_measures.py"
 REACHING = [
     ("twitter-semantics", "", SEMANTICS, r"^STOP_S = 240.0", "STOP_S = 241.0"),
     ("twitter-semantics", "", SEMANTICS, r"^DOWN_FROM_S = 100", "DOWN_FROM_S = 101"),
-    ("twitter-overheads", "", "papers/twitter/overheads_claims.py", r"^SETTLED_S = 180", "SETTLED_S = 181"),
+    ("twitter-overheads", "", "papers/twitter/overheads_measures.py", r"^SETTLED_S = 180", "SETTLED_S = 181"),
     ("twitter-machine-removal", "supplied", REMOVAL, r"^SUPPLIED_AT_S = 360", "SUPPLIED_AT_S = 361"),
-    ("twitter-scaling", "removal", "papers/twitter/scaling_claims.py", r"^AT_S = 300", "AT_S = 301"),
-    ("tstorm-word-count", "", "papers/tstorm/word_count_claims.py", r"^SPARED = \{", "SPARED = {'x': (), "),
+    ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
+    ("tstorm-word-count", "", "papers/tstorm/word_count_measures.py", r"^SPARED = \{", "SPARED = {'x': (), "),
     ("tstorm-word-count", "", "papers/tstorm/blade_runs.py", r"^LEAST_GAIN = 0.02", "LEAST_GAIN = 0.03"),
     ("rstorm-yahoo", "", "emulator/control/faults/daemons.py", r"^class KillNimbus\(", r"\g<0>object, "),
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
@@ -58,7 +58,7 @@ IDLE = [
     ("a text of the command line, too", "runs/sweep_command.py", "Set a parameter.", "One parameter."),
     ("an import", "papers/twitter/semantics.py", r"^from __future__.*$", r"\g<0>\nimport math"),
     ("a measure", SEMANTICS, r"^def measure\(.*$", r"\g<0>\n    print()"),
-    ("the claims", SEMANTICS, r"^CLAIMS = \(", "CLAIMS = ('x', "),
+    ("what the notebook reads", SEMANTICS, r"^    metrics=\(", "    metrics=('x', "),
     ("the table of policies", "schedulers/registry.py", r"^_OWN = \{", "_OWN = {'odd': 'a.b:C', "),
     ("another policy", PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, "),
 ]

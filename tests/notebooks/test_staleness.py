@@ -22,8 +22,8 @@ def digest(code: Code | None = None) -> str:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("papers/twitter/semantics_claims.py", r"^def measure\(.*$", r"\g<0>\n    print()"),
-        ("papers/twitter/semantics_claims.py", r"^def delivery\(", r"X = 1\ndef delivery(*, "),
+        ("papers/twitter/semantics.py", r"^def measure\(.*$", r"\g<0>\n    print()"),
+        ("papers/twitter/semantics.py", r"^def delivery\(", r"X = 1\ndef delivery(*, "),
         ("reporting/figures/style.py", r"^def house_style\(", r"@cache\n\g<0>"),
         ("pipeline/latency.py", r"^def after_warm_up\(", r"@cache\n\g<0>"),
         ("reporting/notebook_page.py", r"^LONG = 20", "LONG = 21"),
