@@ -33,7 +33,7 @@ REACHING = [
     ("twitter-machine-removal", "supplied", REMOVAL, r"^SUPPLIED_AT_S = 360", "SUPPLIED_AT_S = 361"),
     ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
     ("tstorm-word-count", "", "papers/tstorm/word_count_measures.py", r"^SPARED = \{", "SPARED = {'x': (), "),
-    ("tstorm-word-count", "", "papers/tstorm/blade_runs.py", r"^LEAST_GAIN = 0.02", "LEAST_GAIN = 0.03"),
+    ("tstorm-word-count", "", "experiments/online_scheduling.py", r"^LEAST_GAIN = 0.02", "LEAST_GAIN = 0.03"),
     ("rstorm-yahoo", "", "emulator/control/faults/daemons.py", r"^class KillNimbus\(", r"\g<0>object, "),
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
     ("nstorm-delayed-kill", "", "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),

@@ -48,7 +48,8 @@ def test_a_changed_scheduler_is_another_run() -> None:
 def test_what_a_run_leaves_in_a_scheduler_does_not_reach_the_next() -> None:
     policy = Mine()
     entrant = Entrant("mine", policy)
-    entrant.fresh_scheduler().nodes = 7  # type: ignore[attr-defined]
+    left = entrant.control(stage_parameters(STAGE, {})).scheduler
+    left.nodes = 7  # type: ignore[attr-defined]
     assert policy.nodes == 4
     assert run_of(entrant) == run_of(Entrant("mine", Mine()))
 
