@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,11 +13,10 @@ from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.reused import reused_line
-
-if TYPE_CHECKING:
-    from storm_lab.pipeline.metric_tables import MetricTables
 
 COLUMNS = {
     "processing_ms": "processing time, ms",
@@ -86,7 +84,6 @@ class League:
         Raises:
             StormLabError: as `play`, or there is no Java for Spark.
         """
-        from storm_lab.pipeline.summary import metrics_of
 
         return metrics_of([run.folder for run in self.play()])
 
