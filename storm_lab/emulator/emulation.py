@@ -108,6 +108,7 @@ class Emulation:
             recorder=recorder,
             sample_every=spec.sample_every,
             bundle=spec.bundle,
+            unreached=spec.unreached,
         )
 
     def wire(self, plane: Plane) -> ControlPlane:
@@ -123,6 +124,7 @@ class Emulation:
             timers=timers_of(spec.version) if spec.timers is None else spec.timers,
             zookeeper=spec.zookeeper,
             seed=spec.seed,
+            unreached=spec.unreached,
         )
         sampler = Sampler(control.clock, control.plane, ns(spec.window_s))
         for service in spec.services:

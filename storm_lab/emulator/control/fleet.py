@@ -32,6 +32,9 @@ class Fleet:
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
         self._cycles: dict[int, list[Cycle]] = {}
+        control.connections.on_giving_up = partial(
+            self.crash, actor="netty", reason="connecting was given up: Async loop died"
+        )
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
         control.zookeeper.watch(Record.STATUS, self._status_changed)
 
@@ -169,10 +172,12 @@ class Fleet:
         if not was_running:
             return {}
         loss = control.plane.now().stop_worker(process.id)
+        dropped = control.connections.dropped(process)
         for executor in process.executors:
             control.placements.end(executor, process.id, now)
         control.connections.left(process)
-        return loss_facts(loss)
+        facts = loss_facts(loss)
+        return {**facts, "lost_unreached": dropped} if dropped else facts
 
     def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
         """The process dies without its supervisor's doing."""
