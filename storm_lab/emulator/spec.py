@@ -34,7 +34,7 @@ class EmulationSpec:
     Args:
         cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
         version: the Storm version played.
-        topologies: submitted at time 0, in this order.
+        topologies: submitted in this order, at time 0 or each at its own.
         scheduler: Nimbus's own scheduler.
         duration_s: virtual seconds.
         seed: of everything random.
@@ -95,6 +95,13 @@ def check_spec(spec: EmulationSpec) -> None:
     for twice in {name for name in ids if ids.count(name) > 1}:
         raise UserError("two topologies have this id", field="topologies", value=twice, remedy="rename one")
     for plan in spec.topologies:
+        if not 0 <= plan.submit_s < spec.duration_s:
+            raise UserError(
+                "a topology is submitted within the run",
+                field="submit_s",
+                value=plan.submit_s,
+                remedy=f"give seconds, from 0 to less than {spec.duration_s:g}",
+            )
         for spout in plan.topology.spouts:
             if spout.id not in plan.sources:
                 raise UserError(

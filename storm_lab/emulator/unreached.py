@@ -31,7 +31,7 @@ class Unreached(IntEnum):
     losses do to a result.
     """
     BLOCK = 2
-    """The first of them stops the worker's transfer thread, for all receivers (``send`` waits in ``connect``).
+    """The first of them stops the worker's transfer thread, for all receivers: ``send`` waits in ``connect``.
 
     0.9.2 and 0.9.3; when the tries are used up, the thread's exception ends the whole worker.
     """

@@ -13,6 +13,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import Executor, Slot
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.clock import VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.fleet import Fleet
@@ -35,6 +35,8 @@ class ControlPlane:
         zookeeper: ZooKeeper's speed and other load.
         seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
         phases: node id to the phases of its supervisor, for nodes that should not draw them.
+        first_round_s: Nimbus's first scheduling round; None = anywhere in a period, as Nimbus has been up
+            before.
         unreached: what becomes of messages without a connection; None = the version's own way.
         on_decision, on_placement: called with each new entry.
 
@@ -55,6 +57,7 @@ class ControlPlane:
         zookeeper: ZooKeeperPlan,
         seed: int,
         phases: dict[str, Phases] | None = None,
+        first_round_s: float | None = None,
         unreached: Unreached | None = None,
         on_decision: Callable[[Decision], None] | None = None,
         on_placement: Callable[[Placement], None] | None = None,
@@ -72,7 +75,9 @@ class ControlPlane:
         self.zookeeper = ZooKeeper(self.clock, zookeeper)
         fate = unreached_of(version) if unreached is None else unreached
         self.connections = Connections(self.clock, self.plane, self.log, times, timers, version, fate)
-        self.nimbus = Nimbus(self, cluster, scheduler, seed)
+        if first_round_s is None:
+            first_round_s = self.random("nimbus").random() * timers.nimbus_round_s
+        self.nimbus = Nimbus(self, cluster, scheduler, seed, ns(first_round_s))
         self.fleet = Fleet(self)
         self.migration = migration.begin(self)
         self.connections.migration = self.migration

@@ -117,6 +117,15 @@ class Fleet:
                 ns(timers.refresh_s), Rank.WORKER, process.actor, partial(self._refresh_due, process)
             ),
         ]
+        if timers.statistics_s > 0:
+            self._cycles[process.number].append(
+                control.clock.every(
+                    ns(timers.statistics_s),
+                    Rank.WORKER,
+                    process.actor,
+                    partial(self._write_statistics, process),
+                )
+            )
         control.supervisors[process.slot.node].started(process)
 
     def _beat(self, process: WorkerProcess) -> None:
@@ -128,7 +137,13 @@ class Fleet:
         def record() -> None:
             beats.update(dict.fromkeys(executors, sent))
 
-        control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+        if control.timers.heartbeats_by_thrift:
+            control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
+        else:
+            control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+
+    def _write_statistics(self, process: WorkerProcess) -> None:
+        self._control.zookeeper.write(process.actor, Record.STATISTICS, process.topology, lambda: None)
 
     def refresh(self, process: WorkerProcess) -> None:
         """The worker re-reads who is where and whether its topology is active."""
@@ -154,7 +169,7 @@ class Fleet:
                 self._refresh_due(process)
 
     def _status_changed(self, topology_id: str) -> None:
-        if self._control.timers.worker_watch:
+        if self._control.timers.status_watch:
             for process in self._control.connections.running(topology_id):
                 process.topology_active = self._control.zookeeper.active[topology_id]
                 self._control.connections.settle(process)
