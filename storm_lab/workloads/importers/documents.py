@@ -58,6 +58,11 @@ class Part:
         if isinstance(self.value, Mapping):
             yield from self.value.items()
 
+    def under(self, key: str) -> list[Part]:
+        """The parts of the list under a key; none where there is no list."""
+        found = self.get(key)
+        return [] if found is None else found.parts()
+
     def parts(self) -> list[Part]:
         """The parts of a list; none for anything else."""
         return list(self.value) if isinstance(self.value, list) else []

@@ -83,8 +83,9 @@ class DraftComponent:
 class Draft:
     """A topology, and what there is to say about it.
 
-    ``cost_mhz`` is the clock at which the costs in it hold; None: nobody said. ``settings`` are Storm's, by
-    their full keys. ``whence`` says where the figures come from, for messages.
+    ``settings`` are Storm's, by their full keys. ``measured`` says where costs come from that hold on a
+    machine of unknown clock; empty where they hold at the reference clock. ``calls`` are those of components
+    whose own code was run.
     """
 
     format: str
@@ -101,9 +102,19 @@ class Draft:
     owner: str = ""
     settings: dict[str, float | str | bool] = field(default_factory=dict)
     version: StormVersion = V2_8_8
-    cost_mhz: float | None = None
-    has_costs: bool = False
+    measured: str = ""
     calls: RecordedCalls | None = None
+
+    def scale_costs(self, factor: float) -> None:
+        """Bring costs that hold on another clock to the reference clock."""
+        for component in self.components.values():
+            if component.cost_us is not None:
+                component.cost_us = component.cost_us.scaled(factor)
+            if component.tick_cost_us is not None:
+                component.tick_cost_us *= factor
+            for item in component.inputs:
+                if item.cost_us is not None:
+                    item.cost_us = item.cost_us.scaled(factor)
 
     def add(self, component: DraftComponent) -> bool:
         """Add a component, unless one of that id is there or the id is no name; notes why not."""

@@ -16,6 +16,7 @@ from storm_lab.model.topology import (
 from storm_lab.workloads.importers.defaults import Defaults
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Emits, Figures, Keys, Spread
+from storm_lab.workloads.importers.given import Row, fit_rows
 from storm_lab.workloads.importers.imported import Playable, Source
 from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.workloads.importers.wiring import fields_of, subscriptions, wire
@@ -29,8 +30,13 @@ MOST_PER_RECORD = 200_000.0
 _ROUNDS = 500
 
 
-def finish(draft: Draft, defaults: Defaults) -> Playable | None:
-    """The playable topology, or None when something is missing; what was assumed is noted in the draft."""
+def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | None = None) -> Playable | None:
+    """The playable topology, or None when something is missing; what was assumed is noted in the draft.
+
+    ``rows`` are records for spouts that emit what a file holds.
+    """
+    for name, records in (rows or {}).items():
+        fit_rows(draft.components[name], records, draft)
     wire(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None

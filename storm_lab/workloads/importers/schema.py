@@ -11,6 +11,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from referencing import Registry, Resource
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.documents import Part
@@ -45,7 +46,10 @@ def checked(part: Part, name: str) -> Any:
 
 @cache
 def _validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(schema(name))
+    # Overlays refer to parts of the topology's schema.
+    shared = Resource.from_contents(schema(TOPOLOGY))
+    registry = Registry().with_resource(f"{TOPOLOGY}.schema.json", shared)
+    return Draft202012Validator(schema(name), registry=registry)
 
 
 def _said(error: Any) -> str:
