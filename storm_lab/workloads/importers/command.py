@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from storm_lab.machine.options import examples, json_option
-from storm_lab.workloads.importers.importing import import_topology
+from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
 from storm_lab.workloads.importers.plain_export import export_topology
 from storm_lab.workloads.importers.report import report_json, report_text
 
@@ -29,8 +29,13 @@ from storm_lab.workloads.importers.report import report_json, report_text
     "--run-python", is_flag=True, help="Run Python components over their input: their code, with your rights."
 )
 @click.option(
-    "--env", "environment", is_flag=True, help="Take ${ENV-NAME} of a Flux file from the environment."
+    "--python-seconds",
+    default=PYTHON_S,
+    show_default=True,
+    type=click.FloatRange(1, 3600),
+    help="How long Python may run.",
 )
+@click.option("--env", "environment", is_flag=True, help="Take ${ENV-NAME} of Flux from the environment.")
 @click.option("--out", metavar="FILE", help="Write the topology as storm-lab YAML.")
 @json_option
 def import_command(
@@ -38,6 +43,7 @@ def import_command(
     overlay: str | None,
     machines: str | None,
     run_python: bool,
+    python_seconds: float,
     environment: bool,
     out: str | None,
     as_json: bool,
@@ -48,7 +54,12 @@ def import_command(
     something is missing; 2: the files are none of these. Nothing of the files is run without --run-python.
     """
     imported = import_topology(
-        *files, overlay=overlay, machines=machines, run_python=run_python, environment=environment
+        *files,
+        overlay=overlay,
+        machines=machines,
+        run_python=run_python,
+        python_seconds=python_seconds,
+        environment=environment,
     )
     written: tuple[Path, ...] = ()
     if out is not None and imported.playable is not None:

@@ -143,6 +143,15 @@ def json_part(text: str, file: str) -> Part:
         raise UserError(f"is not JSON: {error.msg} (line {error.lineno})", field="file", value=file) from None
     except (RecursionError, ValueError):
         raise _too_deep(file) from None
+    return part_of(value, file)
+
+
+def part_of(value: object, file: str) -> Part:
+    """A plain value, of lists, dictionaries and scalars, as a part without lines.
+
+    Raises:
+        UserError: it goes beyond a bound.
+    """
     return _Unfolding(file, Notes()).plain_part(value, "", 1)
 
 
@@ -199,15 +208,14 @@ class _Unfolding:
         if isinstance(value, dict):
             parts = {}
             for name, below in value.items():
-                text = _printable(name)
+                text = _printable(str(name))
                 parts[text] = self.plain_part(below, _joined(key, text), depth + 1)
             return Part(parts, place)
         if isinstance(value, list):
             return Part([self.plain_part(v, f"{key}[{i}]", depth + 1) for i, v in enumerate(value)], place)
-        if isinstance(value, str):
-            return Part(_printable(value), place)
-        assert value is None or isinstance(value, int | float)
-        return Part(value, place)
+        if value is None or isinstance(value, int | float):
+            return Part(value, place)
+        return Part(_printable(str(value)), place)
 
     def _count(self, depth: int) -> None:
         self.made += 1

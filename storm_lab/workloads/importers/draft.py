@@ -84,7 +84,8 @@ class Draft:
     """A topology, and what there is to say about it.
 
     ``settings`` are Storm's, by their full keys. ``measured`` says where costs come from that hold on a
-    machine of unknown clock; empty where they hold at the reference clock. ``calls`` are those of components
+    machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
+    machine. ``calls`` are those of components
     whose own code was run.
     """
 
@@ -103,6 +104,7 @@ class Draft:
     settings: dict[str, float | str | bool] = field(default_factory=dict)
     version: StormVersion = V2_8_8
     measured: str = ""
+    measured_here: bool = False
     calls: RecordedCalls | None = None
 
     def scale_costs(self, factor: float) -> None:

@@ -36,6 +36,8 @@ def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | Non
     ``rows`` are records for spouts that emit what a file holds.
     """
     for name, records in (rows or {}).items():
+        if _is_recorded(name, draft):
+            continue
         fit_rows(draft.components[name], records, draft)
     wire(draft)
     if any(item.missing for item in draft.notes.unusable):

@@ -14,6 +14,7 @@ from storm_lab.workloads.importers.documents import Part, json_part, read_bounde
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.finish import finish
 from storm_lab.workloads.importers.flux import looks_like_flux, read_flux
+from storm_lab.workloads.importers.flux_python import run_flux
 from storm_lab.workloads.importers.flux_text import read_properties, substituted
 from storm_lab.workloads.importers.given import Row
 from storm_lab.workloads.importers.imported import Imported
@@ -23,13 +24,28 @@ from storm_lab.workloads.importers.overlay import Overlay, load_overlay
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.plain import read_plain
 from storm_lab.workloads.importers.storm_ui import read_ui
+from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse
 from storm_lab.workloads.importers.ui_fetch import fetch_pages, is_url
 from storm_lab.workloads.importers.ui_machines import machines_of
 from storm_lab.workloads.importers.ui_pages import looks_like_page, sort_pages
 
 _TEXTS = (".yaml", ".yml", ".flux", ".json")
+"""Endings of what is told apart by its content; streamparse is .py and .clj."""
 _MOST_FILES = 2000
+PYTHON_S = 60.0
+"""Seconds that Python components may run."""
 FORMATS = "Flux YAML, storm-loadgen YAML, streamparse, pages of Storm's UI as JSON, storm-lab YAML"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How to read: values for variables, the overlay, and whether Python may be run, and for how long."""
+
+    properties: Mapping[str, str]
+    environment: Mapping[str, str] | None
+    overlay: Overlay
+    run_python: bool
+    python_seconds: float
 
 
 @dataclass(slots=True)
@@ -47,6 +63,7 @@ def import_topology(
     overlay: str | Path | None = None,
     machines: str | Path | None = None,
     run_python: bool = False,
+    python_seconds: float = PYTHON_S,
     environment: Mapping[str, str] | bool = False,
 ) -> Imported:
     """Read a topology that was written for real Storm.
@@ -59,6 +76,7 @@ def import_topology(
         machines: a YAML file of machines, or the name of a paper's cluster.
         run_python: run Python components over their input, bounded in time and memory. It is their code that
             runs, with your rights.
+        python_seconds: how long it may run, once it has started.
         environment: what ``${ENV-NAME}`` in a Flux file stands for; True takes this process's environment.
 
     Raises:
@@ -75,7 +93,8 @@ def import_topology(
         for key, value in read_properties(read_bounded(Path(name))).items()
     } | laid_over.properties
     variables = (dict(os.environ) if environment else None) if isinstance(environment, bool) else environment
-    read = _read([name for name in names if not name.endswith(".properties")], properties, variables, notes)
+    wanted = _Wanted(properties, variables, laid_over, run_python, python_seconds)
+    read = _read([name for name in names if not name.endswith(".properties")], wanted, notes)
     loaded = loaded or read.machines
     _to_reference_clock(read.draft, laid_over, loaded)
     rows = read.rows | laid_over.lay_over(read.draft)
@@ -92,9 +111,7 @@ def import_topology(
     )
 
 
-def _read(
-    names: Sequence[str], properties: Mapping[str, str], environment: Mapping[str, str] | None, notes: Notes
-) -> _Read:
+def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
     if not names:
         raise UserError("no source is given", field="file", remedy=f"give {FORMATS}")
     if len(names) > _MOST_FILES:
@@ -102,9 +119,14 @@ def _read(
     if len(names) == 1 and is_url(names[0]):
         return _ui(fetch_pages(names[0], notes), [names[0]], notes)
     paths = [Path(name) for name in names]
+    if len(paths) == 1 and is_streamparse(paths[0]):
+        draft, files = read_streamparse(
+            paths[0], wanted.overlay, notes, run=wanted.run_python, seconds=wanted.python_seconds
+        )
+        return _Read(draft, files)
     if len(paths) == 1 and paths[0].is_dir():
         paths = sorted(path for path in paths[0].iterdir() if path.suffix == ".json")[:_MOST_FILES]
-    parts = [_part(path, properties, environment) for path in paths]
+    parts = [_part(path, wanted) for path in paths]
     if parts and all(looks_like_page(part) for part in parts):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
@@ -116,21 +138,25 @@ def _read(
         )
     path, part = paths[0], parts[0]
     if part.get("storm_lab") is not None:
+        if path.suffix != ".json":
+            part = yaml_part(read_bounded(path), path.name, notes)
         draft, rows = read_plain(part, path.parent, notes)
         return _Read(draft, [path.name], rows)
     if looks_like_loadgen(part):
         return _Read(read_loadgen(part, path.stem, notes), [path.name])
     if looks_like_flux(part):
-        read = read_flux(path, properties, environment, notes)
+        read = read_flux(path, wanted.properties, wanted.environment, notes)
+        if wanted.run_python:
+            run_flux(read.commands, path, read.draft, wanted.overlay, wanted.python_seconds)
         return _Read(read.draft, [file.name for file in read.files])
     raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
 
 
-def _part(path: Path, properties: Mapping[str, str], environment: Mapping[str, str] | None) -> Part:
+def _part(path: Path, wanted: _Wanted) -> Part:
     """A document, to see what it is; what there is to say of it is said by its importer."""
     if path.suffix not in _TEXTS:
         known = ", ".join(_TEXTS)
-        message = f"its name does not end in one of {known}"
+        message = f"its name does not end in one of {known}, .py, .clj"
         raise UserError(message, field="file", value=str(path), remedy=f"give {FORMATS}")
     text = read_bounded(path)
     if path.suffix == ".json":
@@ -139,7 +165,7 @@ def _part(path: Path, properties: Mapping[str, str], environment: Mapping[str, s
         return yaml_part(text, path.name, Notes())
     except UserError:
         # Flux puts its variables in before it parses; braces may not be YAML where they stand.
-        filled = substituted(text, properties, environment, path.name, Notes())
+        filled = substituted(text, wanted.properties, wanted.environment, path.name, Notes())
         if filled == text:
             raise
         return yaml_part(filled, path.name, Notes())
@@ -156,13 +182,15 @@ def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | Non
     """Bring measured costs to the reference clock, of the machine that somebody states."""
     if not draft.measured:
         return
-    mhz = overlay.cost_mhz or (machines.core_mhz if machines is not None else None)
+    mhz = overlay.cost_mhz
+    if mhz is None and machines is not None and not draft.measured_here:
+        mhz = machines.core_mhz
     if mhz is None:
         mhz = REFERENCE_MHZ
         draft.notes.assume(
             draft.name,
             f"clock of {draft.measured}",
             f"{mhz:g} MHz of the cost model's cores",
-            "give measured_on, or machines",
+            "give measured_on" if draft.measured_here else "give measured_on, or machines",
         )
     draft.scale_costs(mhz / REFERENCE_MHZ)

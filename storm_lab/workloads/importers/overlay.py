@@ -13,7 +13,7 @@ from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.defaults import Defaults
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft
-from storm_lab.workloads.importers.given import Row
+from storm_lab.workloads.importers.given import Row, read_rows
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.schema import OVERLAY, checked
 from storm_lab.workloads.importers.written import clock_of, keys_of, put_figures, version_of
@@ -58,6 +58,15 @@ class Overlay:
         """The rate of a spout, where it is a number."""
         rate = self.given.get("components", {}).get(component, {}).get("rate_per_s")
         return float(rate) if isinstance(rate, int | float) else None
+
+    def rows(self, component: str) -> list[Row] | None:
+        """The records that it gives to a spout, if it does.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        name = self.given.get("components", {}).get(component, {}).get("records")
+        return None if name is None else read_rows(name, self.folder, f"records of {component}", inside=False)
 
     def lay_over(self, draft: Draft) -> dict[str, list[Row]]:
         """Write over the draft; returns the records that it gives to spouts.
