@@ -21,7 +21,7 @@ from storm_lab.workloads.importers.imported import Playable, Source
 from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.workloads.importers.wiring import fields_of, subscriptions, wire
 
-TRACE_CALLS = 60_000
+TRACE_CALLS = 20_000
 """Calls of user code that a trace made of figures aims at; enough for every key of the default spread."""
 MOST_SOURCE_CALLS = 2048
 LEAST_SOURCE_CALLS = 16

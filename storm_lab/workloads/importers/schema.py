@@ -20,6 +20,21 @@ TOPOLOGY = "topology"
 OVERLAY = "overlay"
 MACHINES = "machines"
 
+_LIMITS = {
+    "minimum": "be at least",
+    "maximum": "be at most",
+    "exclusiveMinimum": "be more than",
+    "exclusiveMaximum": "be less than",
+    "minItems": "hold at least as many values as",
+    "maxItems": "hold at most as many values as",
+    "minProperties": "hold at least as many keys as",
+    "maxProperties": "hold at most as many keys as",
+    "minLength": "be a text at least as long as",
+    "maxLength": "be a text at most as long as",
+    "pattern": "be a text of the form",
+}
+"""What a limit of a schema says, before its value."""
+
 
 @cache
 def schema(name: str) -> dict[str, Any]:
@@ -68,16 +83,10 @@ def _said(error: Any) -> str:
     if error.validator in ("oneOf", "anyOf"):
         kinds = [branch.get("title", branch.get("type", "?")) for branch in error.validator_value]
         return f"must be one of: {', '.join(map(str, kinds))}"
-    limits = {
-        "minimum": "at least",
-        "maximum": "at most",
-        "exclusiveMinimum": "more than",
-        "exclusiveMaximum": "less than",
-        "minItems": "longer than the list it is; least length",
-        "minProperties": "more than it holds; least number of keys",
-    }
-    if error.validator in limits:
-        return f"must be {limits[error.validator]} {error.validator_value}"
+    if error.validator == "uniqueItems":
+        return "must hold each value once"
+    if error.validator in _LIMITS:
+        return f"must {_LIMITS[error.validator]} {error.validator_value}"
     return f"does not fit the schema ({error.validator})"
 
 
