@@ -27,14 +27,13 @@ def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str])
         place = draft.components[name].place
         notes.cannot_use(place, f"running {name}", f"{reason}: played by its figures")
     recorded = [name for name in outcome.get("recorded", ()) if name in draft.components]
-    if not recorded:
-        if draft.components:
-            notes.read.append("none of its Python could be run")
-        return
     for name in draft.components:
         if name not in recorded and name not in outcome.get("broken", {}):
             why = "what it reads could not be run, so that it has no input: played by its figures"
             notes.cannot_use(draft.components[name].place, f"running {name}", why)
+    if not recorded:
+        notes.read.append("none of its Python could be run")
+        return
     spouts = [name for name in recorded if draft.components[name].is_spout]
     bolts = [name for name in draft.components if name in recorded and name not in spouts]
     for name in recorded:

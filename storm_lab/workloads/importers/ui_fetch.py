@@ -26,7 +26,10 @@ def fetch_pages(url: str, notes: Notes) -> list[Part]:
     Raises:
         UserError: the UI cannot be reached, or has no such topology or several.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise _unfetched(url, error) from None
     before, _, after = parts.path.partition("/api/v1/")
     base = f"{parts.scheme}://{parts.netloc}{before.rstrip('/')}/api/v1"
     words = after.split("/")
@@ -66,13 +69,13 @@ def _fetch(url: str) -> Part:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
             data = answer.read(LARGEST_FILE + 1)
     except (OSError, ValueError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise UserError(
-            f"the page cannot be fetched ({reason})",
-            field="url",
-            value=url,
-            remedy="save it, and give the file",
-        ) from None
+        raise _unfetched(url, error) from None
     if len(data) > LARGEST_FILE:
         raise UserError("the page is too large", field="url", value=url)
     return json_part(data.decode("utf-8", "replace"), url)
+
+
+def _unfetched(url: str, error: Exception) -> UserError:
+    reason = getattr(error, "reason", None) or error
+    message = f"the page cannot be fetched ({reason})"
+    return UserError(message, field="url", value=url, remedy="save it, and give the file")

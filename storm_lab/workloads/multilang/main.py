@@ -90,9 +90,12 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
             return {"broken": broken}
         recording = recorder.record(names)
         fresh = {name: reason for name, reason in recording.broken.items() if name not in broken}
-        for name, trees in recording.trees.items():
-            if not trees and name not in fresh and name not in broken:
-                fresh[name] = "its next_tuple emitted nothing"
+        if not fresh:
+            fresh = {
+                name: "its next_tuple emitted nothing"
+                for name, trees in recording.trees.items()
+                if not trees and name not in broken
+            }
         if not fresh:
             return {"broken": broken, **recording.outcome(names)}
         broken.update(fresh)

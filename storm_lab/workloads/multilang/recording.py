@@ -53,7 +53,8 @@ class Recording:
                 name: {
                     "tree": _median(trees),
                     "emitting": sum(1 for tree in trees if tree[0][3]),
-                    "all": len(trees),
+                    # What comes after the last that emits is a period that has not come to its end.
+                    "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][3]), default=0),
                 }
                 for name, trees in self.ticks.items()
             },
