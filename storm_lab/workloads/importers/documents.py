@@ -186,9 +186,9 @@ class _Unfolding:
     notes: Notes
     made: int = 0
 
-    def part(self, node: Node, key: str, depth: int) -> Part:
-        """A node with all that is below it."""
-        place = Place(self.file, node.start_mark.line + 1, key)
+    def part(self, node: Node, key: str, depth: int, line: int | None = None) -> Part:
+        """A node with all that is below it; ``line`` is that of its key."""
+        place = Place(self.file, line or node.start_mark.line + 1, key)
         self._count(depth)
         if isinstance(node, MappingNode):
             self._check_tag(node, place)
@@ -247,7 +247,7 @@ class _Unfolding:
             if text in own:
                 self.notes.cannot_use(place, f"the key {text!r}", "it is given twice: the last one counts")
             own.add(text)
-            found[text] = self.part(value, _joined(key, text), depth + 1)
+            found[text] = self.part(value, _joined(key, text), depth + 1, place.line)
         return found
 
     def _scalar(self, node: ScalarNode, place: Place) -> str | int | float | bool | None:

@@ -74,6 +74,11 @@ class DraftComponent:
     replays: bool = False
     given: tuple[tuple[object, ...], ...] = ()
 
+    @property
+    def has_cost(self) -> bool:
+        """Whether anybody said what a call costs."""
+        return self.cost_us is not None or any(item.cost_us is not None for item in self.inputs)
+
     def stream(self, name: str) -> DraftStream:
         """The stream of that name, made when it is not there."""
         return self.streams.setdefault(name, DraftStream())

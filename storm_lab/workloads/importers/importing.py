@@ -185,12 +185,17 @@ def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | Non
     mhz = overlay.cost_mhz
     if mhz is None and machines is not None and not draft.measured_here:
         mhz = machines.core_mhz
-    if mhz is None:
-        mhz = REFERENCE_MHZ
+    draft.scale_costs((mhz or REFERENCE_MHZ) / REFERENCE_MHZ)
+    given = overlay.given.get("components", {})
+    kept = [
+        component.id
+        for component in draft.components.values()
+        if component.has_cost and "cost_us" not in given.get(component.id, {})
+    ]
+    if mhz is None and kept:
         draft.notes.assume(
-            draft.name,
-            f"clock of {draft.measured}",
-            f"{mhz:g} MHz of the cost model's cores",
-            "give measured_on" if draft.measured_here else "give measured_on, or machines",
+            ", ".join(kept[:6]),
+            f"clock behind {draft.measured}",
+            f"{REFERENCE_MHZ:g} MHz of the cost model's cores",
+            "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock",
         )
-    draft.scale_costs(mhz / REFERENCE_MHZ)

@@ -86,6 +86,10 @@ class Overlay:
             if not component.is_spout:
                 self._check_bolt(name, entry)
             found = put_figures(component, entry, factor, self.folder, inside=False)
+            if "cost_us" in entry:
+                # The cost of every call, whatever an importer found for single inputs.
+                for item in component.inputs:
+                    item.cost_us = None
             if found:
                 rows[name] = found
         return rows

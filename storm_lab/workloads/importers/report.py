@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from storm_lab.model.topology import Grouping
+from storm_lab.model.topology import Component, Grouping
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.imported import Imported, Playable
 from storm_lab.workloads.importers.place import Assumed, Unusable
@@ -87,8 +87,8 @@ def _lines(imported: Imported) -> Iterator[str]:
         topology = playable.topology
         count = sum(component.executors for component in topology.components)
         yield (
-            f"  {len(topology.components)} components, {count} executors, {topology.workers} workers, "
-            f"Storm {playable.version}"
+            f"  {_count(len(topology.components), 'component')}, {_count(count, 'executor')}, "
+            f"{_count(topology.workers, 'worker')}, Storm {playable.version}"
         )
         for component in topology.components:
             yield f"  {_described(playable, component.id)}"
@@ -97,7 +97,8 @@ def _lines(imported: Imported) -> Iterator[str]:
     if imported.machines is not None:
         cluster = imported.machines.cluster
         slots = sum(len(node.ports) for node in cluster.nodes)
-        yield f"  on {len(cluster.nodes)} nodes with {slots} slots in {len(cluster.racks)} racks"
+        nodes, racks = _count(len(cluster.nodes), "node"), _count(len(cluster.racks), "rack")
+        yield f"  on {nodes} with {_count(slots, 'slot')} in {racks}"
     yield from _section("Assumed", list(_grouped(imported.assumed)))
     yield from _section("Could not be used", [str(item) for item in imported.unusable if not item.missing])
     yield from _section("Missing, so that it cannot be played", [str(item) for item in imported.missing])
@@ -108,13 +109,13 @@ def _lines(imported: Imported) -> Iterator[str]:
 def _described(playable: Playable, name: str) -> str:
     component = playable.topology.component(name)
     figures: Figures = playable.figures[name]
-    words = [f"{'spout' if component.is_spout else 'bolt'} {name}: {component.executors} executors"]
+    words = [f"{'spout' if component.is_spout else 'bolt'} {name}: {_count(component.executors, 'executor')}"]
     if component.task_count != component.executors:
-        words.append(f"{component.task_count} tasks")
+        words.append(_count(component.task_count, "task"))
     source = playable.sources.get(name)
     if source is not None:
         words.append("never empty" if source.rate_per_s is None else f"{source.rate_per_s:.6g} records/s")
-    words.append(f"{figures.cost_us} us a call")
+    words += _costs(component, figures)
     if _origin(playable, name) != "figures":
         words.append(_origin(playable, name))
     else:
@@ -124,6 +125,18 @@ def _described(playable: Playable, name: str) -> str:
         stream = "" if item.stream == "default" else f".{item.stream}"
         words.append(f"from {item.source}{stream} by {item.grouping.value}{by}")
     return "; ".join(words)
+
+
+def _costs(component: Component, figures: Figures) -> list[str]:
+    """What a call costs, by input where each has a cost of its own."""
+    by_input = figures.input_cost_us
+    if not component.inputs or len(by_input) < len(component.inputs):
+        return [f"{figures.cost_us} us a call"]
+    return [f"{cost} us a call from {source}" for (source, _), cost in by_input.items()]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:
