@@ -33,6 +33,10 @@ _ELSEWHERE = {
     ),
     "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
     "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
+    "import": (
+        "storm_lab.workloads.importers.command",
+        "Read a topology written for Storm: Flux, streamparse, UI pages.",
+    ),
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),

@@ -3,7 +3,8 @@
 Fields groupings send a tuple to ``floorMod(hash of the selected values, number of tasks)``, and several
 schedulers walk hash maps. All arithmetic is 32-bit two's complement. Which Java type a Python value stands
 for: ``str`` String, ``bool`` Boolean, ``int`` Integer where it fits and Long otherwise (`JavaLong` forces
-Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, ``bytes`` byte[].
+Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, ``dict`` java.util.Map,
+``bytes`` byte[].
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ def java_hash(value: object, *, deep: bool = True) -> int:
         return 0
     if isinstance(value, list | tuple):
         return list_hash(value, deep=False)
+    if isinstance(value, dict):
+        # AbstractMap: the sum over the entries, so that their order does not matter.
+        return int32(sum(java_hash(k, deep=False) ^ java_hash(v, deep=False) for k, v in value.items()))
     if isinstance(value, bytes):
         if deep:
             return bytes_hash(value)

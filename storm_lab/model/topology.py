@@ -51,6 +51,10 @@ class Resources:
         return self.memory_mb + self.offheap_mb
 
 
+DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
+"""What an executor asks for where nobody declares anything (Storm 1.0 and later)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """A spout (no inputs) or a bolt.

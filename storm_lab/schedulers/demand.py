@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Resources, StormVersion, Topology
+from storm_lab.model.topology import DEFAULT_DEMAND
 
 ONHEAP = "topology.component.resources.onheap.memory.mb"
 OFFHEAP = "topology.component.resources.offheap.memory.mb"
@@ -17,7 +18,6 @@ ACKER_OFFHEAP = "topology.acker.resources.offheap.memory.mb"
 ACKER_CPU = "topology.acker.cpu.pcore.percent"
 MAX_HEAP = "topology.worker.max.heap.size.mb"
 
-DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
 DEFAULT_MAX_HEAP_MB = 768.0
 _ACKER_SETTINGS_SINCE = (1, 1, 0)
 

@@ -21,8 +21,8 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.emitted import Emitted, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
-from storm_lab.workloads.trace import EMISSION, LARGEST, RECORD, WorkloadTrace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.trace import EMISSION, FAILS, LARGEST, RECORD, WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
@@ -160,14 +160,26 @@ class _Recording:
             bolt = self.code[component]
             assert isinstance(bolt, Bolt)
             cost = bolt.cost(values)
-            bolt.execute(values, self.emits[component])
-            self._note_call(record, component, cost, key, waiting)
+            failed = False
+            try:
+                bolt.execute(values, self.emits[component])
+            except TupleFailedError:
+                self.made.clear()
+                failed = True
+            self._note_call(record, component, cost, key, waiting, failed=failed)
 
     def _note_call(
-        self, row: int, name: str, cost: Cost, key: tuple[int, int], waiting: deque[_Work]
+        self,
+        row: int,
+        name: str,
+        cost: Cost,
+        key: tuple[int, int],
+        waiting: deque[_Work],
+        *,
+        failed: bool = False,
     ) -> None:
         """Write down a call that has just been made; what it emitted waits for its receivers."""
-        first, emissions = len(self.emissions), len(self.made)
+        first, emissions = len(self.emissions), FAILS if failed else len(self.made)
         for emitted in self.made:
             origin = (name, emitted.stream)
             routes = self.routes[origin]

@@ -46,6 +46,9 @@ def _content(value: object) -> int:
         return _whole(len(value)) + len(value)
     if isinstance(value, list | tuple):
         return payload_bytes(value)
+    if isinstance(value, dict):
+        pairs = (part for entry in value.items() for part in entry)
+        return _whole(len(value)) + sum(1 + _content(part) for part in pairs)
     raise TypeError(f"the serialised size of a {type(value).__name__} is not known")
 
 

@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 LARGEST = 2**31 - 1
 """Most records, and most bytes of a tuple: the tables hold them in 32 bits."""
 
+FAILS = -1
+"""In place of a number of emissions: the call emits nothing and fails its input tuple."""
+
 RECORD = np.dtype(
     [
         ("cpu_ns", np.int64),  # user-logic CPU at the reference clock, ns

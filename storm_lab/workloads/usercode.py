@@ -32,6 +32,10 @@ class Cost:
     resets_timeout: bool = False
 
 
+class TupleFailedError(Exception):
+    """Raised by a bolt's ``execute`` to fail its tuple; what the call has emitted is not sent."""
+
+
 class Values(tuple[object, ...]):
     """A tuple's values, with the component and stream they came from."""
 
@@ -85,7 +89,11 @@ class Bolt(ABC):
 
     @abstractmethod
     def execute(self, values: Values, emit: Emit) -> None:
-        """Handle one tuple. Emits are anchored to it, and it is acked when this returns."""
+        """Handle one tuple. Emits are anchored to it, and it is acked when this returns.
+
+        Raises:
+            TupleFailedError: the tuple fails, as after ``collector.fail``.
+        """
 
     @abstractmethod
     def cost(self, values: Values) -> Cost:

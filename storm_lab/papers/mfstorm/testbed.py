@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.machines import MFSTORM, ports
 from storm_lab.model.version import StormVersion
 
 VERSION = StormVersion((2, 0, 1))
 """The paper names 2.0.1; ZeroMQ, which it names too, left Storm long before."""
-
-MEMORY_MB = 8192.0
-"""Not printed; 8 to 16 GB are usual for such desktops, and twelve workers' heaps fit into the smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +23,9 @@ class Desktop:
     factor: float
 
 
-DESKTOPS = (
-    Desktop("A", 4, 3.4, 6816),
-    Desktop("B", 4, 3.2, 6385),
-    Desktop("C", 6, 3.4, 6816),
-    Desktop("D", 8, 3.4, 6816),
+DESKTOPS = tuple(
+    Desktop(name, MFSTORM[name].cores, MFSTORM[name].core_mhz / 1000, factor)
+    for name, factor in (("A", 6816), ("B", 6385), ("C", 6816), ("D", 6816))
 )
 
 
@@ -60,17 +56,4 @@ def desktops(slots: int) -> Cluster:
     Offers to resource-aware schedulers are Storm's defaults (400 points and 4096 MB), for the paper changes
     none.
     """
-    ports = tuple(range(6700, 6700 + slots))
-    return Cluster(
-        tuple(
-            Node(
-                desktop.name,
-                ports=ports,
-                cores=desktop.cores,
-                core_mhz=1000 * desktop.ghz,
-                memory_mb=MEMORY_MB,
-                nic_mbps=1000.0,
-            )
-            for desktop in DESKTOPS
-        )
-    )
+    return Cluster(tuple(replace(node, ports=ports(slots)) for node in MFSTORM.values()))

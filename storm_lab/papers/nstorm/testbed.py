@@ -7,7 +7,8 @@ from functools import lru_cache
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.machines import TESTBEDS
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads.build import build_trace
@@ -39,18 +40,7 @@ PERIOD_S = 60.0
 
 def servers() -> Cluster:
     """Two worker nodes with two eight-core Xeon E5-2620 v4 and 128 GB each; nimbus has a third machine."""
-    return Cluster(
-        tuple(
-            Node(
-                id=f"server{number}",
-                cores=16,
-                core_mhz=2100.0,
-                memory_mb=128 * 1024.0,
-                nic_mbps=1000.0,
-            )
-            for number in (1, 2)
-        )
-    )
+    return TESTBEDS["nstorm"].cluster
 
 
 COMMON: tuple[Parameter, ...] = (

@@ -6,34 +6,22 @@ from dataclasses import replace
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.parameter import Parameter
-from storm_lab.model import Cluster, Node, Resources, StormVersion
-from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model import Cluster, Resources, StormVersion
+from storm_lab.model.machines import RSTORM, RSTORM_BETWEEN_RACKS_US, RSTORM_MHZ, numbered
 from storm_lab.papers.rstorm.recording import HOSTS, host
 from storm_lab.papers.rstorm.usercode import CHARACTER_US
 
 VERSION = StormVersion((0, 9, 2))
-OFFER = Resources(cpu_points=100.0, memory_mb=20480.0)
+OFFER = RSTORM.offer
 """What a node's configuration tells the scheduler: ten times the memory that the machine has."""
 
 MACHINES = 12
 """Workers of the single-topology runs (section 6.1)."""
 RACKS = 2
 """VLANs, each with half of the machines (section 6.1)."""
-BETWEEN_RACKS_US = 2000.0
-"""Further one-way latency between racks: half of the printed round trip of 4 ms."""
-MEMORY_MB = 2048.0
-NIC_MBPS = 100.0
-
-CLOCK_MHZ = 1500.0
-"""Clock of the hosts in terms of the cost model's machines.
-
-They have one 3 GHz core of 2004, of a family that does about half as much in a cycle as the cores that came
-two years later and that the constants hold for.
-"""
-
 CLOCK = Parameter(
     "clock_mhz",
-    CLOCK_MHZ,
+    RSTORM_MHZ,
     "clock of the hosts in terms of the machines that the cost model's constants hold for: the printed 3 GHz "
     "are of a family that does about half as much in a cycle",
     unit="MHz",
@@ -60,38 +48,21 @@ SEEDS = Parameter(
 )
 
 
-def recorded_hosts(core_mhz: float = CLOCK_MHZ) -> Cluster:
+def recorded_hosts(core_mhz: float = RSTORM_MHZ) -> Cluster:
     """The six hosts of the recordings.
 
     Which host stood in which of the two racks was not recorded: one rack, whose latency cannot matter to
     throughput without ackers.
     """
-    return Cluster(tuple(_machine(host(number), core_mhz) for number in range(HOSTS)))
+    return Cluster(tuple(replace(RSTORM, id=host(number), core_mhz=core_mhz) for number in range(HOSTS)))
 
 
-def emulab(machines: int = MACHINES, *, core_mhz: float = CLOCK_MHZ, offer: Resources = OFFER) -> Cluster:
+def emulab(machines: int = MACHINES, *, core_mhz: float = RSTORM_MHZ, offer: Resources = OFFER) -> Cluster:
     """So many worker machines in two racks of equal size; the master has a machine of its own."""
-    per_rack = (machines + RACKS - 1) // RACKS
-    return Cluster(
-        tuple(
-            _machine(f"pc{number + 1:02d}", core_mhz, f"vlan{number // per_rack}", offer)
-            for number in range(machines)
-        )
-    )
+    host = replace(RSTORM, core_mhz=core_mhz, offer=offer)
+    return Cluster(numbered(host, "pc{:02d}", machines, racks=RACKS))
 
 
 def emulab_costs() -> CostModel:
     """The shared constants, with the printed latency between racks."""
-    return replace(CostModel(), inter_rack_us=BETWEEN_RACKS_US)
-
-
-def _machine(name: str, core_mhz: float, rack: str = DEFAULT_RACK, offer: Resources = OFFER) -> Node:
-    return Node(
-        id=name,
-        rack=rack,
-        cores=1,
-        core_mhz=core_mhz,
-        memory_mb=MEMORY_MB,
-        nic_mbps=NIC_MBPS,
-        offer=offer,
-    )
+    return replace(CostModel(), inter_rack_us=RSTORM_BETWEEN_RACKS_US)

@@ -10,8 +10,9 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.model.cluster import Cluster, Node
-from storm_lab.model.topology import Component, Resources, Subscription, Topology
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.machines import TESTBEDS
+from storm_lab.model.topology import Component, Subscription, Topology
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
@@ -56,19 +57,7 @@ SHARED: tuple[Parameter, ...] = (
 
 def section_iii() -> Cluster:
     """Section III: five blades of two dual-core 2.0 GHz Xeons, 4 GB, 1 Gbps; four slots, one per core."""
-    return Cluster(
-        tuple(
-            Node(
-                id=f"node{number}",
-                cores=4,
-                core_mhz=2000.0,
-                memory_mb=4096.0,
-                nic_mbps=1000.0,
-                offer=Resources(cpu_points=400.0, memory_mb=4096.0),
-            )
-            for number in range(1, 6)
-        )
-    )
+    return TESTBEDS["tstorm-section-iii"].cluster
 
 
 def topology(*, spouts: int, workers: int) -> Topology:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from storm_lab.experiments.online_scheduling import PARAMETERS
 from storm_lab.experiments.parameter import Parameter, ParameterValue
-from storm_lab.model.cluster import Cluster, Node
-from storm_lab.model.topology import Resources
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.machines import TSTORM_V, TSTORM_V_CORES, numbered
 from storm_lab.model.version import V0_8_2
 
 VERSION = V0_8_2
@@ -24,37 +24,20 @@ def tstorm_variant(gamma: float) -> str:
 SECTION_V_NODES = 10
 
 
-SECTION_V_CORES = 4
-"""Section V prints "dual 2.0 GHz Xeon" without cores. Section III's blades have two such processors of two
-cores, and forty workers on ten nodes are four slots a node, a slot per core: four. `tstorm-gamma-sweep` plays
-two as well, the other reading."""
-
-
-def blades(nodes: int = SECTION_V_NODES, cores: int = SECTION_V_CORES) -> Cluster:
+def blades(nodes: int = SECTION_V_NODES, cores: int = TSTORM_V_CORES) -> Cluster:
     """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; nimbus has a machine of its own.
 
     How many cores a blade has is not printed there.
     """
-    return Cluster(
-        tuple(
-            Node(
-                id=f"node{number:02d}",
-                cores=cores,
-                core_mhz=2000.0,
-                memory_mb=2048.0,
-                nic_mbps=1000.0,
-                offer=Resources(cpu_points=100.0 * cores, memory_mb=2048.0),
-            )
-            for number in range(1, nodes + 1)
-        )
-    )
+    blade = replace(TSTORM_V, cores=cores, offer=replace(TSTORM_V.offer, cpu_points=100.0 * cores))
+    return Cluster(numbered(blade, "node{:02d}", nodes))
 
 
 COMMON: tuple[Parameter, ...] = (
     *PARAMETERS,
     Parameter(
         "cores",
-        SECTION_V_CORES,
+        TSTORM_V_CORES,
         "cores of a node, not printed; four as in section III, one for each of forty slots on ten nodes",
         low=2,
         high=4,

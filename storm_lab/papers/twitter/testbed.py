@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from storm_lab.model.cluster import Cluster, Node
-from storm_lab.model.topology import Component, Grouping, Resources, Subscription, Topology
+from dataclasses import replace
+
+from storm_lab.model.cluster import Cluster
+from storm_lab.model.machines import TWITTER, numbered, ports
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_8_2
 from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
 
 VERSION = V0_8_2
 """Played for Twitter's own build: its workers talk over ZeroMQ, as those of 0.8 do (section 2.2.3)."""
 
-CORES = 12
+CORES = TWITTER.cores
 """Cores of a machine (section 3.3.2), each with two hardware threads."""
-CORE_MHZ = 2400.0
+CORE_MHZ = TWITTER.core_mhz
 """Clock of a Xeon E5645 (section 3.3.2)."""
-SLOTS = 13
+SLOTS = len(TWITTER.ports)
 """Slots a machine: the fewest that hold fifty workers on four machines."""
 WORKERS = 50
 SPOUTS = 200
@@ -30,22 +33,8 @@ def machines(count: int, slots: int = SLOTS, *, process_sharing: float = 1.0) ->
     either: 1 Gbit/s, which no experiment fills. ``process_sharing`` is what part of the cost model's
     ``process_penalty`` counts on them: all of it, unless a run asks what follows if not.
     """
-    return Cluster(
-        tuple(
-            Node(
-                id=f"machine{number:02d}",
-                ports=tuple(range(6700, 6700 + slots)),
-                cores=CORES,
-                core_mhz=CORE_MHZ,
-                threads_per_core=2,
-                memory_mb=24576.0,
-                nic_mbps=1000.0,
-                process_sharing=process_sharing,
-                offer=Resources(cpu_points=1200.0, memory_mb=24576.0),
-            )
-            for number in range(1, count + 1)
-        )
-    )
+    kind = replace(TWITTER, ports=ports(slots), process_sharing=process_sharing)
+    return Cluster(numbered(kind, "machine{:02d}", count))
 
 
 def client_event_count(

@@ -29,6 +29,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.topology import DEFAULT_DEMAND
 from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.cases.case_fields import (
     a_mapping,
@@ -42,7 +43,7 @@ from storm_lab.schedulers.cases.case_fields import (
     required,
 )
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.demand import CPU, DEFAULT_DEMAND, OFFHEAP, ONHEAP, number_setting
+from storm_lab.schedulers.demand import CPU, OFFHEAP, ONHEAP, number_setting
 
 _INPUT_KEYS = {
     "scheduler", "supervisors", "topologies", "existing", "conf", "traffic", "cpu", "node_cpu",

@@ -1,0 +1,69 @@
+"""Imported topologies and machines as a site of the reader's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.league.reader_site import Site
+from storm_lab.model import StormVersion
+from storm_lab.model.machines import Links, Machines
+from storm_lab.workloads.importers.imported import Imported, Playable, Source
+
+
+def source_plans(playable: Playable) -> dict[str, SourcePlan]:
+    """The sources of an imported topology, as the emulator plays them."""
+    return {name: _plan(source) for name, source in playable.sources.items()}
+
+
+def cost_model(links: Links) -> CostModel:
+    """The cost model with what lies between the machines."""
+    return replace(CostModel(), **links.given())
+
+
+def imported_site(
+    imported: Imported, machines: Machines | None = None, *, version: StormVersion | None = None
+) -> Site:
+    """An imported topology on machines: those given, or those that were read with it.
+
+    Args:
+        imported: what came of an import.
+        machines: where it runs.
+        version: the Storm version that is played; None: the one that was read.
+
+    Raises:
+        UserError: something is missing, there are no machines, or they have links of their own, which a site
+            does not play.
+    """
+    playable = imported.ready()
+    machines = machines or imported.machines
+    if machines is None:
+        raise UserError(
+            "no machines were read", field="machines", value=imported.name, remedy="give a machines file"
+        )
+    for name, value in machines.links.given().items():
+        raise UserError(
+            "a site plays the links of the cost model only",
+            field=name,
+            value=value,
+            remedy="play an EmulationSpec with cost=cost_model(links), or leave links out",
+        )
+    return Site.of(
+        playable.topology,
+        playable.code(),
+        machines.cluster,
+        sources=source_plans(playable),
+        version=version or playable.version,
+    )
+
+
+def _plan(source: Source) -> SourcePlan:
+    rate = source.rate_per_s
+    return SourcePlan(
+        SourceKind.SATURATED if rate is None else SourceKind.RATE,
+        rate_per_s=rate or 0.0,
+        anchored=source.anchored,
+        on_fail=FailurePolicy.REPLAY if source.replays else FailurePolicy.FORGET,
+    )

@@ -1,0 +1,302 @@
+"""YAML and JSON from anywhere, read as data: nothing of it is run, and size and depth have bounds.
+
+A document becomes a tree of `Part`, each of which knows its line and its path of keys. YAML's aliases are
+followed as long as what they unfold to stays small (the "billion laughs" do not); tags of classes are noted
+and otherwise ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.importers.place import Notes, Place
+
+LARGEST_FILE = 4 * 1024 * 1024
+"""Bytes of a document: a hundred times the largest topology seen."""
+DEEPEST = 64
+"""Levels of lists and mappings inside each other."""
+MOST_PARTS = 200_000
+"""Values of a document, those of an alias counted at every use."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN = {
+    "tag:yaml.org,2002:int": SafeConstructor.construct_yaml_int,
+    "tag:yaml.org,2002:float": SafeConstructor.construct_yaml_float,
+    "tag:yaml.org,2002:bool": SafeConstructor.construct_yaml_bool,
+    "tag:yaml.org,2002:null": SafeConstructor.construct_yaml_null,
+}
+_TEXTS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value", "!"}
+_KINDS = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value of a document: a mapping of parts by key, a list of parts, or a scalar."""
+
+    value: Mapping[str, Part] | list[Part] | str | int | float | bool | None
+    place: Place
+
+    def get(self, key: str) -> Part | None:
+        """The part under a key; None where this is no mapping, or has no such key, or nothing under it."""
+        if not isinstance(self.value, Mapping):
+            return None
+        found = self.value.get(key)
+        return None if found is None or found.value is None else found
+
+    def items(self) -> Iterator[tuple[str, Part]]:
+        """Keys and parts of a mapping; nothing for anything else."""
+        if isinstance(self.value, Mapping):
+            yield from self.value.items()
+
+    def under(self, key: str) -> list[Part]:
+        """The parts of the list under a key; none where there is no list."""
+        found = self.get(key)
+        return [] if found is None else found.parts()
+
+    def parts(self) -> list[Part]:
+        """The parts of a list; none for anything else."""
+        return list(self.value) if isinstance(self.value, list) else []
+
+    def plain(self) -> Any:
+        """The value in lists, dictionaries and scalars."""
+        if isinstance(self.value, Mapping):
+            return {key: part.plain() for key, part in self.value.items()}
+        if isinstance(self.value, list):
+            return [part.plain() for part in self.value]
+        return self.value
+
+    def at(self, path: tuple[str | int, ...]) -> Part:
+        """The part at the end of a path of keys and indices, or as far along it as there are any."""
+        part = self
+        for step in path:
+            below: Part | None = None
+            if isinstance(step, int) and isinstance(part.value, list):
+                below = part.value[step] if step < len(part.value) else None
+            elif isinstance(step, str) and isinstance(part.value, Mapping):
+                below = part.value.get(step)
+            if below is None:
+                break
+            part = below
+        return part
+
+
+def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:
+    """A text file's content, if it is not too large.
+
+    Raises:
+        UserError: it cannot be read, is too large or is not UTF-8.
+    """
+
+    def refusal(message: str, remedy: str = "give the path of a file that you may read") -> UserError:
+        return UserError(message, field=field, value=str(path), remedy=remedy)
+
+    try:
+        if not path.is_file():
+            raise refusal("there is no such file")
+        if path.stat().st_size > largest:
+            raise refusal("is too large", f"at most {largest // 1024} KiB are read")
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise refusal(f"cannot be read ({reason})") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise refusal("is not UTF-8 text", "save it as UTF-8") from None
+
+
+def yaml_part(text: str, file: str, notes: Notes) -> Part:
+    """The one document of a YAML text; an empty text is the value None.
+
+    Raises:
+        UserError: it is not YAML, holds several documents, or goes beyond a bound.
+    """
+    try:
+        _check_events(text, file)
+        node = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        raise _not_yaml(error, file) from None
+    if node is None:
+        return Part(None, Place(file))
+    return _Unfolding(file, notes).part(node, "", 1)
+
+
+def json_part(text: str, file: str) -> Part:
+    """The value of a JSON text.
+
+    Raises:
+        UserError: it is not JSON, or goes beyond a bound.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"is not JSON: {error.msg} (line {error.lineno})", field="file", value=file) from None
+    except (RecursionError, ValueError):
+        raise _too_deep(file) from None
+    return part_of(value, file)
+
+
+def part_of(value: object, file: str) -> Part:
+    """A plain value, of lists, dictionaries and scalars, as a part without lines.
+
+    Raises:
+        UserError: it goes beyond a bound.
+    """
+    return _Unfolding(file, Notes()).plain_part(value, "", 1)
+
+
+def _check_events(text: str, file: str) -> None:
+    """Refuse what would be too deep or too many, before anything is built of it."""
+    depth = documents = 0
+    for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+        if depth > DEEPEST:
+            raise _too_deep(file)
+        if number > 2 * MOST_PARTS:
+            raise _too_many(file)
+        if documents > 1:
+            raise UserError(
+                "holds more than one YAML document",
+                field="file",
+                value=file,
+                remedy="give one file a document",
+            )
+
+
+@dataclass(slots=True)
+class _Unfolding:
+    """Parts made of nodes, counted."""
+
+    file: str
+    notes: Notes
+    made: int = 0
+
+    def part(self, node: Node, key: str, depth: int, line: int | None = None) -> Part:
+        """A node with all that is below it; ``line`` is that of its key."""
+        place = Place(self.file, line or node.start_mark.line + 1, key)
+        self._count(depth)
+        if isinstance(node, MappingNode):
+            self._check_tag(node, place)
+            return Part(self._mapping(node, key, depth), place)
+        if isinstance(node, SequenceNode):
+            self._check_tag(node, place)
+            return Part(
+                [self.part(item, f"{key}[{i}]", depth + 1) for i, item in enumerate(node.value)], place
+            )
+        assert isinstance(node, ScalarNode)
+        return Part(self._scalar(node, place), place)
+
+    def plain_part(self, value: object, key: str, depth: int) -> Part:
+        """A value of JSON with all that is below it."""
+        place = Place(self.file, None, key)
+        self._count(depth)
+        if isinstance(value, dict):
+            parts = {}
+            for name, below in value.items():
+                text = _printable(str(name))
+                parts[text] = self.plain_part(below, _joined(key, text), depth + 1)
+            return Part(parts, place)
+        if isinstance(value, list):
+            return Part([self.plain_part(v, f"{key}[{i}]", depth + 1) for i, v in enumerate(value)], place)
+        if value is None or isinstance(value, int | float):
+            return Part(value, place)
+        return Part(_printable(str(value)), place)
+
+    def _count(self, depth: int) -> None:
+        self.made += 1
+        if depth > DEEPEST:
+            raise _too_deep(self.file)
+        if self.made > MOST_PARTS:
+            raise _too_many(self.file)
+
+    def _mapping(self, node: MappingNode, key: str, depth: int) -> dict[str, Part]:
+        found: dict[str, Part] = {}
+        for name, value in node.value:
+            if name.tag != _MERGE:
+                continue
+            # What is merged in counts less than what stands here, and earlier ones more than later ones.
+            for source in value.value if isinstance(value, SequenceNode) else [value]:
+                if isinstance(source, MappingNode):
+                    self._count(depth)
+                    for merged, part in self._mapping(source, key, depth + 1).items():
+                        found.setdefault(merged, part)
+        own: set[str] = set()
+        for name, value in node.value:
+            if name.tag == _MERGE:
+                continue
+            place = Place(self.file, name.start_mark.line + 1, key)
+            if not isinstance(name, ScalarNode):
+                self.notes.cannot_use(place, "a key that is a list or a mapping", "keys are texts")
+                continue
+            text = _printable(name.value)
+            if text in own:
+                self.notes.cannot_use(place, f"the key {text!r}", "it is given twice: the last one counts")
+            own.add(text)
+            found[text] = self.part(value, _joined(key, text), depth + 1, place.line)
+        return found
+
+    def _scalar(self, node: ScalarNode, place: Place) -> str | int | float | bool | None:
+        text = _printable(node.value)
+        construct = _PLAIN.get(node.tag)
+        if construct is None:
+            if node.tag not in _TEXTS:
+                self._note_tag(node, place)
+            return text
+        try:
+            value = construct(SafeConstructor(), node)
+        except (ConstructorError, ValueError, KeyError, IndexError):
+            return text
+        return value
+
+    def _check_tag(self, node: Node, place: Place) -> None:
+        if node.tag not in _KINDS:
+            self._note_tag(node, place)
+
+    def _note_tag(self, node: Node, place: Place) -> None:
+        self.notes.cannot_use(place, f"the tag {node.tag}", "tags are ignored: a file is data here")
+
+
+def _printable(text: str) -> str:
+    """Halves of surrogate pairs, which no file can hold, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _joined(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
+
+
+def _not_yaml(error: yaml.YAMLError, file: str) -> UserError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+    where = f" (line {mark.line + 1})" if mark is not None else ""
+    return UserError(f"is not YAML: {problem}{where}", field="file", value=file)
+
+
+def _too_deep(file: str) -> UserError:
+    return UserError(
+        f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy="flatten it"
+    )
+
+
+def _too_many(file: str) -> UserError:
+    return UserError(
+        f"unfolds to more than {MOST_PARTS} values",
+        field="file",
+        value=file,
+        remedy="split it, or use fewer aliases",
+    )

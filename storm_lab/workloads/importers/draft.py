@@ -1,0 +1,142 @@
+"""A topology while it is being read: what the format said, with gaps where it said nothing.
+
+Importers fill a draft, an overlay overrides it, and `storm_lab.workloads.importers.finish` turns it into a
+topology with user code, saying what it had to assume.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+from storm_lab.model.version import V2_8_8, StormVersion
+from storm_lab.workloads.importers.figures import Keys, Spread
+from storm_lab.workloads.importers.place import Notes, Place
+
+if TYPE_CHECKING:
+    from storm_lab.workloads.importers.calls import RecordedCalls
+
+SATURATED = "saturated"
+"""In place of a rate: the source is never empty."""
+
+
+@dataclass(slots=True)
+class DraftInput:
+    """A subscription of a bolt; ``cost_us`` is what a tuple of it costs where that is known."""
+
+    source: str
+    place: Place
+    stream: str = DEFAULT_STREAM
+    grouping: Grouping = Grouping.SHUFFLE
+    fields: tuple[str, ...] = ()
+    cost_us: Spread | None = None
+
+
+@dataclass(slots=True)
+class DraftStream:
+    """An output stream; ``fields`` None: nobody said which."""
+
+    fields: tuple[str, ...] | None = None
+    per_call: float | None = None
+    bytes: int | None = None
+    keys: dict[str, Keys] = field(default_factory=dict)
+    per_tick: float | None = None
+
+
+@dataclass(slots=True)
+class DraftComponent:
+    """A spout or a bolt; None stands for what nobody said.
+
+    ``declared``: ``streams`` holds all its streams, so that a subscription to another one is a mistake.
+    ``rate_per_s``: records a second of all a spout's executors together, or `SATURATED`. ``given``: values
+    that a spout emits, read from a file. ``calls``: what its own code did over real input.
+    """
+
+    id: str
+    is_spout: bool
+    place: Place
+    executors: int | None = None
+    tasks: int | None = None
+    inputs: list[DraftInput] = field(default_factory=list)
+    streams: dict[str, DraftStream] = field(default_factory=dict)
+    declared: bool = False
+    cpu_points: float | None = None
+    memory_mb: float | None = None
+    offheap_mb: float | None = None
+    tick_s: float | None = None
+    cost_us: Spread | None = None
+    tick_cost_us: float | None = None
+    server: str = ""
+    server_us: float = 0.0
+    rate_per_s: float | str | None = None
+    anchored: bool | None = None
+    replays: bool = False
+    given: tuple[tuple[object, ...], ...] = ()
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether anybody said what a call costs."""
+        return self.cost_us is not None or any(item.cost_us is not None for item in self.inputs)
+
+    def stream(self, name: str) -> DraftStream:
+        """The stream of that name, made when it is not there."""
+        return self.streams.setdefault(name, DraftStream())
+
+
+@dataclass(slots=True)
+class Draft:
+    """A topology, and what there is to say about it.
+
+    ``settings`` are Storm's, by their full keys. ``measured`` says where costs come from that hold on a
+    machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
+    machine. ``calls`` are those of components
+    whose own code was run.
+    """
+
+    format: str
+    name: str
+    place: Place
+    notes: Notes
+    components: dict[str, DraftComponent] = field(default_factory=dict)
+    workers: int | None = None
+    ackers: int | None = None
+    max_spout_pending: int | None = None
+    message_timeout_s: float | None = None
+    max_task_parallelism: int | None = None
+    priority: int | None = None
+    owner: str = ""
+    settings: dict[str, float | str | bool] = field(default_factory=dict)
+    version: StormVersion = V2_8_8
+    measured: str = ""
+    measured_here: bool = False
+    calls: RecordedCalls | None = None
+
+    def scale_costs(self, factor: float) -> None:
+        """Bring costs that hold on another clock to the reference clock."""
+        for component in self.components.values():
+            if component.cost_us is not None:
+                component.cost_us = component.cost_us.scaled(factor)
+            if component.tick_cost_us is not None:
+                component.tick_cost_us *= factor
+            for item in component.inputs:
+                if item.cost_us is not None:
+                    item.cost_us = item.cost_us.scaled(factor)
+
+    def add(self, component: DraftComponent) -> bool:
+        """Add a component, unless one of that id is there or the id is no name; notes why not."""
+        if not component.id or len(component.id) > _LONGEST_ID or not component.id.isprintable():
+            self.notes.missing(
+                component.place, "a component", "its id is not a printable text of 1 to 200 characters"
+            )
+            return False
+        if component.id in self.components:
+            self.notes.cannot_use(
+                component.place, f"component {component.id!r}", "another one has this id: the first counts"
+            )
+            return False
+        self.components[component.id] = component
+        return True
+
+
+_LONGEST_ID = 200

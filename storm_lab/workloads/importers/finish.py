@@ -1,0 +1,215 @@
+"""From a draft to a topology that can be played: checks, defaults for what nobody said, and user code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from storm_lab.errors import UserError
+from storm_lab.model.topology import (
+    DEFAULT_DEMAND,
+    Component,
+    Grouping,
+    Resources,
+    Subscription,
+    Topology,
+)
+from storm_lab.workloads.importers.defaults import Defaults
+from storm_lab.workloads.importers.draft import Draft, DraftComponent
+from storm_lab.workloads.importers.figures import Emits, Figures, Keys, Spread
+from storm_lab.workloads.importers.given import Row, fit_rows
+from storm_lab.workloads.importers.imported import Playable, Source
+from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP
+from storm_lab.workloads.importers.wiring import fields_of, subscriptions, wire
+
+TRACE_CALLS = 20_000
+"""Calls of user code that a trace made of figures aims at; enough for every key of the default spread."""
+MOST_SOURCE_CALLS = 2048
+LEAST_SOURCE_CALLS = 16
+MOST_PER_RECORD = 200_000.0
+"""Calls that one record of a spout may lead to."""
+_ROUNDS = 500
+
+
+def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | None = None) -> Playable | None:
+    """The playable topology, or None when something is missing; what was assumed is noted in the draft.
+
+    ``rows`` are records for spouts that emit what a file holds.
+    """
+    for name, records in (rows or {}).items():
+        if _is_recorded(name, draft):
+            continue
+        fit_rows(draft.components[name], records, draft)
+    wire(draft)
+    if any(item.missing for item in draft.notes.unusable):
+        return None
+    topology = _topology(draft)
+    figures = {c.id: _figures(c, draft, defaults) for c in draft.components.values()}
+    per_record = _calls_per_record(topology, figures, draft)
+    if per_record is None:
+        return None
+    playable = Playable(
+        topology=topology,
+        version=draft.version,
+        sources={c.id: _source(c, draft, defaults) for c in draft.components.values() if c.is_spout},
+        figures=figures,
+        source_calls=int(min(MOST_SOURCE_CALLS, max(LEAST_SOURCE_CALLS, TRACE_CALLS // per_record))),
+        given={c.id: c.given for c in draft.components.values() if c.given},
+        calls=draft.calls,
+    )
+    try:
+        playable.trace()
+    except UserError as error:
+        draft.notes.missing(draft.place, "a workload trace", str(error))
+        return None
+    return playable
+
+
+def _topology(draft: Draft) -> Topology:
+    return Topology(
+        id=draft.name,
+        name=draft.name,
+        components=tuple(_component(c, draft) for c in draft.components.values()),
+        workers=1 if draft.workers is None else draft.workers,
+        ackers=draft.ackers,
+        owner=draft.owner,
+        priority=29 if draft.priority is None else draft.priority,
+        message_timeout_s=30.0 if draft.message_timeout_s is None else draft.message_timeout_s,
+        max_spout_pending=draft.max_spout_pending,
+        settings=dict(draft.settings),
+    )
+
+
+def _component(component: DraftComponent, draft: Draft) -> Component:
+    executors = component.executors or 1
+    tasks = component.tasks
+    if draft.max_task_parallelism is not None:
+        # Storm caps tasks, and with them executors (section "Tasks and executors" of its documentation).
+        tasks = min(executors if tasks is None else tasks, draft.max_task_parallelism)
+    if tasks is not None:
+        executors = min(executors, tasks)
+    return Component(
+        id=component.id,
+        executors=executors,
+        tasks=None if tasks == executors else tasks,
+        inputs=tuple(
+            Subscription(item.source, item.stream, item.grouping, item.fields) for item in component.inputs
+        ),
+        outputs={stream: fields_of(draft, component, stream) for stream in component.streams},
+        resources=_resources(component, draft),
+        tick_seconds=None if component.is_spout else component.tick_s,
+    )
+
+
+def _resources(component: DraftComponent, draft: Draft) -> Resources | None:
+    if component.cpu_points is None and component.memory_mb is None and component.offheap_mb is None:
+        return None
+
+    def of(own: float | None, key: str, default: float) -> float:
+        value = draft.settings.get(key, default) if own is None else own
+        return float(value)
+
+    return Resources(
+        of(component.cpu_points, CPU, DEFAULT_DEMAND.cpu_points),
+        of(component.memory_mb, ONHEAP, DEFAULT_DEMAND.memory_mb),
+        of(component.offheap_mb, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
+    )
+
+
+def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Figures:
+    notes, name = draft.notes, component.id
+    cost = component.cost_us
+    by_input = {(i.source, i.stream): i.cost_us for i in component.inputs if i.cost_us is not None}
+    if cost is None:
+        cost = Spread(defaults.cost_us)
+        if len(by_input) < max(1, len(component.inputs)):
+            notes.assume(name, "cost of a call", f"{defaults.cost_us:g} us", "a default; give cost_us")
+    if component.tick_s is not None and component.tick_cost_us is None and not _is_recorded(name, draft):
+        notes.assume(name, "cost of a tick tuple", f"{cost.mean:g} us, and it emits nothing", "give tick")
+    return Figures(
+        cost_us=cost,
+        emits={stream: _emits(component, stream, draft, defaults) for stream in component.streams},
+        input_cost_us=by_input,
+        server=component.server,
+        server_us=component.server_us,
+        tick_cost_us=cost.mean if component.tick_cost_us is None else component.tick_cost_us,
+        tick_emits={
+            stream: item.per_tick for stream, item in component.streams.items() if item.per_tick is not None
+        },
+    )
+
+
+def _emits(component: DraftComponent, name: str, draft: Draft, defaults: Defaults) -> Emits:
+    stream, notes = component.streams[name], draft.notes
+    heard = subscriptions(draft, component.id, name)
+    where = f"{component.id}.{name}"
+    per_call, size = stream.per_call, stream.bytes
+    known = _is_recorded(component.id, draft) or (
+        bool(component.given) and name == next(iter(component.streams))
+    )
+    if known or not heard:
+        return Emits(per_call or 0.0, defaults.bytes if size is None else size)
+    if per_call is None:
+        per_call = defaults.per_call
+        notes.assume(where, "tuples a call", f"{per_call:g}", "a default; give emits")
+    if size is None:
+        size = defaults.bytes
+        notes.assume(where, "size of a tuple", f"{size} bytes", "a default; give bytes")
+    keys: dict[str, Keys] = {}
+    for _, item in heard:
+        names = item.fields
+        if item.grouping is Grouping.PARTIAL_KEY and not names:
+            names = fields_of(draft, component, name)[:1]
+        for field in names if item.grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ():
+            if field in keys:
+                continue
+            keys[field] = stream.keys.get(field) or defaults.keys
+            if field not in stream.keys:
+                spread = f"{defaults.keys.distinct} keys, {defaults.keys.shape.value}"
+                notes.assume(f"{where}.{field}", "spread of the key", spread, "a default; give keys")
+    return Emits(per_call, size, keys)
+
+
+def _source(component: DraftComponent, draft: Draft, defaults: Defaults) -> Source:
+    notes, name = draft.notes, component.id
+    rate = component.rate_per_s
+    if rate is None:
+        rate = defaults.rate_per_s
+        notes.assume(name, "rate of all its executors", f"{rate:g} records/s", "a default; give rate_per_s")
+    if component.anchored is None:
+        notes.assume(name, "reliability", "emits with message ids", "a default; give anchored")
+    return Source(
+        rate_per_s=None if isinstance(rate, str) else rate,
+        anchored=component.anchored is not False,
+        replays=component.replays,
+    )
+
+
+def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft: Draft) -> float | None:
+    """Calls of user code that one record of every spout leads to; None when they never end."""
+    present = {spout.id: 1.0 for spout in topology.spouts}
+    total = float(len(present))
+    for _ in range(_ROUNDS):
+        following: dict[str, float] = {}
+        for component in topology.bolts:
+            for item in component.inputs:
+                emits = figures[item.source].emits.get(item.stream)
+                calls = present.get(item.source, 0.0) * (0.0 if emits is None else emits.per_call)
+                if calls > 1e-12:
+                    following[component.id] = following.get(component.id, 0.0) + calls
+        if not following:
+            return total
+        total += sum(following.values())
+        present = following
+        if total > MOST_PER_RECORD:
+            break
+    loop = max(present, key=lambda name: present[name])
+    draft.notes.missing(
+        draft.components[loop].place,
+        f"emits of {loop!r} and of what it goes through",
+        f"one record leads to more than {MOST_PER_RECORD:g} calls: say in an overlay what share goes on",
+    )
+    return None
+
+
+def _is_recorded(name: str, draft: Draft) -> bool:
+    return draft.calls is not None and name in draft.calls.components

@@ -1,0 +1,203 @@
+"""Flux: Storm's YAML for topologies, with its includes, substitution and multi-language wrappers.
+
+What is read: names, settings, spouts, bolts, their parallelism, tasks and resources, streams with their
+groupings. What Java classes do inside is not in the file; figures for it come from an overlay or defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from storm_lab.model.topology import DEFAULT_STREAM
+from storm_lab.model.version import StormVersion
+from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
+from storm_lab.workloads.importers.flux_beans import check_references, note_windows
+from storm_lab.workloads.importers.flux_includes import Merged, merge_includes
+from storm_lab.workloads.importers.flux_shell import ShellCommand, is_shell, read_shell
+from storm_lab.workloads.importers.flux_text import as_written, is_open, substituted
+from storm_lab.workloads.importers.grouping_names import grouping_of
+from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.scalars import a_text, amount, texts, whole
+from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP, TASKS, TICK, note_idle, read_settings
+
+FORMAT = "Flux"
+BEFORE_APACHE = StormVersion((0, 10, 2))
+"""Played for files whose classes are in ``backtype.storm``, as they were until 0.10."""
+_KEYS = {
+    "name", "config", "includes", "components", "spouts", "bolts", "streams", "topologySource", "workerHooks",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class FluxRead:
+    """A draft with the commands of its components in other languages, and the files that were read."""
+
+    draft: Draft
+    commands: dict[str, ShellCommand] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+
+
+def looks_like_flux(part: Part) -> bool:
+    """Whether a document has the keys of Flux."""
+    if part.get("topologySource") is not None or part.get("includes") is not None:
+        return True
+    for section in ("spouts", "bolts", "components", "workerHooks"):
+        if any(item.get("className") is not None for item in part.under(section)):
+            return True
+    return False
+
+
+def read_flux(
+    path: Path,
+    properties: Mapping[str, str],
+    environment: Mapping[str, str] | None,
+    notes: Notes,
+) -> FluxRead:
+    """The topology of a Flux file.
+
+    Raises:
+        UserError: it cannot be read or is not YAML.
+    """
+    files: list[Path] = []
+
+    def load(file: Path) -> Part:
+        files.append(file)
+        text = substituted(read_bounded(file), properties, environment, file.name, notes)
+        return yaml_part(text, file.name, notes)
+
+    top = load(path)
+    merged = merge_includes(top, path, load, notes)
+    name = as_written(a_text(merged.name) or "").strip() or path.stem
+    read = FluxRead(Draft(FORMAT, name, top.place, notes), files=files)
+    for key, part in top.items():
+        if key not in _KEYS:
+            notes.cannot_use(part.place, f"the key {key!r}", "Flux has none of this name")
+    if merged.source is not None:
+        _refuse_source(merged.source, read.draft)
+    check_references(merged, notes)
+    for part in merged.spouts.values():
+        _component(part, read, is_spout=True)
+    for part in merged.bolts.values():
+        _component(part, read, is_spout=False)
+    for part in merged.streams:
+        _stream(part, read.draft)
+    if merged.config:
+        place = next(iter(merged.config.values())).place
+        read_settings(Part(_shown(merged.config), replace(place, key="config")), read.draft)
+    _guess_version(merged, read.draft)
+    return read
+
+
+def _shown(config: Mapping[str, Part]) -> dict[str, Part]:
+    return {
+        key: Part(as_written(part.value), part.place) if isinstance(part.value, str) else part
+        for key, part in config.items()
+    }
+
+
+def _refuse_source(source: Part, draft: Draft) -> None:
+    class_name = a_text(source.get("className")) or "?"
+    method = a_text(source.get("methodName")) or "getTopology"
+    draft.notes.missing(
+        source.place,
+        "topologySource",
+        f"the topology is built by Java code, {class_name}.{method}, which is not run; save the pages of "
+        "Storm's UI of the running topology, or capture it with storm-loadgen, and import those",
+    )
+
+
+def _component(part: Part, read: FluxRead, *, is_spout: bool) -> None:
+    draft, notes = read.draft, read.draft.notes
+    name = as_written(a_text(part.get("id")) or "")
+    component = DraftComponent(name, is_spout, part.place)
+    if not draft.add(component):
+        return
+    class_name = a_text(part.get("className")) or ""
+    if not class_name:
+        notes.cannot_use(part.place, f"{name}'s class", "there is no className; Flux would refuse the file")
+    component.executors = _count(part.get("parallelism"), name, "parallelism", draft)
+    tasks = part.get("numTasks")
+    if tasks is not None and tasks.value != -1:
+        component.tasks = _count(tasks, name, "numTasks", draft)
+    for key, attribute in (
+        ("onHeapMemoryLoad", "memory_mb"),
+        ("offHeapMemoryLoad", "offheap_mb"),
+        ("cpuLoad", "cpu_points"),
+    ):
+        load = part.get(key)
+        if load is not None and load.value != -1:
+            setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
+    _own_settings(part.get("config"), component, draft)
+    if is_shell(class_name):
+        read.commands[name] = read_shell(part, component, notes)
+    else:
+        note_windows(part, component, notes)
+
+
+def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) -> None:
+    if config is None:
+        return
+    idle = []
+    for key, part in config.items():
+        if key == TICK:
+            component.tick_s = amount(part, draft.notes, TICK, most=86400) or None
+        elif key == TASKS:
+            component.tasks = whole(part, draft.notes, TASKS, least=1)
+        elif key in (CPU, ONHEAP, OFFHEAP):
+            names = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
+            setattr(component, names[key], amount(part, draft.notes, key))
+        else:
+            idle.append(f"{component.id}: {key}")
+    note_idle(idle, config.place, draft)
+
+
+def _count(part: Part | None, name: str, key: str, draft: Draft) -> int | None:
+    if part is not None and isinstance(part.value, str) and is_open(part.value):
+        draft.notes.assume(name, key, "1", f"{as_written(part.value)} has no value; give its property")
+        return None
+    return whole(part, draft.notes, f"{key} of {name}", least=1)
+
+
+def _stream(part: Part, draft: Draft) -> None:
+    source, target = (as_written(a_text(part.get(key)) or "") for key in ("from", "to"))
+    notes = draft.notes
+    if not source or not target:
+        notes.missing(part.place, "a stream", "it needs both from and to")
+        return
+    component = draft.components.get(target)
+    if component is None:
+        known = ", ".join(list(draft.components)[:12]) or "none"
+        notes.missing(part.place, f"the stream to {target!r}", f"there is no such bolt; there are: {known}")
+        return
+    grouping = part.get("grouping")
+    place = part.place if grouping is None else grouping.place
+    kind = None if grouping is None else grouping.get("type")
+    stream = None if grouping is None else grouping.get("streamId")
+    component.inputs.append(
+        DraftInput(
+            source=source,
+            place=place,
+            stream=as_written(a_text(stream) or DEFAULT_STREAM),
+            grouping=grouping_of(a_text(kind), notes, place),
+            fields=() if grouping is None else tuple(map(as_written, _field_names(grouping))),
+        )
+    )
+
+
+def _field_names(grouping: Part) -> tuple[str, ...]:
+    kind = (a_text(grouping.get("type")) or "").upper()
+    return texts(grouping.get("args")) if kind in ("FIELDS", "PARTIAL_KEY") else ()
+
+
+def _guess_version(merged: Merged, draft: Draft) -> None:
+    classes = [
+        a_text(part.get("className")) or "" for part in (*merged.spouts.values(), *merged.bolts.values())
+    ]
+    if any(name.startswith("backtype.storm.") for name in classes):
+        draft.version = BEFORE_APACHE
+    draft.notes.assume(
+        draft.name, "Storm's version", str(draft.version), "by the names of its classes; give storm_version"
+    )

@@ -1,0 +1,126 @@
+"""Flux's includes: definitions of other files, merged into one.
+
+As in Flux, an included file's own includes are not followed; without ``override`` what is there already wins.
+Files are looked for beside the file that names them, and below the folder of the first file only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.scalars import a_text, flag
+
+MOST_INCLUDES = 50
+
+
+@dataclass(slots=True)
+class Merged:
+    """The sections of a file and of what it includes."""
+
+    name: Part | None = None
+    source: Part | None = None
+    config: dict[str, Part] = field(default_factory=dict)
+    components: dict[str, Part] = field(default_factory=dict)
+    spouts: dict[str, Part] = field(default_factory=dict)
+    bolts: dict[str, Part] = field(default_factory=dict)
+    streams: list[Part] = field(default_factory=list)
+    hooks: list[Part] = field(default_factory=list)
+
+
+def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: Notes) -> Merged:
+    """A file with all that it includes."""
+    merged = Merged()
+    _add(top, merged, notes, override=True)
+    entries = top.under("includes")
+    if len(entries) > MOST_INCLUDES:
+        notes.cannot_use(top.place, "includes", f"there are more than {MOST_INCLUDES}: the rest is left out")
+    for entry in entries[:MOST_INCLUDES]:
+        included = _included(entry, path, load, notes)
+        if included is None:
+            continue
+        if included.get("includes") is not None:
+            notes.cannot_use(entry.place, "includes of an included file", "Flux does not follow them either")
+        _add(included, merged, notes, override=flag(entry.get("override")) is True)
+    for hook in merged.hooks:
+        name = a_text(hook.get("className")) or a_text(hook.get("id")) or "?"
+        notes.cannot_use(hook.place, f"the worker hook {name}", "code of hooks is not run")
+    return merged
+
+
+def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Notes) -> Part | None:
+    name = a_text(entry.get("file"))
+    if not name:
+        notes.cannot_use(entry.place, "an include", "it names no file")
+        return None
+    file = _find(name, path)
+    if file is None:
+        # StormCrawler and others include defaults that are inside a jar.
+        inside = flag(entry.get("resource")) is True
+        why = "it is not beside this file"
+        notes.cannot_use(
+            entry.place, f"the include {name}", f"it is a resource of a jar, and {why}" if inside else why
+        )
+        return None
+    try:
+        return load(file)
+    except UserError as error:
+        notes.cannot_use(entry.place, f"the include {name}", str(error))
+        return None
+
+
+def _find(name: str, path: Path) -> Path | None:
+    """The file, with the folders of its name or without those that lie above this file."""
+    folder = path.parent.resolve()
+    parts = [part for part in Path(name.replace("\\", "/")).parts if part not in ("/", ".", "..")]
+    for first in range(len(parts)):
+        candidate = folder.joinpath(*parts[first:])
+        try:
+            if candidate.is_file() and candidate.resolve().is_relative_to(folder):
+                return candidate
+        except (OSError, ValueError):
+            # A name that no file can have.
+            return None
+    return None
+
+
+def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
+    """Put the sections of one file to those that are there."""
+    name = part.get("name")
+    if name is not None and (merged.name is None or override):
+        merged.name = name
+    merged.source = part.get("topologySource") or merged.source
+    config = part.get("config")
+    for key, value in config.items() if config is not None else ():
+        if override or key not in merged.config:
+            merged.config[key] = value
+    for section, known in (
+        ("components", merged.components),
+        ("spouts", merged.spouts),
+        ("bolts", merged.bolts),
+    ):
+        for item in _list(part, section, notes):
+            identity = a_text(item.get("id"))
+            if identity is None:
+                notes.cannot_use(item.place, f"one of the {section}", "it has no id")
+            elif override or identity not in known:
+                if identity in known and known[identity].place.file == item.place.file:
+                    what = f"{identity!r} of the {section}"
+                    notes.cannot_use(item.place, what, "it is given twice: the last counts")
+                known[identity] = item
+    merged.streams += _list(part, "streams", notes)
+    merged.hooks += _list(part, "workerHooks", notes)
+
+
+def _list(part: Part, section: str, notes: Notes) -> list[Part]:
+    found = part.get(section)
+    if found is None:
+        return []
+    if not isinstance(found.value, list):
+        notes.cannot_use(found.place, section, "it is not a list")
+        return []
+    return found.parts()

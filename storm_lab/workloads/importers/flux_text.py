@@ -1,0 +1,127 @@
+"""Flux's substitution of ``${...}`` in a YAML text before it is parsed, from properties and the environment.
+
+As in Flux: ``${name}`` from a properties file, ``${ENV-NAME}`` from the environment (only if asked for), and
+``${name[i]}`` for an element of a property that holds a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.importers.documents import LARGEST_FILE
+from storm_lab.workloads.importers.place import Notes, Place
+
+_VARIABLE = re.compile(r"\$\{([^{}\n]{1,200})\}")
+_ELEMENT = re.compile(r"(.+)\[(\d{1,6})\]")
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Stand for the braces of a variable that nobody gave: braces would be a mapping to YAML."""
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def substituted(
+    text: str, properties: Mapping[str, str], environment: Mapping[str, str] | None, file: str, notes: Notes
+) -> str:
+    """The text with its variables replaced; those that nobody gave are noted, and stay.
+
+    Raises:
+        UserError: it has grown too large.
+    """
+    lines = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        value = partial(
+            _value,
+            properties=properties,
+            environment=environment,
+            place=Place(file, number),
+            notes=notes,
+        )
+        lines.append(line if line.lstrip().startswith("#") else _VARIABLE.sub(value, line))
+    grown = "\n".join(lines)
+    if len(grown) > LARGEST_FILE:
+        raise UserError("is too large with its properties put in", field="file", value=file)
+    return grown
+
+
+def as_written(text: str) -> str:
+    """A value with the variables that nobody gave, as they stood in the file."""
+    return text.replace(_OPEN, "${").replace(_CLOSE, "}")
+
+
+def is_open(text: str) -> bool:
+    """Whether a value holds a variable that nobody gave."""
+    return _OPEN in text
+
+
+def _value(
+    match: re.Match[str],
+    properties: Mapping[str, str],
+    environment: Mapping[str, str] | None,
+    place: Place,
+    notes: Notes,
+) -> str:
+    name = match[1]
+    if name in properties:
+        return properties[name]
+    if name.startswith("ENV-"):
+        variable = name.removeprefix("ENV-")
+        if environment is not None and variable in environment:
+            return environment[variable]
+        why = (
+            "variables of the environment are taken only if asked for"
+            if environment is None
+            else "the environment has no such variable"
+        )
+        notes.cannot_use(place, f"${{{name}}}", why)
+        return f"{_OPEN}{name}{_CLOSE}"
+    element = _ELEMENT.fullmatch(name)
+    if element is not None and element[1] in properties:
+        members = _members(properties[element[1]])
+        if int(element[2]) < len(members):
+            return members[int(element[2])]
+    notes.cannot_use(place, f"${{{name}}}", "no properties file gives it a value")
+    return f"{_OPEN}{name}{_CLOSE}"
+
+
+def _members(text: str) -> list[str]:
+    inner = text.strip().removeprefix("[").removesuffix("]")
+    return [member.strip().strip("\"'") for member in inner.split(",")]
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The entries of a Java properties file."""
+    found: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = re.match(r"((?:\\.|[^\\:=\s])+)\s*[:=]?\s*(.*)", line, re.DOTALL)
+        if match:
+            found[_unescaped(match[1])] = _unescaped(match[2])
+    return found
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    pending = ""
+    for raw in text.splitlines():
+        line = raw.lstrip()
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        line = pending + line
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            pending = line[:-1]
+            continue
+        pending = ""
+        lines.append(line)
+    if pending:
+        lines.append(pending)
+    return lines
+
+
+def _unescaped(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return _ESCAPES.get(match[2], match[2])
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text, flags=re.DOTALL).rstrip("\n")

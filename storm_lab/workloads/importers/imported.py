@@ -1,0 +1,127 @@
+"""The outcome of an import: a topology with its user code and sources, and what there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from storm_lab.errors import UserError
+from storm_lab.model.topology import Grouping, Topology
+from storm_lab.model.version import StormVersion
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.importers.figures import Figures
+from storm_lab.workloads.importers.place import Assumed, Unusable
+from storm_lab.workloads.importers.stated import StatedBolt, StatedSpout
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Spout
+
+if TYPE_CHECKING:
+    from storm_lab.model.machines import Machines
+    from storm_lab.workloads.importers.calls import RecordedCalls
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a spout's records come from.
+
+    ``rate_per_s``: records a second of all its executors together; None: never empty. ``anchored``: tuples
+    are emitted with a message id. ``replays``: what failed is emitted again.
+    """
+
+    rate_per_s: float | None
+    anchored: bool = True
+    replays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Playable:
+    """A topology with all that flows through it.
+
+    ``figures`` hold for every component; one whose own code was run over real input emits what ``calls`` say,
+    and a spout in ``given`` emits those values, at the costs of its figures. ``source_calls`` is how many
+    records of a spout a trace holds where its figures are all there is.
+    """
+
+    topology: Topology
+    version: StormVersion
+    sources: Mapping[str, Source]
+    figures: Mapping[str, Figures]
+    source_calls: int
+    given: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
+    calls: RecordedCalls | None = None
+
+    def code(self) -> dict[str, Spout | Bolt]:
+        """User code by component, fresh: one pass over the input uses it up."""
+        direct = _direct_tasks(self.topology)
+        code: dict[str, Spout | Bolt] = {} if self.calls is None else dict(self.calls.code(self.figures))
+        for component in self.topology.components:
+            if component.id in code:
+                continue
+            figures = self.figures[component.id]
+            behind = {stream: n for (source, stream), n in direct.items() if source == component.id}
+            if component.is_spout:
+                given = self.given.get(component.id, ())
+                stream = next(iter(component.outputs), "")
+                code[component.id] = StatedSpout(
+                    component, figures, self.source_calls, given=given, stream=stream, direct=behind
+                )
+            else:
+                code[component.id] = StatedBolt(component, figures, direct=behind)
+        return code
+
+    def trace(self, version: StormVersion | None = None) -> WorkloadTrace:
+        """The workload trace, for the version that was read or another one.
+
+        Raises:
+            UserError: the version cannot play it.
+        """
+        return build_trace(self.topology, self.code(), version or self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import.
+
+    ``format`` names the format, ``files`` what was read. ``playable`` is None where something is missing;
+    ``missing`` says what. ``unusable`` is all that could not be used, with what is missing among it,
+    ``assumed`` all that nobody said and a default was taken for, ``read`` what else there is to tell.
+    """
+
+    format: str
+    name: str
+    files: tuple[str, ...]
+    playable: Playable | None
+    unusable: tuple[Unusable, ...]
+    assumed: tuple[Assumed, ...]
+    read: tuple[str, ...] = ()
+    machines: Machines | None = None
+
+    @property
+    def missing(self) -> tuple[Unusable, ...]:
+        """What would have to be there for the topology to be played."""
+        return tuple(item for item in self.unusable if item.missing)
+
+    def ready(self) -> Playable:
+        """The playable topology.
+
+        Raises:
+            UserError: something is missing; names the first.
+        """
+        if self.playable is None:
+            first = str(self.missing[0]) if self.missing else "nothing was read"
+            raise UserError(
+                f"cannot be played: {first}", field="topology", value=self.name, remedy="see Imported.missing"
+            )
+        return self.playable
+
+
+def _direct_tasks(topology: Topology) -> dict[tuple[str, str], int]:
+    """Of each direct stream, to how many tasks of every subscriber its emitter may send."""
+    found: dict[tuple[str, str], int] = {}
+    for component in topology.components:
+        for item in component.inputs:
+            if item.grouping is Grouping.DIRECT:
+                key = (item.source, item.stream)
+                found[key] = min(component.task_count, found.get(key, component.task_count))
+    return found

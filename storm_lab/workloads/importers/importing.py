@@ -1,0 +1,201 @@
+"""Importing: which format it is, the importer for it, an overlay over what it read, and the outcome."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from storm_lab.errors import UserError
+from storm_lab.model.machines import Machines
+from storm_lab.workloads.build import REFERENCE_MHZ
+from storm_lab.workloads.importers.documents import Part, json_part, read_bounded, yaml_part
+from storm_lab.workloads.importers.draft import Draft
+from storm_lab.workloads.importers.finish import finish
+from storm_lab.workloads.importers.flux import looks_like_flux, read_flux
+from storm_lab.workloads.importers.flux_python import run_flux
+from storm_lab.workloads.importers.flux_text import read_properties, substituted
+from storm_lab.workloads.importers.given import Row
+from storm_lab.workloads.importers.imported import Imported
+from storm_lab.workloads.importers.loadgen import looks_like_loadgen, read_loadgen
+from storm_lab.workloads.importers.machines_file import load_machines
+from storm_lab.workloads.importers.overlay import Overlay, load_overlay
+from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.plain import read_plain
+from storm_lab.workloads.importers.storm_ui import read_ui
+from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse
+from storm_lab.workloads.importers.ui_fetch import fetch_pages, is_url
+from storm_lab.workloads.importers.ui_machines import machines_of
+from storm_lab.workloads.importers.ui_pages import looks_like_page, sort_pages
+
+_TEXTS = (".yaml", ".yml", ".flux", ".json")
+"""Endings of what is told apart by its content; streamparse is .py and .clj."""
+_MOST_FILES = 2000
+PYTHON_S = 60.0
+"""Seconds that Python components may run."""
+FORMATS = "Flux YAML, storm-loadgen YAML, streamparse, pages of Storm's UI as JSON, storm-lab YAML"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How to read: values for variables, the overlay, and whether Python may be run, and for how long."""
+
+    properties: Mapping[str, str]
+    environment: Mapping[str, str] | None
+    overlay: Overlay
+    run_python: bool
+    python_seconds: float
+
+
+@dataclass(slots=True)
+class _Read:
+    """What an importer read, before an overlay."""
+
+    draft: Draft
+    files: list[str]
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    machines: Machines | None = None
+
+
+def import_topology(
+    *sources: str | Path,
+    overlay: str | Path | None = None,
+    machines: str | Path | None = None,
+    run_python: bool = False,
+    python_seconds: float = PYTHON_S,
+    environment: Mapping[str, str] | bool = False,
+) -> Imported:
+    """Read a topology that was written for real Storm.
+
+    Args:
+        sources: the file; of Storm's UI any number of saved pages, or the URL of the UI; of streamparse the
+            project's folder or a topology file in it. A ``.properties`` file beside a Flux file gives its
+            variables.
+        overlay: a YAML file with rates, costs, sizes and keys that the sources do not hold.
+        machines: a YAML file of machines, or the name of a paper's cluster.
+        run_python: run Python components over their input, bounded in time and memory. It is their code that
+            runs, with your rights.
+        python_seconds: how long it may run, once it has started.
+        environment: what ``${ENV-NAME}`` in a Flux file stands for; True takes this process's environment.
+
+    Raises:
+        UserError: a file cannot be read, is of none of the formats, or does not keep to its own.
+    """
+    notes = Notes()
+    laid_over = Overlay() if overlay is None else load_overlay(Path(overlay))
+    loaded = None if machines is None else load_machines(machines)
+    names = [str(source) for source in sources]
+    properties = {
+        key: value
+        for name in names
+        if name.endswith(".properties")
+        for key, value in read_properties(read_bounded(Path(name))).items()
+    } | laid_over.properties
+    variables = (dict(os.environ) if environment else None) if isinstance(environment, bool) else environment
+    wanted = _Wanted(properties, variables, laid_over, run_python, python_seconds)
+    read = _read([name for name in names if not name.endswith(".properties")], wanted, notes)
+    loaded = loaded or read.machines
+    _to_reference_clock(read.draft, laid_over, loaded)
+    rows = read.rows | laid_over.lay_over(read.draft)
+    playable = finish(read.draft, laid_over.defaults, rows)
+    return Imported(
+        format=read.draft.format,
+        name=read.draft.name,
+        files=tuple(read.files),
+        playable=playable,
+        unusable=tuple(notes.unusable),
+        assumed=tuple(notes.assumed) if playable is not None else (),
+        read=tuple(notes.read),
+        machines=loaded,
+    )
+
+
+def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
+    if not names:
+        raise UserError("no source is given", field="file", remedy=f"give {FORMATS}")
+    if len(names) > _MOST_FILES:
+        raise UserError("there are too many sources", field="file", value=len(names))
+    if len(names) == 1 and is_url(names[0]):
+        return _ui(fetch_pages(names[0], notes), [names[0]], notes)
+    paths = [Path(name) for name in names]
+    if len(paths) == 1 and is_streamparse(paths[0]):
+        draft, files = read_streamparse(
+            paths[0], wanted.overlay, notes, run=wanted.run_python, seconds=wanted.python_seconds
+        )
+        return _Read(draft, files)
+    if len(paths) == 1 and paths[0].is_dir():
+        paths = sorted(path for path in paths[0].iterdir() if path.suffix == ".json")[:_MOST_FILES]
+    parts = [_part(path, wanted) for path in paths]
+    if parts and all(looks_like_page(part) for part in parts):
+        return _ui(parts, [path.name for path in paths], notes)
+    if len(parts) != 1:
+        raise UserError(
+            "several files are one topology only if they are pages of Storm's UI",
+            field="file",
+            value=", ".join(names[:5]),
+            remedy="import one topology at a time",
+        )
+    path, part = paths[0], parts[0]
+    if part.get("storm_lab") is not None:
+        if path.suffix != ".json":
+            part = yaml_part(read_bounded(path), path.name, notes)
+        draft, rows = read_plain(part, path.parent, notes)
+        return _Read(draft, [path.name], rows)
+    if looks_like_loadgen(part):
+        return _Read(read_loadgen(part, path.stem, notes), [path.name])
+    if looks_like_flux(part):
+        read = read_flux(path, wanted.properties, wanted.environment, notes)
+        if wanted.run_python:
+            run_flux(read.commands, path, read.draft, wanted.overlay, wanted.python_seconds)
+        return _Read(read.draft, [file.name for file in read.files])
+    raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
+
+
+def _part(path: Path, wanted: _Wanted) -> Part:
+    """A document, to see what it is; what there is to say of it is said by its importer."""
+    if path.suffix not in _TEXTS:
+        known = ", ".join(_TEXTS)
+        message = f"its name does not end in one of {known}, .py, .clj"
+        raise UserError(message, field="file", value=str(path), remedy=f"give {FORMATS}")
+    text = read_bounded(path)
+    if path.suffix == ".json":
+        return json_part(text, path.name)
+    try:
+        return yaml_part(text, path.name, Notes())
+    except UserError:
+        # Flux puts its variables in before it parses; braces may not be YAML where they stand.
+        filled = substituted(text, wanted.properties, wanted.environment, path.name, Notes())
+        if filled == text:
+            raise
+        return yaml_part(filled, path.name, Notes())
+
+
+def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> _Read:
+    pages = sort_pages(parts, notes)
+    draft = read_ui(pages, Place(files[0]), notes)
+    found = None if pages.supervisors is None else machines_of(pages.supervisors, notes)
+    return _Read(draft, files, machines=found)
+
+
+def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | None) -> None:
+    """Bring measured costs to the reference clock, of the machine that somebody states."""
+    if not draft.measured:
+        return
+    mhz = overlay.cost_mhz
+    if mhz is None and machines is not None and not draft.measured_here:
+        mhz = machines.core_mhz
+    draft.scale_costs((mhz or REFERENCE_MHZ) / REFERENCE_MHZ)
+    given = overlay.given.get("components", {})
+    kept = [
+        component.id
+        for component in draft.components.values()
+        if component.has_cost and "cost_us" not in given.get(component.id, {})
+    ]
+    if mhz is None and kept:
+        draft.notes.assume(
+            ", ".join(kept[:6]),
+            f"clock behind {draft.measured}",
+            f"{REFERENCE_MHZ:g} MHz of the cost model's cores",
+            "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock",
+        )

@@ -1,0 +1,156 @@
+"""Machines of one's own in a short YAML file: nodes, racks, cores, speed, memory, slots and links.
+
+The schema is `machines.schema.json` beside this file; ``docs/importing.md`` has an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
+from storm_lab.model.topology import Resources
+from storm_lab.workloads.build import REFERENCE_MHZ
+from storm_lab.workloads.importers.documents import read_bounded, yaml_part
+from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.schema import MACHINES, checked
+
+MOST_NODES = 5000
+_NEEDED = ("cores", "memory_mb", "nic_mbps")
+
+
+def load_machines(choice: str | Path) -> Machines:
+    """The machines of a file, or of a paper's cluster by its name (`storm_lab.model.machines.TESTBEDS`).
+
+    Raises:
+        UserError: there is no such file or name, or the file does not keep to its schema.
+    """
+    if str(choice) in TESTBEDS:
+        return TESTBEDS[str(choice)]
+    path = Path(choice)
+    if not path.suffix and not path.exists():
+        raise _unknown("testbed", str(choice), TESTBEDS, "machines")
+    return read_machines(read_bounded(path, field="machines"), path.name)
+
+
+def read_machines(text: str, file: str) -> Machines:
+    """The machines that a YAML text describes; ``file`` is its name, for messages.
+
+    Raises:
+        UserError: names file, line, key and what would fit.
+    """
+    part = yaml_part(text, file, Notes())
+    given = checked(part, MACHINES)
+    if ("testbed" in given) == ("nodes" in given):
+        raise UserError("needs either testbed or nodes", field=str(part.place), remedy="give one of them")
+    if "testbed" in given:
+        if given["testbed"] not in TESTBEDS:
+            raise _unknown("testbed", given["testbed"], TESTBEDS, str(part.at(("testbed",)).place))
+        base = TESTBEDS[given["testbed"]]
+    else:
+        types = _types(given.get("types", {}), file)
+        nodes = [
+            node
+            for number, entry in enumerate(given["nodes"])
+            for node in _nodes(entry, types, str(part.at(("nodes", number)).place))
+        ]
+        if len(nodes) > MOST_NODES:
+            raise UserError(
+                "there are too many nodes", field=file, value=len(nodes), remedy=f"at most {MOST_NODES}"
+            )
+        _check_names(nodes, file)
+        base = Machines(Cluster(tuple(nodes)))
+    return Machines(base.cluster, replace(base.links, **_links(given.get("links", {}))))
+
+
+def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
+    """The preset types and those of the file, each made once those that it is like are there."""
+    types = dict(MACHINE_TYPES)
+    waiting = dict(given)
+    while waiting:
+        ready = [name for name, entry in waiting.items() if entry.get("like") not in waiting]
+        if not ready:
+            raise UserError(
+                "machine types are like each other in a circle", field=file, value=", ".join(waiting)
+            )
+        for name in ready:
+            entry = waiting.pop(name)
+            types[name] = _type({"type": entry.get("like"), **entry}, types, f"{file} types.{name}")
+    return types
+
+
+def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Node:
+    """A node without a name: what it is like, changed by what the entry says."""
+    kind = entry.get("type")
+    if kind is not None and kind not in types:
+        raise _unknown("machine type", kind, types, where)
+    if "mhz" in entry and "speed" in entry:
+        raise UserError("gives both mhz and speed", field=where, remedy="give one of them")
+    if kind is None:
+        lacking = [name for name in _NEEDED if name not in entry]
+        lacking += ["mhz"] if "mhz" not in entry and "speed" not in entry else []
+        if lacking:
+            raise UserError(f"needs {lacking[0]}", field=where, remedy="give it, or a type of machine")
+    base = types[kind] if kind is not None else Node(id="")
+    cores = int(entry.get("cores", base.cores))
+    memory = float(entry.get("memory_mb", base.memory_mb))
+    slots = entry.get("slots", base.ports)
+    offers = entry.get("offers", {})
+    # What a type offers beside what it has (R-Storm's hosts) holds for that machine, not for a changed one.
+    same = kind is not None and cores == base.cores and memory == base.memory_mb
+    offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
+    return Node(
+        id="",
+        ports=ports(int(slots)) if isinstance(slots, int | float) else tuple(int(port) for port in slots),
+        cores=cores,
+        core_mhz=float(entry["speed"]) * REFERENCE_MHZ
+        if "speed" in entry
+        else float(entry.get("mhz", base.core_mhz)),
+        threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
+        memory_mb=memory,
+        nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
+        process_sharing=float(entry.get("process_sharing", base.process_sharing)),
+        offer=Resources(
+            float(offers.get("cpu_points", offer.cpu_points)), float(offers.get("memory_mb", offer.memory_mb))
+        ),
+    )
+
+
+def _nodes(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Iterator[Node]:
+    kind = _type(entry, types, where)
+    kind = replace(kind, rack=entry["rack"]) if "rack" in entry else kind
+    count = int(entry.get("count", 1))
+    digits = len(str(count))
+    for number in range(1, count + 1):
+        yield replace(kind, id=entry["name"] if count == 1 else f"{entry['name']}{number:0{digits}d}")
+
+
+def _links(given: Mapping[str, Any]) -> dict[str, float]:
+    names = {
+        "loopback_us": "loopback_us",
+        "same_rack_us": "lan_us",
+        "between_racks_us": "inter_rack_us",
+        "rack_uplink_mbps": "uplink_mbps",
+    }
+    return {names[key]: float(value) for key, value in given.items()}
+
+
+def _check_names(nodes: list[Node], file: str) -> None:
+    seen: set[str] = set()
+    for node in nodes:
+        if node.id in seen:
+            raise UserError("two nodes have this name", field=file, value=node.id, remedy="rename one")
+        seen.add(node.id)
+
+
+def _unknown(what: str, name: str, known: Mapping[str, object], field: str) -> UserError:
+    near = get_close_matches(name, known, n=1)
+    offered = near[0] if near else ", ".join(known)
+    return UserError(
+        f"there is no {what} of this name", field=field, value=name, remedy=f"there are: {offered}"
+    )

@@ -1,0 +1,74 @@
+"""Places in files, and what an importer has to say about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file, a line of it from 1 where lines count, and the path of keys to it."""
+
+    file: str
+    line: int | None = None
+    key: str = ""
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where} {self.key}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Something that was read and could not be used.
+
+    ``missing``: without it the topology cannot be played; otherwise it is played without it, or with what the
+    reason says in its place.
+    """
+
+    place: Place
+    what: str
+    reason: str
+    missing: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A figure that nobody gave: whose it is, what it is, its value, and where the value comes from."""
+
+    component: str
+    what: str
+    value: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.component}: {self.what} {self.value} ({self.reason})"
+
+
+@dataclass(slots=True)
+class Notes:
+    """What an import has to tell, in the order in which it came up."""
+
+    unusable: list[Unusable] = field(default_factory=list)
+    assumed: list[Assumed] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    """Plain sentences on what was read and how."""
+
+    def cannot_use(self, place: Place, what: str, reason: str) -> None:
+        """Note something that is left out; the topology can be played without it."""
+        self._add(Unusable(place, what, reason))
+
+    def missing(self, place: Place, what: str, reason: str) -> None:
+        """Note something without which the topology cannot be played."""
+        self._add(Unusable(place, what, reason, missing=True))
+
+    def assume(self, component: str, what: str, value: str, reason: str) -> None:
+        """Note a figure that nobody gave."""
+        self.assumed.append(Assumed(component, what, value, reason))
+
+    def _add(self, item: Unusable) -> None:
+        if item not in self.unusable:
+            self.unusable.append(item)

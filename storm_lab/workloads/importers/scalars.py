@@ -1,0 +1,80 @@
+"""Single values out of documents of other programs: read if they can be, noted with their place if not."""
+
+from __future__ import annotations
+
+import math
+
+from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.place import Notes
+
+MOST_EXECUTORS = 10_000
+"""Executors or tasks of one component; clusters in papers run some hundreds."""
+
+
+def a_text(part: Part | None) -> str | None:
+    """A scalar as text; None for anything else."""
+    if part is None or isinstance(part.value, dict | list):
+        return None
+    return None if part.value is None else str(part.value)
+
+
+def texts(part: Part | None) -> tuple[str, ...]:
+    """The texts of a list, or a single one; other members are left out."""
+    if part is None:
+        return ()
+    if isinstance(part.value, list):
+        return tuple(text for item in part.value if (text := a_text(item)) is not None)
+    text = a_text(part)
+    return () if text is None else (text,)
+
+
+def number(part: Part | None) -> float | None:
+    """A finite number, also one written as text; None for anything else."""
+    if part is None or isinstance(part.value, bool):
+        return None
+    if not isinstance(part.value, int | float | str):
+        return None
+    try:
+        value = float(part.value)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def amount(part: Part | None, notes: Notes, what: str, *, most: float = 1e12) -> float | None:
+    """A number from 0 to ``most``; anything else is noted."""
+    if part is None:
+        return None
+    value = number(part)
+    if value is None or not 0 <= value <= most:
+        notes.cannot_use(part.place, what, f"{_shown(part)} is not a number from 0 to {most:g}")
+        return None
+    return value
+
+
+def whole(
+    part: Part | None, notes: Notes, what: str, *, least: int = 0, most: int = MOST_EXECUTORS
+) -> int | None:
+    """A whole number in a range; anything else is noted."""
+    if part is None:
+        return None
+    value = number(part)
+    if value is None or value % 1 != 0 or not least <= value <= most:
+        notes.cannot_use(part.place, what, f"{_shown(part)} is not a whole number from {least} to {most}")
+        return None
+    return int(value)
+
+
+def flag(part: Part | None) -> bool | None:
+    """True or false, also written as text; None for anything else."""
+    if part is None:
+        return None
+    if isinstance(part.value, bool):
+        return part.value
+    text = str(part.value).lower()
+    return text == "true" if text in ("true", "false") else None
+
+
+def _shown(part: Part) -> str:
+    text = repr(part.plain())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,108 @@
+"""Our own YAML files against their JSON schemas: the first thing that does not fit, in one line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from referencing import Registry, Resource
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.importers.documents import Part
+
+TOPOLOGY = "topology"
+OVERLAY = "overlay"
+MACHINES = "machines"
+
+_LIMITS = {
+    "minimum": "be at least",
+    "maximum": "be at most",
+    "exclusiveMinimum": "be more than",
+    "exclusiveMaximum": "be less than",
+    "minItems": "hold at least as many values as",
+    "maxItems": "hold at most as many values as",
+    "minProperties": "hold at least as many keys as",
+    "maxProperties": "hold at most as many keys as",
+    "minLength": "be a text at least as long as",
+    "maxLength": "be a text at most as long as",
+    "pattern": "be a text of the form",
+}
+"""What a limit of a schema says, before its value."""
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The JSON schema of `TOPOLOGY`, `OVERLAY` or `MACHINES` files."""
+    text = files(__package__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def checked(part: Part, name: str) -> Any:
+    """The plain value of a document that keeps to a schema.
+
+    Raises:
+        UserError: it does not; names file, line, key and what would fit.
+    """
+    value = part.plain()
+    for path in _not_finite(value, ()):
+        raise _refusal(part, path, "must be a finite number")
+    error = best_match(_validator(name).iter_errors(value))
+    if error is not None:
+        raise _refusal(part, tuple(error.absolute_path), _said(error))
+    return value
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    # Overlays refer to parts of the topology's schema.
+    shared = Resource.from_contents(schema(TOPOLOGY))
+    registry = Registry().with_resource(f"{TOPOLOGY}.schema.json", shared)
+    return Draft202012Validator(schema(name), registry=registry)
+
+
+def _said(error: Any) -> str:
+    if error.validator == "additionalProperties":
+        known = ", ".join(sorted(error.schema.get("properties", {})))
+        unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
+        return f"does not know {unknown[0]!r}; it knows: {known}"
+    if error.validator == "required":
+        lacking = [key for key in error.validator_value if key not in error.instance]
+        return f"needs {lacking[0]!r}"
+    if error.validator == "enum":
+        return f"must be one of: {', '.join(map(str, error.validator_value))}"
+    if error.validator == "type":
+        kinds = error.validator_value
+        return f"must be of type {kinds if isinstance(kinds, str) else ' or '.join(kinds)}"
+    if error.validator in ("oneOf", "anyOf"):
+        kinds = [branch.get("title", branch.get("type", "?")) for branch in error.validator_value]
+        return f"must be one of: {', '.join(map(str, kinds))}"
+    if error.validator == "uniqueItems":
+        return "must hold each value once"
+    if error.validator in _LIMITS:
+        return f"must {_LIMITS[error.validator]} {error.validator_value}"
+    return f"does not fit the schema ({error.validator})"
+
+
+def _refusal(part: Part, path: tuple[str | int, ...], message: str) -> UserError:
+    place = part.at(path).place
+    value = part.at(path).value
+    scalar = value if isinstance(value, str | int | float) else None
+    return UserError(message, field=str(place), value=scalar, remedy="see docs/importing.md")
+
+
+def _not_finite(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _not_finite(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _not_finite(item, (*path, index))

@@ -1,0 +1,177 @@
+"""User code that does what a component's figures say: so many tuples a call, of that size, with such keys.
+
+Fractions are carried from call to call: 0.3 tuples a call is one tuple in every third or fourth call, and the
+average over a trace is what was stated. Keys and costs are drawn with a generator of their own for each
+component, so that the same figures give the same trace on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from statistics import NormalDist
+
+from storm_lab.model.javahash import string_hash
+from storm_lab.model.topology import Component
+from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+Record = tuple[object, ...]
+
+_NORMAL = NormalDist()
+_WHOLE = 1e-9
+"""Carried fractions this close to a whole tuple are one."""
+
+
+class StatedSpout(Spout):
+    """A spout whose ``nextTuple`` emits what its figures say, over so many calls.
+
+    ``given`` are values to emit in place of drawn ones, one record a call, on the stream ``stream``; other
+    streams follow the figures.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        figures: Figures,
+        calls: int,
+        *,
+        given: Sequence[Record] = (),
+        stream: str = "default",
+        direct: Mapping[str, int] | None = None,
+    ) -> None:
+        self._calls = calls
+        self._given = given
+        self._stream = stream
+        self._emitter = _Emitter(component, figures, direct or {}, without=stream if given else None)
+        self._cost = _costs(component.id, figures.cost_us)
+        self._figures = figures
+
+    def records(self) -> Iterator[Record]:
+        if self._given:
+            yield from self._given
+        else:
+            yield from ((number,) for number in range(self._calls))
+
+    def next_tuple(self, record: Record, emit: Emit) -> None:
+        if self._given:
+            emit(*record, stream=self._stream)
+        self._emitter.emit_due(emit)
+
+    def cost(self, record: Record) -> Cost:
+        return Cost(self._cost(), self._figures.server, self._figures.server_us)
+
+
+class StatedBolt(Bolt):
+    """A bolt that costs and emits what its figures say, whatever it gets."""
+
+    def __init__(
+        self, component: Component, figures: Figures, *, direct: Mapping[str, int] | None = None
+    ) -> None:
+        self._emitter = _Emitter(component, figures, direct or {})
+        self._figures = figures
+        self._cost = _costs(component.id, figures.cost_us)
+        self._by_input = {
+            source: _costs(f"{component.id}.{source[0]}.{source[1]}", spread)
+            for source, spread in figures.input_cost_us.items()
+        }
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        self._emitter.emit_due(emit)
+
+    def cost(self, values: Values) -> Cost:
+        draw = self._by_input.get((values.source, values.stream), self._cost)
+        return Cost(draw(), self._figures.server, self._figures.server_us)
+
+    def tick(self, emit: Emit) -> None:
+        for stream, tuples in self._figures.tick_emits.items():
+            for _ in range(round(tuples)):
+                self._emitter.emit_one(stream, emit)
+
+    def tick_cost(self) -> Cost:
+        return Cost(self._figures.tick_cost_us)
+
+
+class _Emitter:
+    """Emits what is due, with values drawn for the fields of each stream.
+
+    ``direct`` gives the number of tasks behind each direct stream: they are served in turn.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        figures: Figures,
+        direct: Mapping[str, int],
+        without: str | None = None,
+    ) -> None:
+        self._emits = {name: emits for name, emits in figures.emits.items() if name != without}
+        self._all = figures.emits
+        self._carried = dict.fromkeys(self._emits, 0.0)
+        self._direct = direct
+        self._turn = dict.fromkeys(direct, 0)
+        self._values = {
+            stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
+            for stream, fields in component.outputs.items()
+        }
+
+    def emit_due(self, emit: Emit) -> None:
+        """One call's worth of every stream."""
+        for stream, emits in self._emits.items():
+            due = self._carried[stream] + emits.per_call
+            whole = math.floor(due + _WHOLE)
+            self._carried[stream] = due - whole
+            for _ in range(whole):
+                self.emit_one(stream, emit)
+
+    def emit_one(self, stream: str, emit: Emit) -> None:
+        """One tuple."""
+        values = [draw() for draw in self._values[stream]]
+        size = self._all[stream].bytes
+        if stream not in self._direct:
+            emit(*values, stream=stream, size=size)
+            return
+        task = self._turn[stream]
+        self._turn[stream] = (task + 1) % self._direct[stream]
+        emit(*values, stream=stream, size=size, task=task)
+
+
+def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[], str]:
+    keys = emits.keys.get(field)
+    if keys is None:
+        return lambda: field
+    draw = SplitMix(string_hash(f"{component}.{stream}.{field}"))
+    names = [f"{field}-{number}" for number in range(keys.distinct)]
+    if keys.shape is KeyShape.UNIFORM:
+        return lambda: names[draw.below(len(names))]
+    if keys.shape is KeyShape.ZIPF:
+        cumulative = _zipf(keys)
+        return lambda: names[min(len(names) - 1, bisect_right(cumulative, _unit(draw) * cumulative[-1]))]
+    scale = len(names) / 5
+    return lambda: names[min(len(names) - 1, int(abs(_normal(draw)) * scale))]
+
+
+@lru_cache(maxsize=32)
+def _zipf(keys: Keys) -> tuple[float, ...]:
+    return tuple(accumulate(rank**-keys.exponent for rank in range(1, keys.distinct + 1)))
+
+
+def _costs(name: str, spread: Spread) -> Callable[[], float]:
+    if spread.stddev == 0:
+        constant = min(max(spread.mean, spread.low), spread.high)
+        return lambda: constant
+    draw = SplitMix(string_hash(f"cost of {name}"))
+    return lambda: min(max(spread.mean + spread.stddev * _normal(draw), spread.low), spread.high)
+
+
+def _unit(draw: SplitMix) -> float:
+    """Above 0 and below 1."""
+    return (draw.below(1 << 52) + 0.5) / (1 << 52)
+
+
+def _normal(draw: SplitMix) -> float:
+    return _NORMAL.inv_cdf(_unit(draw))

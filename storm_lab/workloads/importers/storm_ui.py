@@ -1,0 +1,277 @@
+"""Storm's UI: the statistics of a running topology, from pages saved as JSON.
+
+Rates are counts of a window by its length; a call's cost is the execute latency, tuples a call are emitted by
+executed. Who subscribed to whom stands in the components' pages, how it is grouped in the page of the graph
+(``/api/v1/topology/ID/visualization``) only, and by which fields nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+from storm_lab.model.version import StormVersion
+from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
+from storm_lab.workloads.importers.figures import Spread
+from storm_lab.workloads.importers.grouping_names import grouping_of
+from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.scalars import a_text, number, whole
+from storm_lab.workloads.importers.settings import read_settings
+from storm_lab.workloads.importers.ui_pages import UiPages
+
+FORMAT = "Storm UI"
+UNKNOWN_FIELD = "key"
+"""Stands for the fields of a fields grouping, which no page names."""
+
+_VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
+_DIGITS = re.compile(r"[0-9]{1,9}")
+
+Stream = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Statistics:
+    """What the pages count, over ``seconds``: emitted by (component, stream); executed and execute latency
+    (ms) by bolt and the (component, stream) that it reads.
+    """
+
+    seconds: float
+    emitted: dict[Stream, float] = field(default_factory=dict)
+    executed: dict[str, dict[Stream, float]] = field(default_factory=dict)
+    latency_ms: dict[str, dict[Stream, float]] = field(default_factory=dict)
+
+
+def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
+    """The topology that the pages describe."""
+    page = pages.topology
+    if page is None:
+        draft = Draft(FORMAT, "topology", place, notes)
+        notes.missing(place, "the topology's page", "save /api/v1/topology/ID and give it too")
+        return draft
+    draft = Draft(FORMAT, a_text(page.get("name")) or a_text(page.get("id")) or "topology", page.place, notes)
+    draft.measured = "execute latencies of a running cluster"
+    statistics = _Statistics(_seconds(page, draft))
+    for section, identity, is_spout in (("spouts", "spoutId", True), ("bolts", "boltId", False)):
+        for item in page.under(section):
+            _component(item, a_text(item.get(identity)) or "", draft, pages, statistics, is_spout=is_spout)
+    if pages.metrics is not None:
+        _count_metrics(pages.metrics, statistics)
+    _subscriptions(pages, statistics, draft)
+    for component in draft.components.values():
+        _figures(component, page, statistics, draft)
+    read_settings(page.get("configuration"), draft)
+    if any(not component.is_spout for component in draft.components.values()):
+        notes.assume(
+            draft.name, "CPU of a call", "all of the execute latency", "where a bolt waits, give its server"
+        )
+    if draft.workers is None:
+        draft.workers = whole(page.get("workersTotal"), notes, "workersTotal", least=1)
+    _version(pages, draft)
+    return draft
+
+
+def _seconds(page: Part, draft: Draft) -> float:
+    uptime = number(page.get("uptimeSeconds")) or _pretty_seconds(a_text(page.get("uptime")) or "")
+    window = number(page.get("window")) or _pretty_seconds(a_text(page.get("windowHint")) or "")
+    spans = [span for span in (uptime, window) if span > 0]
+    if not spans:
+        draft.notes.assume(draft.name, "length of the window", "600 s", "the page does not say it")
+        return 600.0
+    draft.notes.read.append(f"rates are counts of {min(spans):g} s")
+    return min(spans)
+
+
+def _pretty_seconds(text: str) -> float:
+    """Seconds of a time as the UI writes it, ``1d 2h 3m 4s``; 0 for anything else."""
+    total = 0.0
+    for word in text.split():
+        unit = {"d": 86400, "h": 3600, "m": 60, "s": 1}.get(word[-1])
+        if unit is None or not _DIGITS.fullmatch(word[:-1]):
+            return 0.0
+        total += int(word[:-1]) * unit
+    return total
+
+
+def _component(
+    item: Part, name: str, draft: Draft, pages: UiPages, statistics: _Statistics, *, is_spout: bool
+) -> None:
+    if name.startswith("__"):
+        return
+    component = DraftComponent(name, is_spout, item.place)
+    if not draft.add(component):
+        return
+    component.executors = whole(item.get("executors"), draft.notes, f"executors of {name}", least=1)
+    component.tasks = whole(item.get("tasks"), draft.notes, f"tasks of {name}", least=1)
+    if component.tasks is not None and component.executors is not None:
+        component.executors = min(component.executors, component.tasks)
+    for key, attribute in (
+        ("requestedCpu", "cpu_points"),
+        ("requestedMemOnHeap", "memory_mb"),
+        ("requestedMemOffHeap", "offheap_mb"),
+    ):
+        value = number(item.get(key))
+        if value is not None and 0 <= value <= 1e9:
+            setattr(component, attribute, value)
+    own = pages.components.get(name)
+    if own is None:
+        return
+    for output in own.under("outputStats"):
+        stream, emitted = a_text(output.get("stream")), number(output.get("emitted"))
+        if stream is not None and not stream.startswith("__") and emitted is not None:
+            statistics.emitted[name, stream] = max(0.0, emitted)
+    for source in own.under("inputStats"):
+        _count_input(
+            statistics,
+            name,
+            (a_text(source.get("component")) or "", a_text(source.get("stream")) or DEFAULT_STREAM),
+            executed=number(source.get("executed")),
+            latency=number(source.get("executeLatency")),
+        )
+
+
+def _count_metrics(page: Part, statistics: _Statistics) -> None:
+    """The page of all components' metrics, where their own pages were not given."""
+    for section in ("spouts", "bolts"):
+        for item in page.under(section):
+            name = a_text(item.get("id")) or ""
+            for entry in item.under("emitted"):
+                stream, value = a_text(entry.get("stream_id")), number(entry.get("value"))
+                if stream is not None and not stream.startswith("__") and value is not None:
+                    statistics.emitted.setdefault((name, stream), max(0.0, value))
+            for key in ("executed", "executed_ms_avg"):
+                for entry in item.under(key):
+                    source = (
+                        a_text(entry.get("component_id")) or "",
+                        a_text(entry.get("stream_id")) or DEFAULT_STREAM,
+                    )
+                    value = number(entry.get("value"))
+                    if key == "executed":
+                        _count_input(statistics, name, source, executed=value, latency=None)
+                    else:
+                        _count_input(statistics, name, source, executed=None, latency=value)
+
+
+def _count_input(
+    statistics: _Statistics, bolt: str, source: Stream, *, executed: float | None, latency: float | None
+) -> None:
+    if not source[0] or source[0].startswith("__") or source[1].startswith("__"):
+        return
+    counts = statistics.executed.setdefault(bolt, {})
+    if executed is not None:
+        counts.setdefault(source, max(0.0, executed))
+    else:
+        counts.setdefault(source, 0.0)
+    if latency is not None:
+        statistics.latency_ms.setdefault(bolt, {}).setdefault(source, max(0.0, latency))
+
+
+def _subscriptions(pages: UiPages, statistics: _Statistics, draft: Draft) -> None:
+    """Who reads what, from the graph and from the inputs that were counted."""
+    grouped: dict[tuple[str, Stream], tuple[str, Place]] = {}
+    for name, item in pages.graph.items() if pages.graph is not None else ():
+        for entry in item.under(":inputs"):
+            source = (a_text(entry.get(":component")) or "", a_text(entry.get(":stream")) or DEFAULT_STREAM)
+            if not name.startswith("__") and not source[1].startswith("__"):
+                grouped[name, source] = a_text(entry.get(":grouping")) or "", entry.place
+    for component in draft.components.values():
+        if component.is_spout:
+            continue
+        counted = list(statistics.executed.get(component.id, {}))
+        named = [source for bolt, source in grouped if bolt == component.id]
+        for source in dict.fromkeys([*named, *counted]):
+            component.inputs.append(_input(component, source, grouped.get((component.id, source)), draft))
+        if not component.inputs:
+            draft.notes.missing(
+                component.place,
+                f"the inputs of bolt {component.id!r}",
+                f"save /api/v1/topology/ID/component/{component.id}, or /api/v1/topology/ID/visualization, "
+                "and give it too",
+            )
+
+
+def _input(
+    component: DraftComponent, source: Stream, grouped: tuple[str, Place] | None, draft: Draft
+) -> DraftInput:
+    where = f"{component.id} from {source[0]}.{source[1]}"
+    if grouped is None:
+        draft.notes.assume(where, "grouping", Grouping.SHUFFLE.value, "only the page of the graph says it")
+        return DraftInput(source[0], component.place, source[1])
+    kind = grouping_of(grouped[0], draft.notes, grouped[1])
+    item = DraftInput(source[0], grouped[1], source[1], kind)
+    if kind is Grouping.FIELDS:
+        item.fields = (UNKNOWN_FIELD,)
+        draft.notes.assume(where, "fields of the grouping", UNKNOWN_FIELD, "no page of the UI names them")
+    return item
+
+
+def _figures(component: DraftComponent, page: Part, statistics: _Statistics, draft: Draft) -> None:
+    name = component.id
+    own = next(
+        (
+            item
+            for section, key in (("spouts", "spoutId"), ("bolts", "boltId"))
+            for item in page.under(section)
+            if a_text(item.get(key)) == name
+        ),
+        None,
+    )
+    if own is None:
+        return
+    emitted = {stream: count for (source, stream), count in statistics.emitted.items() if source == name}
+    total = number(own.get("emitted")) or 0.0
+    if not emitted and total > 0:
+        emitted = _shared(component, total, draft)
+    if component.is_spout:
+        calls = sum(emitted.values())
+        component.rate_per_s = calls / statistics.seconds
+        acked = number(own.get("acked")) or 0.0
+        failed = number(own.get("failed")) or 0.0
+        if calls > 0:
+            component.anchored = acked + failed > 0
+    else:
+        calls = sum(statistics.executed.get(name, {}).values()) or number(own.get("executed")) or 0.0
+        _costs(component, own, statistics)
+    for stream, count in emitted.items():
+        if calls > 0:
+            component.stream(stream).per_call = count / calls
+
+
+def _costs(component: DraftComponent, own: Part, statistics: _Statistics) -> None:
+    latency = number(own.get("executeLatency"))
+    if latency is not None and latency >= 0:
+        component.cost_us = Spread(latency * 1000)
+    by_input = statistics.latency_ms.get(component.id, {})
+    for item in component.inputs:
+        found = by_input.get((item.source, item.stream))
+        if found is not None and len(component.inputs) > 1:
+            item.cost_us = Spread(found * 1000)
+        elif found is not None and component.cost_us is None:
+            component.cost_us = Spread(found * 1000)
+
+
+def _shared(component: DraftComponent, total: float, draft: Draft) -> dict[str, float]:
+    """A component's tuples over the streams that are read of it, where no page tells them apart."""
+    read = {
+        item.stream
+        for other in draft.components.values()
+        for item in other.inputs
+        if item.source == component.id
+    }
+    streams = sorted(read) or [DEFAULT_STREAM]
+    if len(streams) > 1:
+        draft.notes.assume(
+            component.id, "tuples by stream", "equal shares", f"give the page of component {component.id}"
+        )
+    return {stream: total / len(streams) for stream in streams}
+
+
+def _version(pages: UiPages, draft: Draft) -> None:
+    for page in (pages.topology, pages.cluster):
+        text = a_text(page.get("stormVersion")) if page is not None else None
+        numbers = _VERSION.match(text or "")
+        if numbers is not None:
+            draft.version = StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)))
+            return
+    draft.notes.assume(draft.name, "Storm's version", str(draft.version), "give the cluster's page")

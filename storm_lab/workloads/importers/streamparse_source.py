@@ -1,0 +1,248 @@
+"""A streamparse topology read from its source, without running it.
+
+What is written down literally is understood: the topology class with its specs, numbers and texts of the
+module, and the ``outputs`` of classes in the project. What is computed is noted, with its line.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.workloads.importers.documents import read_bounded
+from storm_lab.workloads.importers.literals import UNKNOWN, Reference, evaluate
+from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.multilang import dsl
+from storm_lab.workloads.multilang.plan import ComponentSpec
+
+MOST_BASES = 8
+_FOREIGN = {"JavaSpout": True, "JavaBolt": False, "ShellSpout": True, "ShellBolt": False}
+
+
+@dataclass(slots=True)
+class _Module:
+    """A source file: what its names stand for, and its classes."""
+
+    path: Path
+    scope: dict[str, Any] = field(default_factory=dict)
+    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a component's class: whether it is a spout, and its declared attributes."""
+
+    is_spout: bool | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    found: bool = False
+
+
+def read_source(
+    text: str, file: str, folders: Sequence[Path], notes: Notes
+) -> tuple[list[ComponentSpec], Mapping[str, Any]]:
+    """The components and the settings that a topology file declares."""
+    reader = _Reader(file, folders, notes)
+    try:
+        module = reader.module(text, Path(file))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        message = getattr(error, "msg", None) or str(error)
+        notes.missing(Place(file, line), "the topology", f"it is not Python 3: {message}")
+        return [], {}
+    topologies = [cls for cls in module.classes.values() if _is_topology(cls)]
+    if not topologies:
+        notes.missing(Place(file), "the topology", "no class of it is a Topology")
+        return [], {}
+    return reader.topology(topologies[-1], module)
+
+
+def _is_topology(cls: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).rpartition(".")[2] == "Topology" for base in cls.bases)
+
+
+class _Reader:
+    """Reads topology files and the modules that they import from."""
+
+    def __init__(self, file: str, folders: Sequence[Path], notes: Notes) -> None:
+        self._file = file
+        self._folders = folders
+        self._notes = notes
+        self._modules: dict[Path, _Module | None] = {}
+
+    def module(self, text: str, path: Path) -> _Module:
+        """A source file's names and classes.
+
+        Raises:
+            SyntaxError, ValueError: it is not Python.
+        """
+        module = _Module(path)
+        for statement in ast.parse(text, filename=path.name).body:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                _import(statement, module.scope)
+            elif isinstance(statement, ast.ClassDef):
+                module.classes[statement.name] = statement
+                module.scope[statement.name] = Reference(statement.name, module=None)
+            else:
+                _assign(statement, module.scope)
+        return module
+
+    def topology(self, cls: ast.ClassDef, module: _Module) -> tuple[list[ComponentSpec], Mapping[str, Any]]:
+        """What a topology class declares."""
+        scope = dict(module.scope)
+        specs: list[dsl.Spec] = []
+        for statement in cls.body:
+            call = getattr(statement, "value", None)
+            name = _target(statement)
+            if name is not None and isinstance(call, ast.Call) and _is_spec_call(call):
+                scope[name] = spec = self._spec(name, call, scope, module)
+                specs.append(spec)
+            else:
+                _assign(statement, scope)
+        made = type("Declared", (dsl.Topology,), {f"_{number}": spec for number, spec in enumerate(specs)})
+        components, faults = dsl.declared(made)
+        for fault in faults:
+            self._notes.cannot_use(Place(self._file), "the topology as it stands", fault)
+        config = scope.get("config")
+        return components, config if isinstance(config, dict) and not _has_unknown(config) else {}
+
+    def _spec(self, name: str, call: ast.Call, scope: dict[str, Any], module: _Module) -> dsl.Spec:
+        assert isinstance(call.func, ast.Attribute)
+        owner = ast.unparse(call.func.value)
+        place = Place(self._file, call.lineno, name)
+        given = {word.arg: evaluate(word.value, scope) for word in call.keywords if word.arg}
+        if call.args:
+            given.setdefault("name", evaluate(call.args[0], scope))
+        for key, value in list(given.items()):
+            if _has_unknown(value):
+                why = "it is computed, and reading does not compute"
+                self._notes.cannot_use(place, f"{key} of {name}", why)
+                del given[key]
+        last = owner.rpartition(".")[2]
+        if last in _FOREIGN:
+            given["java"] = str(given.get("full_class_name") or last)
+            spec: dsl.Spec = (dsl.SpoutSpec if _FOREIGN[last] else dsl.BoltSpec)(type(last, (), {}), **given)
+            spec.outputs_known = "outputs" in given
+        else:
+            spec = self._python_spec(owner, given, module, place)
+        spec.name = spec.name or name
+        spec.line = call.lineno
+        return spec
+
+    def _python_spec(self, owner: str, given: Mapping[str, Any], module: _Module, place: Place) -> dsl.Spec:
+        known = self._class(owner, module, 0)
+        is_spout = known.is_spout if known.is_spout is not None else "inputs" not in given
+        attributes = {key: value for key, value in known.attributes.items() if not _has_unknown(value)}
+        cls = type(owner.rpartition(".")[2], (), attributes)
+        spec = (dsl.SpoutSpec if is_spout else dsl.BoltSpec)(cls, **given)
+        if not known.found:
+            spec.outputs_known = False
+            self._notes.cannot_use(place, f"the class {owner}", "its source was not found in the project")
+        elif _has_unknown(known.attributes.get("outputs")):
+            spec.outputs_known = False
+            why = "they are computed, and reading does not compute: known is what bolts read of them"
+            self._notes.cannot_use(place, f"outputs of {owner}", why)
+        return spec
+
+    def _class(self, name: str, module: _Module, depth: int) -> _Known:
+        """What is known of a class, from its own source or that of the module it comes from."""
+        known = _Known()
+        first, _, rest = name.partition(".")
+        cls = module.classes.get(name)
+        if cls is None:
+            reference = module.scope.get(first)
+            if not isinstance(reference, Reference) or reference.module is None or depth > MOST_BASES:
+                known.is_spout = _kind_of(name)
+                return known
+            wanted = ".".join(part for part in (reference.name, rest) if part)
+            found, inner = self._imported(reference.module, wanted)
+            if found is None:
+                known.is_spout = _kind_of(wanted)
+                return known
+            return self._class(inner, found, depth + 1)
+        known.found = True
+        for base in cls.bases:
+            inherited = self._class(ast.unparse(base), module, depth + 1) if depth < MOST_BASES else _Known()
+            known.is_spout = inherited.is_spout if known.is_spout is None else known.is_spout
+            known.attributes = {**inherited.attributes, **known.attributes}
+        scope = dict(module.scope)
+        for statement in cls.body:
+            before = set(scope)
+            _assign(statement, scope)
+            target = _target(statement)
+            if target is not None and (target in ("outputs", "par", "config") or target not in before):
+                known.attributes[target] = scope.get(target, UNKNOWN)
+        return known
+
+    def _imported(self, name: str, wanted: str) -> tuple[_Module | None, str]:
+        """The module of the project that a dotted name means, and what is left of the name of the class."""
+        parts = [*name.strip(".").split("."), *wanted.split(".")]
+        for end in range(len(parts) - 1, 0, -1):
+            for folder in self._folders:
+                base = folder.joinpath(*parts[:end])
+                for path in (base.with_suffix(".py"), base / "__init__.py"):
+                    module = self._load(path)
+                    if module is not None:
+                        return module, ".".join(parts[end:])
+        return None, ""
+
+    def _load(self, path: Path) -> _Module | None:
+        if path not in self._modules:
+            self._modules[path] = None
+            try:
+                if path.is_file():
+                    self._modules[path] = self.module(read_bounded(path), path)
+            except (SyntaxError, ValueError, RecursionError) as error:
+                line, what = getattr(error, "lineno", None), getattr(error, "msg", str(error))
+                self._notes.cannot_use(Place(path.name, line), "this module", f"it is not Python 3: {what}")
+            except (UserError, OSError) as error:
+                self._notes.cannot_use(Place(path.name), "this module", str(error))
+        return self._modules[path]
+
+
+def _kind_of(name: str) -> bool | None:
+    last = name.rpartition(".")[2]
+    if last in ("Spout", "ReliableSpout"):
+        return True
+    return False if last in ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "BasicBolt") else None
+
+
+def _is_spec_call(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "spec"
+
+
+def _target(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        return target.id if isinstance(target, ast.Name) else None
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    return None
+
+
+def _assign(statement: ast.stmt, scope: dict[str, Any]) -> None:
+    name = _target(statement)
+    value = getattr(statement, "value", None)
+    if name is not None and isinstance(value, ast.expr):
+        scope[name] = evaluate(value, scope)
+
+
+def _import(statement: ast.Import | ast.ImportFrom, scope: dict[str, Any]) -> None:
+    if isinstance(statement, ast.Import):
+        for item in statement.names:
+            name = item.asname or item.name.partition(".")[0]
+            scope[name] = Reference("", module=item.name if item.asname else name)
+        return
+    for item in statement.names:
+        scope[item.asname or item.name] = Reference(item.name, module=statement.module or "")
+
+
+def _has_unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_has_unknown(item) for pair in value.items() for item in pair)
+    if isinstance(value, list | tuple | set):
+        return any(map(_has_unknown, value))
+    return value is UNKNOWN or isinstance(value, Reference)

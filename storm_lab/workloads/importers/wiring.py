@@ -1,0 +1,117 @@
+"""Whether a draft's components fit together: what Storm would refuse is missing, what it would ignore is left
+out.
+"""
+
+from __future__ import annotations
+
+from storm_lab.model.topology import Grouping
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
+from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
+
+MOST_COMPONENTS = 2000
+MOST_ALL_EXECUTORS = 50_000
+UNNAMED = "value"
+"""Field of a stream of whose fields nothing is known."""
+
+
+def wire(draft: Draft) -> None:
+    """Check components, subscriptions and streams, and declare the streams that subscriptions need."""
+    _leave_out_idle(draft)
+    if len(draft.components) > MOST_COMPONENTS:
+        draft.notes.missing(draft.place, "the components", f"there are more than {MOST_COMPONENTS}")
+        return
+    if not any(component.is_spout for component in draft.components.values()):
+        draft.notes.missing(draft.place, "a spout", "there is none, so that nothing flows")
+    for component in draft.components.values():
+        _check_subscriptions(component, draft)
+        _check_size(component, draft)
+    total = sum(_executors(component) for component in draft.components.values())
+    if total > MOST_ALL_EXECUTORS:
+        draft.notes.missing(
+            draft.place, "the parallelism", f"{total} executors are more than {MOST_ALL_EXECUTORS}"
+        )
+
+
+def subscriptions(draft: Draft, source: str, stream: str) -> list[tuple[DraftComponent, DraftInput]]:
+    """Who subscribed a stream."""
+    return [
+        (component, item)
+        for component in draft.components.values()
+        for item in component.inputs
+        if (item.source, item.stream) == (source, stream)
+    ]
+
+
+def _leave_out_idle(draft: Draft) -> None:
+    for component in list(draft.components.values()):
+        if not component.is_spout and not component.inputs:
+            del draft.components[component.id]
+            draft.notes.cannot_use(
+                component.place,
+                f"bolt {component.id!r}",
+                "it has no input, so that it would never get a tuple: left out, and its executors with it",
+            )
+
+
+def _check_subscriptions(component: DraftComponent, draft: Draft) -> None:
+    seen: dict[tuple[str, str], DraftInput] = {}
+    for item in component.inputs:
+        what = f"{component.id}'s subscription to {item.source}.{item.stream}"
+        if component.is_spout:
+            draft.notes.missing(item.place, what, "a spout has no inputs")
+            continue
+        if item.source not in draft.components:
+            known = ", ".join(sorted(draft.components)[:12])
+            draft.notes.missing(item.place, what, f"there is no such component; there are: {known}")
+            continue
+        if (item.source, item.stream) in seen:
+            draft.notes.cannot_use(item.place, what, "it is given twice: the last one counts")
+        # In place of the earlier one, and at its place, as in Storm's map of inputs.
+        seen[item.source, item.stream] = item
+        _declare(item, draft, what)
+    component.inputs = list(seen.values()) if not component.is_spout else []
+
+
+def _declare(item: DraftInput, draft: Draft, what: str) -> None:
+    source = draft.components[item.source]
+    if item.stream not in source.streams and source.declared:
+        known = ", ".join(source.streams) or "none"
+        draft.notes.missing(item.place, what, f"the stream is not declared; declared are: {known}")
+        return
+    stream = source.stream(item.stream)
+    if item.grouping is Grouping.FIELDS and not item.fields:
+        draft.notes.cannot_use(
+            item.place,
+            what,
+            "a fields grouping without fields: Storm plays it as a global grouping, and so is it here",
+        )
+        item.grouping = Grouping.GLOBAL
+    if stream.fields is None:
+        return
+    lacking = [name for name in item.fields if name not in stream.fields]
+    if lacking:
+        known = ", ".join(stream.fields) or "none"
+        draft.notes.missing(
+            item.place, what, f"the stream has no field {lacking[0]!r}; its fields are: {known}"
+        )
+
+
+def _check_size(component: DraftComponent, draft: Draft) -> None:
+    for what, value in (("executors", component.executors), ("tasks", component.tasks)):
+        if value is not None and not 1 <= value <= MOST_EXECUTORS:
+            draft.notes.missing(
+                component.place, f"{component.id}: {value} {what}", f"give 1 to {MOST_EXECUTORS}"
+            )
+
+
+def _executors(component: DraftComponent) -> int:
+    return component.executors or 1
+
+
+def fields_of(draft: Draft, component: DraftComponent, stream: str) -> tuple[str, ...]:
+    """A stream's fields: those declared, or those that groupings name, or a nameless one."""
+    declared = component.streams[stream].fields
+    if declared is not None:
+        return declared
+    named = [name for _, item in subscriptions(draft, component.id, stream) for name in item.fields]
+    return tuple(dict.fromkeys([*component.streams[stream].keys, *named])) or (UNNAMED,)

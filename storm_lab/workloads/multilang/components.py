@@ -1,0 +1,316 @@
+"""Base classes of spouts and bolts with the interface of streamparse and pystorm.
+
+Nothing is read from standard input or written to standard output: emits, acks and fails go to the `Collector`
+of the recorder that drives the component.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from storm_lab.workloads.multilang.dsl import BoltSpec, Spec, SpoutSpec, make_spec
+
+
+class Tuple(NamedTuple):
+    """A tuple as a bolt gets it."""
+
+    id: str
+    component: str
+    stream: str
+    task: int
+    values: Any
+
+
+class Collector(Protocol):
+    """Takes what a component does."""
+
+    def emit(
+        self,
+        component: Component,
+        values: list[Any],
+        stream: str,
+        tup_id: Any,
+        anchors: Iterable[Any] | None,
+        direct_task: int | None,
+    ) -> list[int]:
+        """One emit; returns the ids of the tasks that it goes to."""
+        ...
+
+    def fail(self, component: Component, tup_id: Any) -> None:
+        """A tuple failed."""
+        ...
+
+    def ack(self, component: Component, tup_id: Any) -> None:
+        """A tuple was acked."""
+        ...
+
+
+class ScriptRanError(BaseException):
+    """A script has made its component and asked it to run: the recorder takes it from here."""
+
+    def __init__(self, component: Any) -> None:
+        super().__init__("run() was called")
+        self.component = component
+
+
+class Component:
+    """What spouts and bolts share."""
+
+    outputs: Any = None
+    par: int = 1
+    config: Any = None
+    exit_on_exception = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.topology_name: str | None = None
+        self.task_id: int | None = None
+        self.component_name: str | None = None
+        self.storm_conf: Mapping[str, Any] = {}
+        self.context: Mapping[str, Any] = {}
+        self.debug = False
+        self.pid = os.getpid()
+        self.logger = logging.getLogger(f"{type(self).__module__}.{type(self).__name__}")
+        self._collector: Collector | None = None
+
+    def attach(self, collector: Collector, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+        """Tell the component where it runs, as the handshake does; `initialize` follows."""
+        # Components that do not call the constructor of their base class are met in the wild.
+        if not hasattr(self, "logger"):
+            Component.__init__(self)
+        self._collector = collector
+        self.storm_conf, self.context = conf, context
+        self.topology_name = conf.get("topology.name")
+        self.task_id = context.get("taskid")
+        self.component_name = context.get("componentid")
+
+    def initialize(self, storm_conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+        """Called once before the first tuple."""
+
+    def log(self, message: Any, level: Any = None) -> None:
+        """Log a message."""
+        self.logger.info("%s", message)
+
+    def raise_exception(self, exception: BaseException, tup: Any = None) -> None:
+        """Report an exception to Storm."""
+        self.logger.error("%r", exception)
+
+    def report_metric(self, name: str, value: Any) -> None:
+        """Report a metric to Storm."""
+
+    def run(self) -> None:
+        """The end of a script that is a component."""
+        raise ScriptRanError(self)
+
+    def _send(
+        self,
+        values: Any,
+        stream: str | None,
+        tup_id: Any,
+        anchors: Iterable[Any] | None,
+        direct_task: int | None,
+        need_task_ids: bool,
+    ) -> list[int] | None:
+        if not isinstance(values, list | tuple):
+            raise TypeError(f"all tuples must be lists or tuples, not {type(values).__name__}: {values!r}")
+        assert self._collector is not None
+        tasks = self._collector.emit(self, list(values), stream or "default", tup_id, anchors, direct_task)
+        return tasks if need_task_ids else None
+
+    @classmethod
+    def spec(cls, *args: Any, **kwargs: Any) -> Spec:
+        """Declare a component of a topology."""
+        raise TypeError(f"specifications should either be bolts or spouts, not {cls.__name__}")
+
+
+class Spout(Component):
+    """A source of tuples."""
+
+    def next_tuple(self) -> None:
+        """Emit what there is to emit."""
+        raise NotImplementedError
+
+    def ack(self, tup_id: Any) -> None:
+        """A tuple has been processed fully."""
+
+    def fail(self, tup_id: Any) -> None:
+        """A tuple has failed."""
+
+    def activate(self) -> None:
+        """The topology has been activated."""
+
+    def deactivate(self) -> None:
+        """The topology has been deactivated."""
+
+    def emit(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str | None = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        """Emit a tuple, with an id if it is to be tracked."""
+        return self._send(tup, stream, tup_id, None, direct_task, need_task_ids)
+
+    @classmethod
+    def spec(cls, name: str | None = None, par: Any = None, config: Any = None, **kwargs: Any) -> Spec:
+        """Declare this spout in a topology."""
+        return make_spec(SpoutSpec, cls, name=name, par=par, config=config)
+
+
+class ReliableSpout(Spout):
+    """A spout that emits failed tuples again, a few times."""
+
+    max_fails = 3
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.failed_tuples: Counter[Any] = Counter()
+        self.unacked_tuples: dict[Any, Any] = {}
+
+    def ack(self, tup_id: Any) -> None:
+        self.failed_tuples.pop(tup_id, None)
+        self.unacked_tuples.pop(tup_id, None)
+
+    def fail(self, tup_id: Any) -> None:
+        kept = self.unacked_tuples.get(tup_id)
+        if kept is None:
+            return
+        if self.failed_tuples[tup_id] >= self.max_fails:
+            self.ack(tup_id)
+            return
+        self.failed_tuples[tup_id] += 1
+        tup, stream, direct_task = kept
+        self.emit(tup, tup_id=tup_id, stream=stream, direct_task=direct_task)
+
+    def emit(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str | None = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        if tup_id is None:
+            raise ValueError("a ReliableSpout must give every tuple an id")
+        self.unacked_tuples[tup_id] = (tup, stream, direct_task)
+        return super().emit(tup, tup_id, stream, direct_task, need_task_ids)
+
+
+class Bolt(Component):
+    """A step that processes tuples."""
+
+    auto_anchor = True
+    auto_ack = True
+    auto_fail = True
+
+    @staticmethod
+    def is_tick(tup: Tuple) -> bool:
+        """Whether a tuple is a tick."""
+        return tup.component == "__system" and tup.stream == "__tick"
+
+    def process(self, tup: Tuple) -> None:
+        """Handle a tuple."""
+        raise NotImplementedError
+
+    def process_tick(self, tup: Tuple) -> None:
+        """Handle a tick tuple."""
+
+    def emit(
+        self,
+        tup: Any,
+        stream: str | None = None,
+        anchors: Iterable[Any] | None = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        """Emit a tuple, anchored to the one in hand unless it says otherwise."""
+        return self._send(tup, stream, None, anchors, direct_task, need_task_ids)
+
+    def emit_many(self, tuples: Iterable[Any], **kwargs: Any) -> None:
+        """Emit several tuples (streamparse before 2)."""
+        for tup in tuples:
+            self.emit(tup, **kwargs)
+
+    def ack(self, tup: Any) -> None:
+        """Ack a tuple, or the one of that id."""
+        assert self._collector is not None
+        self._collector.ack(self, tup.id if isinstance(tup, Tuple) else tup)
+
+    def fail(self, tup: Any) -> None:
+        """Fail a tuple, or the one of that id."""
+        assert self._collector is not None
+        self._collector.fail(self, tup.id if isinstance(tup, Tuple) else tup)
+
+    @classmethod
+    def spec(
+        cls,
+        name: str | None = None,
+        inputs: Any = None,
+        par: Any = None,
+        config: Any = None,
+        **kwargs: Any,
+    ) -> Spec:
+        """Declare this bolt in a topology."""
+        return make_spec(BoltSpec, cls, name=name, inputs=inputs, par=par, config=config)
+
+
+class BatchingBolt(Bolt):
+    """A bolt that keeps tuples by key and processes them batch by batch, at ticks."""
+
+    ticks_between_batches: float = 1
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        if not hasattr(self, "_batches"):
+            self._batches: defaultdict[Any, list[Tuple]] = defaultdict(list)
+            self._tick_counter = 0
+
+    def group_key(self, tup: Tuple) -> Any:
+        """Which batch a tuple belongs to."""
+        return None
+
+    def process_batch(self, key: Any, tups: list[Tuple]) -> None:
+        """Handle a batch."""
+        raise NotImplementedError
+
+    def process(self, tup: Tuple) -> None:
+        self._prepare()
+        self._batches[self.group_key(tup)].append(tup)
+
+    def process_tick(self, tick_tup: Tuple) -> None:
+        self._prepare()
+        self._tick_counter += 1
+        if self._tick_counter >= self.ticks_between_batches and self._batches:
+            self.process_batches()
+            self._tick_counter = 0
+
+    def process_batches(self) -> None:
+        """Handle all batches that are there."""
+        self._prepare()
+        batches, self._batches = self._batches, defaultdict(list)
+        for key, tups in batches.items():
+            self.process_batch(key, tups)
+
+
+class TicklessBatchingBolt(BatchingBolt):
+    """A batching bolt with a timer of its own in place of ticks."""
+
+    secs_between_batches: float = 2
+
+    def process_tick(self, tick_tup: Tuple) -> None:
+        self.process_batches()
+
+
+def period_of(component: Component) -> float | None:
+    """The period of a timer that a component has of its own, in seconds."""
+    if isinstance(component, TicklessBatchingBolt):
+        return float(component.secs_between_batches)
+    return None

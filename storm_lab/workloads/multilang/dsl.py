@@ -1,0 +1,251 @@
+"""streamparse's language for topologies: specs, groupings, streams, and the class that holds them.
+
+It is lenient where streamparse is strict: `declared` returns what would be refused there, to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
+
+DEFAULT = "default"
+TICK = "topology.tick.tuple.freq.secs"
+
+
+class Stream:
+    """An output stream with its fields."""
+
+    def __init__(self, fields: Any = None, name: str = DEFAULT, direct: bool = False) -> None:
+        self.fields = [str(field) for field in fields or ()]
+        self.name = name
+        self.direct = bool(direct)
+
+
+class GroupingSpec:
+    """A grouping: its name in the model, and its fields."""
+
+    def __init__(self, kind: str, fields: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self.fields = list(fields)
+
+    def __repr__(self) -> str:
+        return f"{self.kind.upper()}({', '.join(self.fields)})"
+
+
+class Grouping:
+    """The groupings."""
+
+    SHUFFLE = GroupingSpec("shuffle")
+    GLOBAL = GroupingSpec("global")
+    DIRECT = GroupingSpec("direct")
+    ALL = GroupingSpec("all")
+    NONE = GroupingSpec("none")
+    LOCAL_OR_SHUFFLE = GroupingSpec("local-or-shuffle")
+
+    @classmethod
+    def fields(cls, *fields: Any) -> GroupingSpec:
+        """By fields."""
+        names = fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields
+        if not names:
+            raise ValueError("a fields grouping needs a field")
+        return GroupingSpec("fields", map(str, names))
+
+    @classmethod
+    def custom_object(cls, java_class_name: str, arg_list: Any = ()) -> GroupingSpec:
+        """By a Java class."""
+        return GroupingSpec("custom")
+
+    @classmethod
+    def custom_serialized(cls, java_serialized: Any) -> GroupingSpec:
+        """By a serialised Java object."""
+        return GroupingSpec("custom")
+
+
+class GlobalStreamId:
+    """A stream of a component, which is given by its spec or its name."""
+
+    def __init__(self, componentId: Any = None, streamId: str = DEFAULT) -> None:
+        self.componentId = componentId
+        self.streamId = streamId
+
+
+class Spec:
+    """A component of a topology as it is declared."""
+
+    is_spout = False
+
+    def __init__(self, cls: type, **given: Any) -> None:
+        self.cls = cls
+        self.name: str | None = given.get("name")
+        own_par = getattr(cls, "par", None)
+        self.par: Any = given["par"] if given.get("par") is not None else own_par or 1
+        own_config = getattr(cls, "config", None)
+        self.config: Any = given["config"] if given.get("config") is not None else own_config or {}
+        declared = given.get("outputs")
+        self.outputs: Any = declared if declared is not None else getattr(cls, "outputs", None)
+        self.inputs: Any = given.get("inputs")
+        self.java: str = given.get("java", "")
+        self.outputs_known = True
+        self.line: int | None = None
+
+    def __getitem__(self, stream: str) -> GlobalStreamId:
+        return GlobalStreamId(self, stream)
+
+
+class SpoutSpec(Spec):
+    """A spout."""
+
+    is_spout = True
+
+
+class BoltSpec(Spec):
+    """A bolt."""
+
+
+def make_spec(kind: type[Spec], cls: type, **given: Any) -> Spec:
+    """The spec of a Python component."""
+    return kind(cls, **given)
+
+
+class _Foreign:
+    """A component in another language."""
+
+    kind: type[Spec] = BoltSpec
+    language = "java"
+
+    @classmethod
+    def spec(cls, name: str | None = None, **given: Any) -> Spec:
+        """Declare it in a topology."""
+        command = " ".join(str(given.get(key) or "") for key in ("command", "script")).strip()
+        what = given.get("full_class_name") or command or "serialised Java"
+        kept = {key: given.get(key) for key in ("inputs", "par", "config", "outputs")}
+        return cls.kind(cls, name=name, java=str(what), **kept)
+
+
+class JavaSpout(_Foreign):
+    """A spout of the JVM."""
+
+    kind = SpoutSpec
+
+
+class JavaBolt(_Foreign):
+    """A bolt of the JVM."""
+
+
+class ShellSpout(_Foreign):
+    """A spout that is a program."""
+
+    kind = SpoutSpec
+
+
+class ShellBolt(_Foreign):
+    """A bolt that is a program."""
+
+
+class TopologyType(type):
+    """Collects the specs among a class's attributes."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> TopologyType:
+        specs: list[Spec] = []
+        for base in bases:
+            specs += getattr(base, "specs", [])
+        for attribute, value in namespace.items():
+            if isinstance(value, Spec):
+                value.name = value.name or attribute
+                specs.append(value)
+        made = super().__new__(mcs, name, bases, namespace)
+        made.specs = specs  # type: ignore[attr-defined]
+        return made
+
+
+class Topology(metaclass=TopologyType):
+    """A topology; its attributes are the components."""
+
+    config: Any = None
+
+
+def declared(topology: type) -> tuple[list[ComponentSpec], list[str]]:
+    """The components that a topology class declares, and what streamparse would refuse about them."""
+    faults: list[str] = []
+    specs: list[Spec] = topology.specs  # type: ignore[attr-defined]
+    by_name: dict[str, Spec] = {}
+    for spec in specs:
+        if spec.name in by_name:
+            faults.append(f"two components have the name {spec.name!r}: the first counts")
+        by_name.setdefault(str(spec.name), spec)
+    components = [_component(name, spec, faults) for name, spec in by_name.items()]
+    return components, faults
+
+
+def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
+    par = spec.par
+    if isinstance(par, bool) or not isinstance(par, int) or par < 1:
+        faults.append(f"{name}: parallelism must be a whole number from 1, not {par!r}: played as 1")
+        par = 1
+    config = spec.config if isinstance(spec.config, Mapping) else {}
+    if not isinstance(spec.config, Mapping):
+        faults.append(f"{name}: config must be a dictionary: left out")
+    outputs, direct = _outputs(name, spec.outputs, faults)
+    tick = config.get(TICK)
+    foreign = bool(spec.java)
+    return ComponentSpec(
+        name=name,
+        is_spout=spec.is_spout,
+        par=par,
+        inputs=[] if spec.is_spout else _inputs(name, spec.inputs, faults),
+        outputs=outputs,
+        direct=direct,
+        config={str(key): value for key, value in config.items()},
+        code={} if foreign else {"module": spec.cls.__module__, "class": spec.cls.__qualname__},
+        java=spec.java,
+        outputs_known=spec.outputs_known,
+        line=spec.line,
+        tick_s=float(tick) if isinstance(tick, int | float) and tick > 0 else None,
+    )
+
+
+def _outputs(name: str, given: Any, faults: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    streams: dict[str, list[str]] = {}
+    direct: list[str] = []
+    if isinstance(given, str):
+        faults.append(f"{name}: outputs must be a list, not the text {given!r}: read as one field")
+        given = [given]
+    for item in given or ():
+        if isinstance(item, Stream):
+            streams[item.name] = list(item.fields)
+            if item.direct:
+                direct.append(item.name)
+        else:
+            streams.setdefault(DEFAULT, []).append(str(item))
+    return streams, direct
+
+
+def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
+    if given is None:
+        return []
+    pairs: list[tuple[Any, Any]]
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif isinstance(given, list | tuple | set):
+        pairs = [(item, None) for item in given]
+    else:
+        pairs = [(given, None)]
+    found = []
+    for source, grouping in pairs:
+        stream = source if isinstance(source, GlobalStreamId) else GlobalStreamId(source)
+        owner = stream.componentId
+        component = owner.name if isinstance(owner, Spec) else owner
+        if component is None or not isinstance(component, str):
+            kind = type(source).__name__
+            faults.append(f"{name}: an input must be a component or its stream, not a {kind}: left out")
+            continue
+        if grouping is None:
+            is_direct = isinstance(owner, Spec) and stream.streamId in _outputs("", owner.outputs, [])[1]
+            grouping = Grouping.DIRECT if is_direct else Grouping.SHUFFLE
+        if not isinstance(grouping, GroupingSpec):
+            faults.append(f"{name}: {grouping!r} is no grouping: played as a shuffle")
+            grouping = Grouping.SHUFFLE
+        found.append(InputSpec(component, stream.streamId, grouping.kind, grouping.fields))
+    return found

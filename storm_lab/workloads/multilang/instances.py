@@ -1,0 +1,105 @@
+"""The instances of components, one a task, made when their first tuple comes."""
+
+from __future__ import annotations
+
+import json
+from collections import namedtuple
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from storm_lab.workloads.multilang.clock import TookTooLongError, at_most
+from storm_lab.workloads.multilang.components import Bolt, Collector, Component, Spout
+from storm_lab.workloads.multilang.loading import Loader, LoadError, said
+from storm_lab.workloads.multilang.plan import ComponentSpec, Plan
+from storm_lab.workloads.multilang.tasks import TaskTable
+
+MOST_INSTANCES = 64
+"""Instances of a component; further tasks share them."""
+START_S = 20.0
+"""Seconds that making and initialising an instance may take."""
+
+
+class Instances:
+    """Instances by component and task; ``faults`` says of a component why it cannot be made."""
+
+    def __init__(self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, table: TaskTable) -> None:
+        self.table = table
+        self.faults: dict[str, str] = {}
+        self.collector: Collector | None = None
+        self._plan = plan
+        self._specs = {spec.name: spec for spec in specs}
+        self._loader = loader
+        self._made: dict[tuple[str, int], Component | None] = {}
+
+    def get(self, name: str, task: int) -> Component | None:
+        """The instance of a task; None when it cannot be made."""
+        key = (name, task % MOST_INSTANCES)
+        if key not in self._made:
+            self._made[key] = self._make(name, key[1])
+        return self._made[key]
+
+    def made(self, name: str) -> list[tuple[int, Component | None]]:
+        """The tasks of a component that are there, with their instances; the first one always is."""
+        self.get(name, 0)
+        return sorted(
+            ((task, found) for (owner, task), found in self._made.items() if owner == name),
+            key=lambda pair: pair[0],
+        )
+
+    def values(self, source: str, stream: str, values: Sequence[Any]) -> Any:
+        """The values of a tuple, by name where the names of its fields allow it."""
+        fields = tuple(self._specs[source].outputs.get(stream, ()))
+        if any(isinstance(value, list | dict) for value in values):
+            # Each receiver has its own copy, which it may change.
+            values = json.loads(json.dumps(values))
+        kind = _named(fields)
+        return tuple(values) if kind is None or len(fields) != len(values) else kind(*values)
+
+    def _make(self, name: str, task: int) -> Component | None:
+        spec = self._specs[name]
+        if not spec.code:
+            self.faults[name] = f"it is not Python: {spec.java or 'no code was found'}"
+            return None
+        try:
+            with at_most(START_S):
+                made = self._loader.make(spec)
+                if isinstance(made, Spout) is not spec.is_spout or not isinstance(made, Spout | Bolt):
+                    raise LoadError(f"{type(made).__name__} is no {'spout' if spec.is_spout else 'bolt'}")
+                conf, context = self._handshake(spec, task)
+                assert self.collector is not None
+                made.attach(self.collector, conf, context)
+                made.initialize(conf, context)
+        except LoadError as error:
+            self.faults.setdefault(name, str(error))
+            return None
+        except TookTooLongError:
+            self.faults.setdefault(name, f"its start did not come to an end within {START_S:g} s")
+            return None
+        except (Exception, SystemExit) as error:
+            self.faults.setdefault(name, f"its initialize raised {said(error)}")
+            return None
+        return made
+
+    def _handshake(self, spec: ComponentSpec, task: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        conf = {"topology.name": self._plan.name, "topology.debug": False, **self._plan.config, **spec.config}
+        context = {
+            "taskid": self.table.first[spec.name] + task,
+            "componentid": spec.name,
+            "task->component": self.table.component_of(),
+            "source->stream->fields": {
+                item.component: self._specs[item.component].outputs
+                for item in spec.inputs
+                if item.component in self._specs
+            },
+            "stream->outputfields": spec.outputs,
+        }
+        return conf, context
+
+
+@cache
+def _named(fields: tuple[str, ...]) -> Any:
+    try:
+        return namedtuple("Values", fields)
+    except ValueError:
+        return None

@@ -1,0 +1,149 @@
+"""The process that runs Python components: ``python -m storm_lab.workloads.multilang.main PLAN OUTCOME``.
+
+It reads a plan, runs, and writes its outcome as JSON. Its limits of memory and CPU are set by whoever starts
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from storm_lab.workloads.multilang import dsl
+from storm_lab.workloads.multilang.clock import VirtualClock
+from storm_lab.workloads.multilang.components import period_of
+from storm_lab.workloads.multilang.install import install
+from storm_lab.workloads.multilang.instances import Instances
+from storm_lab.workloads.multilang.loading import Loader, LoadError
+from storm_lab.workloads.multilang.plan import ComponentSpec, Plan, read_plan
+from storm_lab.workloads.multilang.recorder import Recorder
+from storm_lab.workloads.multilang.tasks import TaskTable
+
+LARGEST_FILE = 1 << 30
+"""Bytes of a file that the process may write, its outcome among them."""
+
+
+def run_plan(plan: Plan) -> dict[str, Any]:
+    """Run the components of a plan; returns the outcome."""
+    _limit(plan)
+    install()
+    clock = VirtualClock()
+    clock.install()
+    sys.path[:0] = plan.folders
+    random.seed(1)
+    loader = Loader()
+    specs, config = plan.components, plan.config
+    faults: list[str] = []
+    if plan.topology_file:
+        try:
+            topology = loader.topology(plan.topology_file)
+        except LoadError as error:
+            return {"error": str(error), "absent": sorted(loader.absent.roots)}
+        specs, faults = dsl.declared(topology)
+        own = getattr(topology, "config", None)
+        config = {**(own if isinstance(own, dict) else {}), **config}
+    plan.config = {str(key): value for key, value in config.items()}
+    outcome: dict[str, Any] = {
+        "components": [asdict(spec) for spec in specs],
+        "config": plan.config,
+        "faults": faults,
+    }
+    outcome.update(_record(plan, specs, loader, clock))
+    outcome["absent"] = sorted(loader.absent.roots)
+    return outcome
+
+
+def _limit(plan: Plan) -> None:
+    """Bounds that the operating system keeps: memory, CPU time, size of files."""
+    for what, most in (
+        (resource.RLIMIT_AS, plan.memory_mb * 2**20),
+        (resource.RLIMIT_CPU, int(plan.seconds) * 4 + 60),
+        (resource.RLIMIT_FSIZE, LARGEST_FILE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: VirtualClock) -> dict[str, Any]:
+    broken: dict[str, str] = {}
+    tasks = {spec.name: _tasks(spec, plan) for spec in specs}
+    while True:
+        instances = Instances(plan, specs, loader, TaskTable(specs, tasks))
+        recorder = Recorder(plan, specs, instances, clock)
+        instances.collector = recorder.taker
+        for spec in specs:
+            if spec.name not in broken and not _is_given(spec, plan):
+                made = instances.get(spec.name, 0)
+                if made is None:
+                    broken[spec.name] = instances.faults[spec.name]
+                elif spec.tick_s is None:
+                    spec.tick_s = period_of(made) or _tick_of(plan)
+        names = _closed(specs, broken)
+        if not names:
+            return {"broken": broken}
+        recording = recorder.record(names)
+        fresh = {name: reason for name, reason in recording.broken.items() if name not in broken}
+        if not fresh:
+            fresh = {
+                name: "its next_tuple emitted nothing"
+                for name, trees in recording.trees.items()
+                if not trees and name not in broken
+            }
+        if not fresh:
+            return {"broken": broken, **recording.outcome(names)}
+        broken.update(fresh)
+
+
+def _tasks(spec: ComponentSpec, plan: Plan) -> int:
+    given = plan.given.get(spec.name)
+    return spec.par if given is None or given.tasks is None else given.tasks
+
+
+def _tick_of(plan: Plan) -> float | None:
+    period = plan.config.get(dsl.TICK)
+    return float(period) if isinstance(period, int | float) and period > 0 else None
+
+
+def _is_given(spec: ComponentSpec, plan: Plan) -> bool:
+    given = plan.given.get(spec.name)
+    return spec.is_spout and given is not None and given.records is not None
+
+
+def _closed(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
+    """The components that can be run, and all whose input comes from such: a bolt wants real tuples."""
+    names = {spec.name for spec in specs if spec.name not in broken}
+    while True:
+        kept = {
+            spec.name
+            for spec in specs
+            if spec.name in names
+            and (spec.is_spout or (spec.inputs and all(item.component in names for item in spec.inputs)))
+        }
+        if kept == names:
+            break
+        names = kept
+    # A loop without a source holds itself.
+    if not any(spec.is_spout and spec.name in names for spec in specs):
+        return []
+    return [spec.name for spec in specs if spec.name in names]
+
+
+def main(plan_file: str, outcome_file: str) -> None:
+    """Read the plan, run it, write the outcome, and end at once, whatever threads are left."""
+    outcome = run_plan(read_plan(Path(plan_file)))
+    partial = Path(f"{outcome_file}.partial")
+    partial.write_text(json.dumps(outcome, default=repr, skipkeys=True), encoding="utf-8")
+    partial.replace(outcome_file)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

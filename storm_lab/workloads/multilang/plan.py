@@ -1,0 +1,95 @@
+"""What is handed to the process that runs Python components, and what it hands back; both as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(slots=True)
+class InputSpec:
+    """A subscription: another component's stream and the grouping on it, by the names of the model."""
+
+    component: str
+    stream: str
+    grouping: str
+    fields: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ComponentSpec:
+    """A component as its topology declares it.
+
+    ``code`` says where its Python is: ``module`` and ``class``, or ``script``; empty for a component in
+    another language, which ``java`` names. ``outputs`` maps streams to their fields, ``direct`` names the
+    direct ones; ``outputs_known`` is false where they could not be read. ``tick_s`` is the period of its tick
+    tuples.
+    """
+
+    name: str
+    is_spout: bool
+    par: int = 1
+    inputs: list[InputSpec] = field(default_factory=list)
+    outputs: dict[str, list[str]] = field(default_factory=dict)
+    direct: list[str] = field(default_factory=list)
+    config: dict[str, Any] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
+    java: str = ""
+    tick_s: float | None = None
+    outputs_known: bool = True
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Given:
+    """What somebody said of a component in advance: tasks, rate, or the values that it emits."""
+
+    tasks: int | None = None
+    rate_per_s: float | None = None
+    records: list[Any] | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """A run of Python components.
+
+    Either ``topology_file`` is a streamparse topology, which says what there is, or ``components`` does.
+    ``folders`` are where modules are looked for. At most ``records`` are taken of each spout, and at most
+    ``calls`` made in all, in so many seconds and so much address space. ``rate_per_s`` is that of spouts of
+    which nothing is known.
+    """
+
+    name: str
+    folders: list[str]
+    topology_file: str = ""
+    components: list[ComponentSpec] = field(default_factory=list)
+    config: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)
+    rate_per_s: float = 100.0
+    records: int = 1000
+    calls: int = 200_000
+    seconds: float = 60.0
+    memory_mb: int = 4096
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Write a plan for the other process."""
+    path.write_text(json.dumps(asdict(plan)), encoding="utf-8")
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan that `write_plan` wrote."""
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw["components"] = [component_of(item) for item in raw["components"]]
+    raw["given"] = {name: Given(**item) for name, item in raw["given"].items()}
+    return Plan(**raw)
+
+
+def component_of(raw: Mapping[str, Any]) -> ComponentSpec:
+    """A component from its JSON."""
+    values = dict(raw)
+    values["inputs"] = [InputSpec(**item) for item in values.get("inputs", [])]
+    return ComponentSpec(**values)

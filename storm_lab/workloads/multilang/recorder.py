@@ -1,0 +1,267 @@
+"""Running components over their input, and writing down what they do.
+
+Every task has an instance of its own, which gets the tuples that the groupings send it. A spout's emits are
+source records, one each; what follows from a record runs breadth first, as in
+`storm_lab.workloads.build.build_trace`. Ticks come at their virtual times.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import thread_time_ns
+from typing import Any
+
+from storm_lab.workloads.multilang import storm_module
+from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
+from storm_lab.workloads.multilang.components import Bolt, Component, Spout, Tuple
+from storm_lab.workloads.multilang.emits import EmitTaker, Emitted
+from storm_lab.workloads.multilang.instances import Instances
+from storm_lab.workloads.multilang.loading import said
+from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
+from storm_lab.workloads.multilang.recording import Call, Recording, Tree, add
+
+CALL_S = 5.0
+"""Seconds that one call may take."""
+MOST_EMPTY = 1000
+"""Calls of ``next_tuple`` in a row that emit nothing, after which a source is dry."""
+MOST_TICKS = 5000
+LARGEST_TREE = 20_000
+GRACE_S = 5.0
+"""Seconds beyond the end in which a record may still be played to its end."""
+IDLE_S = 0.001
+"""Storm's pause after a ``next_tuple`` that emitted nothing."""
+_TICK_SOURCE = ("__system", "__tick")
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a call of user code came to: its emits, whether it failed, and its CPU time in ns."""
+
+    emits: list[Emitted]
+    failed: bool
+    spent: int
+
+
+@dataclass(slots=True)
+class _Work:
+    """A tuple that waits for the tasks of one subscription."""
+
+    target: str
+    tasks: list[int]
+    source: str
+    source_task: int
+    emit: Emitted
+
+
+class Recorder:
+    """Drives the components of one topology."""
+
+    def __init__(
+        self, plan: Plan, specs: Sequence[ComponentSpec], instances: Instances, clock: VirtualClock
+    ) -> None:
+        self.out = Recording()
+        self.taker = EmitTaker(specs, instances.table, self.out)
+        self._plan = plan
+        self._specs = {spec.name: spec for spec in specs}
+        self._table = instances.table
+        self._instances = instances
+        self._clock = clock
+        self._running: set[str] = set()
+        self._empty: dict[str, int] = {}
+        self._turns: dict[str, int] = {}
+        self._calls = self._ticked = 0
+        self._end = clock.real() + plan.seconds
+
+    def record(self, names: Sequence[str]) -> Recording:
+        """Run the components of these names until their sources are dry, or enough was recorded."""
+        recorded = [self._specs[name] for name in names]
+        self._running = {spec.name for spec in recorded}
+        periods = {spec.name: spec.tick_s for spec in recorded if not spec.is_spout and spec.tick_s}
+        due = [(period, name) for name, period in periods.items()]
+        waiting = [(0.0, number, spec.name) for number, spec in enumerate(recorded) if spec.is_spout]
+        for _, _, name in waiting:
+            self.out.trees[name] = []
+        heapq.heapify(waiting)
+        heapq.heapify(due)
+        while waiting and not self._enough():
+            at, number, name = heapq.heappop(waiting)
+            while due and due[0][0] <= at and self._ticked < MOST_TICKS and not self._enough():
+                moment, bolt = heapq.heappop(due)
+                self._tick(bolt)
+                heapq.heappush(due, (moment + periods[bolt], bolt))
+            passed = self._turn(name)
+            if passed is not None:
+                self.out.elapsed_s[name] = at + passed
+                heapq.heappush(waiting, (at + passed, number, name))
+        for name in periods:
+            if name not in self.out.ticks:
+                self._tick(name)
+        return self.out
+
+    def _enough(self) -> bool:
+        over = self._calls >= self._plan.calls or self._clock.real() > self._end
+        return over or bool(self.out.broken)
+
+    def _turn(self, name: str) -> float | None:
+        """One turn of a spout; returns the virtual time that it takes, or None when it is at its end."""
+        turn = self._turns.get(name, 0)
+        self._turns[name] = turn + 1
+        given = self._plan.given.get(name, Given())
+        if given.records is not None:
+            if turn >= len(given.records):
+                return None
+            emits = self.taker.given(name, given.records[turn])
+            self._follow(name, 0, emits, None)
+            return 1.0 / (given.rate_per_s or self._plan.rate_per_s)
+        if len(self.out.trees[name]) >= self._plan.records or self._empty.get(name, 0) >= MOST_EMPTY:
+            return None
+        tasks = self._table.tasks[name]
+        spout = self._instances.get(name, turn % tasks)
+        if not isinstance(spout, Spout):
+            self.out.broken[name] = self._instances.faults.get(name, "it is no spout")
+            return None
+        slept = self._clock.slept_s
+        done = self._call(name, spout, spout.next_tuple)
+        slept = self._clock.slept_s - slept
+        self.out.slept_s[name] = self.out.slept_s.get(name, 0.0) + slept
+        if done.failed and not done.emits:
+            # Most often a generator that has come to its end.
+            if not self.out.trees[name]:
+                reason = (self.out.notes.get(name) or ["its next_tuple fails"])[-1]
+                self.out.broken.setdefault(name, reason)
+            return None
+        self._empty[name] = 0 if done.emits else self._empty.get(name, 0) + 1
+        if done.emits:
+            add(self.out.cost_ns, name, done.spent, len(done.emits))
+        self._follow(name, turn % tasks, done.emits, spout)
+        return self._passed(given, len(done.emits), slept, tasks)
+
+    def _passed(self, given: Given, emitted: int, slept: float, tasks: int) -> float:
+        if given.rate_per_s:
+            passed = emitted / given.rate_per_s if emitted else IDLE_S
+        elif slept > 0:
+            # The tasks of a spout sleep side by side.
+            return slept / tasks
+        else:
+            passed = emitted / self._plan.rate_per_s if emitted else IDLE_S
+        self._clock.pass_s(passed)
+        return passed
+
+    def _follow(self, name: str, task: int, emits: list[Emitted], spout: Spout | None) -> None:
+        """What follows from a spout's emits, each a tree of its own; then the spout learns how it went."""
+        for emit in emits:
+            if emit.tup_id is not None or spout is None:
+                self.out.anchored.add(name)
+            tree, failed = self._tree([name, None, False, [emit.row()]], name, task, [emit])
+            if tree is None:
+                return
+            self.out.trees[name].append(tree)
+            if spout is None or emit.tup_id is None:
+                continue
+            more = self._call(name, spout, partial(spout.fail if failed else spout.ack, emit.tup_id)).emits
+            if more and failed:
+                self.out.replays.add(name)
+            elif more:
+                self.out.note(name, "what it emits when it learns of an ack is left out")
+            if self._enough():
+                return
+
+    def _tree(self, root: Call, name: str, task: int, emits: list[Emitted]) -> tuple[Tree | None, bool]:
+        """All calls that follow from one, breadth first, and whether any of them failed its tuple.
+
+        None where they were not played to the end.
+        """
+        calls, any_failed = [root], False
+        waiting: deque[_Work] = deque()
+        self._queue(waiting, name, task, emits)
+        while waiting:
+            work = waiting.popleft()
+            done = self._execute(work)
+            source = [work.source, work.emit.stream]
+            calls.append([work.target, source, done.failed, [item.row() for item in done.emits]])
+            any_failed |= done.failed
+            if len(calls) > LARGEST_TREE:
+                self.out.broken[work.target] = f"one record leads to more than {LARGEST_TREE} calls"
+            if self.out.broken or self._clock.real() > self._end + GRACE_S:
+                return None, True
+            self._queue(waiting, work.target, work.tasks[0] if work.tasks else 0, done.emits)
+        return calls, any_failed
+
+    def _queue(self, waiting: deque[_Work], name: str, task: int, emits: list[Emitted]) -> None:
+        for emit in emits:
+            for route, tasks in zip(self._table.routes(name, emit.stream), emit.targets, strict=True):
+                if route.target in self._running:
+                    waiting.append(_Work(route.target, tasks, name, task, emit))
+
+    def _execute(self, work: _Work) -> _Done:
+        """One subscription's execution of a tuple; of an all grouping every task's, the first one counts."""
+        emit, name = work.emit, work.target
+        first = _Done([], False, 0)
+        for place, index in enumerate(work.tasks):
+            bolt = self._instances.get(name, index)
+            if not isinstance(bolt, Bolt):
+                continue
+            tup = Tuple(
+                id=str(self._calls),
+                component=work.source,
+                stream=emit.stream,
+                task=self._table.first[work.source] + work.source_task,
+                values=self._instances.values(work.source, emit.stream, emit.values),
+            )
+            done = self._call(name, bolt, partial(bolt.process, tup))
+            add(self.out.cost_ns, name, done.spent, 1)
+            add(self.out.input_ns, (name, work.source, emit.stream), done.spent, 1)
+            if place == 0:
+                first = done
+        if first.failed:
+            first.emits = []
+        return first
+
+    def _tick(self, name: str) -> None:
+        """A tick tuple for every task that has had a tuple."""
+        for index, bolt in self._instances.made(name):
+            if not isinstance(bolt, Bolt):
+                continue
+            self._ticked += 1
+            tup = Tuple(f"tick{self._ticked}", *_TICK_SOURCE, -1, (1,))
+            # storm.py hands ticks to process like any tuple.
+            plain = isinstance(bolt, storm_module.Bolt | storm_module.BasicBolt)
+            done = self._call(name, bolt, partial(bolt.process if plain else bolt.process_tick, tup))
+            add(self.out.tick_ns, name, done.spent, 1)
+            root: Call = [name, None, False, [item.row() for item in done.emits]]
+            tree, _ = self._tree(root, name, index, done.emits)
+            if tree is None:
+                return
+            self.out.ticks.setdefault(name, []).append(tree)
+
+    def _call(self, name: str, component: Component, function: Callable[[], Any]) -> _Done:
+        self.taker.begin(name)
+        self._calls += 1
+        storm_module.enter(component)
+        failed = False
+        start = thread_time_ns()
+        try:
+            with at_most(CALL_S):
+                function()
+        except TookTooLongError:
+            failed = True
+            self.out.broken[name] = f"a call did not come back within {CALL_S:g} s"
+        except (Exception, SystemExit) as error:
+            failed = True
+            self.out.note(name, f"raised {said(error)}")
+        spent = thread_time_ns() - start
+        emits, refused = self.taker.end()
+        if isinstance(component, Bolt):
+            failed |= refused
+            self._note_acks(name, component, failed)
+        add(self.out.failures, name, int(failed), 1)
+        return _Done(emits, failed, spent)
+
+    def _note_acks(self, name: str, bolt: Bolt, failed: bool) -> None:
+        late = hasattr(bolt, "process_batch") or not bolt.auto_ack
+        if late and not failed and not self.taker.acked:
+            self.out.note(name, "acks tuples later, or never: played as acked when execute ends")

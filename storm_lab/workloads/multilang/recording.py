@@ -1,0 +1,84 @@
+"""What a run of components leaves: trees of calls, costs, and what there is to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+Call = list[Any]
+"""``[component, source or None, failed, [[stream, values, size, task], ...]]``, as JSON holds it."""
+Tree = list[Call]
+"""The calls that follow from one, breadth first."""
+Tally = list[int]
+"""A sum, and of how many."""
+
+_MOST_NOTES = 20
+
+
+@dataclass(slots=True)
+class Recording:
+    """A run: ``trees`` by spout, one for each tuple that it emitted, and ``ticks`` by bolt.
+
+    CPU times are in ns: ``cost_ns`` by component, ``input_ns`` by component and the stream it reads,
+    ``tick_ns`` of ticks. ``elapsed_s`` is virtual time by spout, ``slept_s`` what it slept of that.
+    ``failures`` counts failed calls. ``broken`` says of a component why it cannot be run after all.
+    """
+
+    trees: dict[str, list[Tree]] = field(default_factory=dict)
+    ticks: dict[str, list[Tree]] = field(default_factory=dict)
+    cost_ns: dict[str, Tally] = field(default_factory=dict)
+    input_ns: dict[tuple[str, str, str], Tally] = field(default_factory=dict)
+    tick_ns: dict[str, Tally] = field(default_factory=dict)
+    elapsed_s: dict[str, float] = field(default_factory=dict)
+    slept_s: dict[str, float] = field(default_factory=dict)
+    anchored: set[str] = field(default_factory=set)
+    replays: set[str] = field(default_factory=set)
+    failures: dict[str, Tally] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def note(self, component: str, text: str) -> None:
+        """Tell something of a component, once."""
+        told = self.notes.setdefault(component, [])
+        if text not in told and len(told) < _MOST_NOTES:
+            told.append(text)
+
+    def outcome(self, names: Iterable[str]) -> dict[str, Any]:
+        """The run as JSON holds it; ``names`` are the components that were run."""
+        return {
+            "recorded": list(names),
+            "trees": self.trees,
+            "ticks": {
+                name: {
+                    "tree": _median(trees),
+                    "emitting": sum(1 for tree in trees if tree[0][3]),
+                    # What comes after the last that emits is a period that has not come to its end.
+                    "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][3]), default=0),
+                }
+                for name, trees in self.ticks.items()
+            },
+            "cost_ns": self.cost_ns,
+            "input_ns": [[*key, *tally] for key, tally in self.input_ns.items()],
+            "tick_ns": self.tick_ns,
+            "elapsed_s": self.elapsed_s,
+            "slept_s": self.slept_s,
+            "anchored": sorted(self.anchored),
+            "replays": sorted(self.replays),
+            "failures": self.failures,
+            "notes": self.notes,
+        }
+
+
+def add(table: dict[Any, Tally], key: Any, amount: int, count: int) -> None:
+    """Add to a tally."""
+    entry = table.setdefault(key, [0, 0])
+    entry[0] += amount
+    entry[1] += count
+
+
+def _median(trees: list[Tree]) -> Tree:
+    """The tree of the tick that emitted the median number of tuples, of those that emitted any."""
+    emitting = [tree for tree in trees if tree[0][3]] or trees[-1:]
+    emitting.sort(key=lambda tree: len(tree[0][3]))
+    return emitting[(len(emitting) - 1) // 2]

@@ -1,0 +1,100 @@
+"""Storm's own multi-language module for Python, ``storm.py``: functions and base classes of its interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from storm_lab.workloads.multilang.components import Bolt as _Bolt
+from storm_lab.workloads.multilang.components import Spout as _Spout
+from storm_lab.workloads.multilang.components import Tuple
+
+_current: list[Any] = []
+"""The component in whose call we are."""
+
+
+def enter(component: Any) -> None:
+    """The recorder calls the component from here on."""
+    _current[:] = [component]
+
+
+def _here() -> Any:
+    if not _current:
+        raise RuntimeError("emit, ack and fail belong into a component's calls")
+    return _current[0]
+
+
+def emit(
+    tup: Any,
+    stream: str | None = None,
+    anchors: Iterable[Any] = (),
+    id: Any = None,
+    directTask: int | None = None,
+) -> list[int] | None:
+    """Emit a tuple; returns the ids of the tasks that it goes to."""
+    component = _here()
+    if isinstance(component, _Spout):
+        return component.emit(tup, tup_id=id, stream=stream, direct_task=directTask, need_task_ids=True)
+    found: list[int] | None = component.emit(
+        tup, stream=stream, anchors=list(anchors) or None, direct_task=directTask, need_task_ids=True
+    )
+    return found
+
+
+def emitDirect(task: int, tup: Any, **kwargs: Any) -> None:
+    """Emit a tuple to one task."""
+    emit(tup, directTask=task, **kwargs)
+
+
+emitBolt = emit
+emitSpout = emit
+
+
+def emitDirectBolt(task: int, tup: Any, **kwargs: Any) -> None:
+    """Emit a tuple to one task."""
+    emit(tup, directTask=task, **kwargs)
+
+
+def ack(tup: Any) -> None:
+    """Ack a tuple."""
+    _here().ack(tup)
+
+
+def fail(tup: Any) -> None:
+    """Fail a tuple."""
+    _here().fail(tup)
+
+
+def log(msg: Any, level: Any = 2) -> None:
+    """Log a message."""
+
+
+logTrace = logDebug = logInfo = logWarn = logError = reportError = log
+
+
+def rpcMetrics(name: str, params: Any) -> None:
+    """Report a metric."""
+
+
+class Bolt(_Bolt):
+    """A bolt that acks for itself."""
+
+    auto_ack = False
+    auto_anchor = False
+
+
+class BasicBolt(_Bolt):
+    """A bolt whose emits are anchored and whose tuples are acked."""
+
+
+class Spout(_Spout):
+    """A spout."""
+
+    def nextTuple(self) -> None:
+        """Emit what there is to emit."""
+
+    def next_tuple(self) -> None:
+        self.nextTuple()
+
+
+__all__ = ["BasicBolt", "Bolt", "Spout", "Tuple", "ack", "emit", "emitBolt", "emitDirect", "fail", "log"]

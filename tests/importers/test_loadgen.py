@@ -1,0 +1,113 @@
+"""storm-loadgen: captured rates and latencies become rates of spouts, tuples a call and costs."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.model import Grouping
+from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
+from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, said
+
+CAPTURED = """
+name: wc
+config: {topology.workers: 3, topology.acker.executors: 1, topology.worker.childopts: "-Xmx1g"}
+spouts:
+  - id: spout
+    parallelism: 5
+    cpuLoad: 20.0
+    memoryLoad: 0.0
+    streams:
+      - streamId: default
+        rate: {mean: 100.0, stddev: 25.0, min: 0.0, max: 500.0}
+        areKeysSkewed: true
+      - streamId: rare
+        rate: {mean: 25.0}
+bolts:
+  - id: split
+    parallelism: 8
+    streams: [{streamId: default, rate: {mean: 500.0}, areKeysSkewed: false}]
+    slowExecutorPattern: {slownessMs: 5.0, count: 1}
+  - {id: count, parallelism: 3}
+  - {id: watch, parallelism: 2, streams: [{rate: {mean: 1}}]}
+streams:
+  - {from: spout, to: split, grouping: {type: SHUFFLE, streamId: default},
+     execTime: {mean: 0.05}, processTime: {mean: 3.0}}
+  - {from: split, to: count, grouping: {type: FIELDS}, execTime: {mean: 0.2, stddev: 0.0}}
+  - {from: spout, to: count, grouping: {type: PARTIAL_KEY, streamId: rare}, execTime: {mean: 1, stddev: 0}}
+  - {from: split, to: watch, grouping: {type: ALL}}
+"""
+
+
+def test_rates_become_tuples_a_call(tmp_path: Path) -> None:
+    imported = import_text(tmp_path, CAPTURED)
+    assert imported.format == "storm-loadgen"
+    playable = ready(imported)
+    topology = playable.topology
+    # Five executors, each 100 + 25 tuples a second.
+    assert playable.sources["spout"].rate_per_s == 625.0
+    emits = playable.figures["spout"].emits
+    assert (emits["default"].per_call, emits["rare"].per_call) == (0.8, 0.2)
+    # 8 x 500 out of 5 x 100.
+    assert playable.figures["split"].emits["default"].per_call == 8.0
+    # 2 x 1 out of 4000 that reach both tasks.
+    assert playable.figures["watch"].emits["default"].per_call == 2 / 8000
+    counts = executions(playable)
+    assert counts["split"] == pytest.approx(counts["spout"] * 0.8, abs=1)
+    assert counts["count"] == pytest.approx(counts["spout"] * (6.4 + 0.2), abs=9)
+    assert (topology.workers, topology.ackers) == (3, 1)
+    assert topology.component("spout").resources is not None
+    assert topology.component("count").resources is None
+
+
+def test_latencies_become_costs_of_each_input(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, CAPTURED))
+    assert playable.figures["split"].input_cost_us == {("spout", "default"): Spread(50.0, 12.5)}
+    assert playable.figures["count"].input_cost_us == {
+        ("split", "default"): Spread(200.0),
+        ("spout", "rare"): Spread(1000.0),
+    }
+    # Without a distribution it is zero, to the load generator too.
+    assert playable.figures["watch"].input_cost_us == {("split", "default"): Spread(0.0)}
+
+
+def test_groupings_are_on_its_key_with_its_spread(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, CAPTURED))
+    count = playable.topology.component("count")
+    assert [(item.grouping, item.fields) for item in count.inputs] == [
+        (Grouping.FIELDS, ("key",)),
+        (Grouping.PARTIAL_KEY, ("key",)),
+    ]
+    assert playable.figures["spout"].emits["rare"].keys == {"key": Keys(2048)}
+    skewed = CAPTURED.replace("areKeysSkewed: false", "areKeysSkewed: true")
+    playable = ready(import_text(tmp_path, skewed))
+    assert playable.figures["split"].emits["default"].keys == {"key": Keys(2048, KeyShape.HALF_NORMAL)}
+
+
+def test_what_is_not_played_and_what_is_assumed_is_told(tmp_path: Path) -> None:
+    imported = import_text(tmp_path, CAPTURED)
+    for text in (
+        "slowExecutorPattern of split",
+        "processTime of split from spout",
+        "the spread of rates",
+        "topology.worker.childopts",
+    ):
+        assert text in said(imported)
+    assert ("spout", "cost of a call") in assumptions(imported)
+    assert any("clock" in what for _, what in assumptions(imported))
+
+
+def test_the_clock_of_the_cluster_scales_the_costs(tmp_path: Path) -> None:
+    machines = tmp_path / "m.yaml"
+    machines.write_text("storm_lab: machines/1\nnodes: [{name: n, count: 2, type: m5.large}]\n")
+    imported = import_text(tmp_path, CAPTURED, machines=machines)
+    assert ready(imported).figures["count"].input_cost_us[("split", "default")] == Spread(200.0).scaled(1.55)
+    assert imported.machines is not None
+    stated = overlay_of(tmp_path, "measured_on: {mhz: 4000}")
+    imported = import_text(tmp_path, CAPTURED, machines=machines, overlay=stated)
+    assert ready(imported).figures["count"].input_cost_us[("split", "default")] == Spread(400.0)
+
+
+def test_a_bolt_that_emits_of_nothing_is_told(tmp_path: Path) -> None:
+    text = CAPTURED.replace("rate: {mean: 100.0, stddev: 25.0, min: 0.0, max: 500.0}", "rate: {mean: 0}")
+    imported = import_text(tmp_path, text)
+    assert "split.default, 4000 tuples/s: nothing arrives" in said(imported)

@@ -1,0 +1,127 @@
+"""Machines in a short YAML file, and by name."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model import Resources
+from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Links
+from storm_lab.papers.mfstorm.testbed import desktops
+from storm_lab.papers.nstorm.testbed import servers
+from storm_lab.papers.rstorm.testbed import emulab, emulab_costs
+from storm_lab.papers.tstorm.chain import section_iii
+from storm_lab.papers.tstorm.testbed import blades
+from storm_lab.papers.twitter.testbed import machines
+from storm_lab.workloads.importers.machines_file import load_machines, read_machines
+
+
+def read(body: str) -> object:
+    return read_machines(f"storm_lab: machines/1\n{body}", "m.yaml")
+
+
+def test_nodes_are_counted_named_and_put_into_racks() -> None:
+    found = read_machines(
+        """
+storm_lab: machines/1
+nodes:
+  - {name: small, count: 12, cores: 2, mhz: 2400, memory_mb: 4096, nic_mbps: 1000, slots: 2, rack: a}
+  - {name: big, cores: 16, speed: 1.5, threads_per_core: 2, memory_mb: 65536, nic_mbps: 10000,
+     slots: [7000, 7100], rack: b}
+links: {between_racks_us: 500, rack_uplink_mbps: 2000}
+""",
+        "m.yaml",
+    )
+    nodes = found.cluster.nodes
+    assert [node.id for node in nodes] == [f"small{n:02d}" for n in range(1, 13)] + ["big"]
+    assert nodes[0].ports == (6700, 6701)
+    assert nodes[12].ports == (7000, 7100)
+    assert found.cluster.racks == ("a", "b")
+    # Speed counts 2.0 GHz cores; an offer is what the machine has.
+    assert nodes[12].core_mhz == 3000.0
+    assert nodes[12].offer == Resources(cpu_points=1600.0, memory_mb=65536.0)
+    assert found.links == Links(inter_rack_us=500.0, uplink_mbps=2000.0)
+    assert found.links.given() == {"inter_rack_us": 500.0, "uplink_mbps": 2000.0}
+    assert found.core_mhz is None
+
+
+def test_a_type_begins_with_another_and_changes_what_it_says() -> None:
+    found = read_machines(
+        """
+storm_lab: machines/1
+types:
+  second: {like: first, cores: 4}
+  first: {like: m5.xlarge, memory_mb: 8000, offers: {cpu_points: 350}}
+nodes: [{name: n, type: second}]
+""",
+        "m.yaml",
+    )
+    (node,) = found.cluster.nodes
+    base = MACHINE_TYPES["m5.xlarge"]
+    assert (node.cores, node.memory_mb, node.core_mhz, node.nic_mbps) == (
+        4,
+        8000.0,
+        base.core_mhz,
+        base.nic_mbps,
+    )
+    # Another number of cores than the type's: what it offered does not hold for it.
+    assert node.offer == Resources(400.0, 8000.0)
+
+
+def test_a_type_of_the_papers_keeps_what_it_offers() -> None:
+    found = read_machines("storm_lab: machines/1\nnodes: [{name: n, count: 2, type: rstorm}]", "m.yaml")
+    assert found.cluster.nodes[0].offer == Resources(100.0, 20480.0)
+    assert found.core_mhz == 1500.0
+
+
+def test_the_papers_play_the_testbeds_of_these_names() -> None:
+    assert TESTBEDS["tstorm-section-iii"].cluster == section_iii()
+    assert TESTBEDS["tstorm-section-v"].cluster == blades()
+    assert TESTBEDS["nstorm"].cluster == servers()
+    assert TESTBEDS["rstorm"].cluster == emulab()
+    assert TESTBEDS["rstorm"].links.inter_rack_us == emulab_costs().inter_rack_us
+    assert TESTBEDS["mfstorm"].cluster == desktops(3)
+    assert TESTBEDS["twitter"].cluster == machines(4)
+
+
+def test_a_testbed_is_chosen_by_its_name_or_in_a_file(tmp_path: Path) -> None:
+    assert load_machines("nstorm") is TESTBEDS["nstorm"]
+    path = tmp_path / "m.yaml"
+    path.write_text("storm_lab: machines/1\ntestbed: nstorm\nlinks: {same_rack_us: 80}\n")
+    assert load_machines(path).cluster == TESTBEDS["nstorm"].cluster
+    assert load_machines(path).links.lan_us == 80.0
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("nodes: [{name: a, cores: x}]", r"m.yaml:2 nodes\[0\].cores = 'x': must be of type integer"),
+        ("nodes: [{name: a, cores: 4}]", "needs memory_mb; give it, or a type of machine"),
+        ("nodes: [{name: a, type: m5.huge}]", "no machine type of this name; there are: m5"),
+        ("nodes: [{name: a, type: desktop, mhz: 3000, speed: 2}]", "gives both mhz and speed"),
+        ("nodes: [{name: a, type: desktop, cors: 3}]", "does not know 'cors'"),
+        ("nodes: [{name: a, type: desktop}, {name: a, type: desktop}]", "two nodes have this name"),
+        ("nodes: [{name: a, type: desktop, slots: [1, 1]}]", "each value once"),
+        ("nodes: [{name: a, type: desktop, mhz: .nan}]", "must be a finite number"),
+        (
+            "nodes: [{name: a, count: 4000, type: desktop}, {name: b, count: 4000, type: desktop}]",
+            "too many nodes",
+        ),
+        ("types: {a: {like: b}, b: {like: a}}\nnodes: [{name: n, type: a}]", "in a circle"),
+        ("types: {a: {like: a}}\nnodes: [{name: n, type: a}]", "in a circle"),
+        ("types: {a: {like: nobody}}\nnodes: [{name: n, type: a}]", "no machine type of this name"),
+        ("testbed: nobody", "no testbed of this name"),
+        ("testbed: nstorm\nnodes: [{name: a, type: desktop}]", "either testbed or nodes"),
+        ("{}", "not YAML"),
+        ("links: {same_rack_us: 1}\ntestbed: nstorm", "must be at least 50"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_file_line_and_key(body: str, says: str) -> None:
+    with pytest.raises(UserError, match=says) as error:
+        read(body)
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_that_is_neither_file_nor_testbed_is_told() -> None:
+    with pytest.raises(UserError, match="no testbed of this name; there are: rstorm"):
+        load_machines("rstom")

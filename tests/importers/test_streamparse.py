@@ -1,0 +1,331 @@
+"""streamparse projects: read as text, or run over their input; each is playable or says what is missing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model import Grouping
+from storm_lab.workloads.importers.importing import import_topology
+from storm_lab.workloads.importers.plain_export import export_topology
+from tests.importers.reading import assumptions, executions, overlay_of, ready, said
+from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
+
+
+@pytest.mark.parametrize("project", PROJECTS.values(), ids=PROJECTS)
+def test_a_project_is_read_as_text(tmp_path: Path, project: Project) -> None:
+    imported = import_topology(project.write(tmp_path))
+    assert imported.format == "streamparse"
+    if project.text_missing:
+        assert project.text_missing in "\n".join(map(str, imported.missing))
+        return
+    topology = ready(imported).topology
+    assert [c.id for c in topology.components] == list(project.executors)
+    assert ready(imported).calls is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("project", PROJECTS.values(), ids=PROJECTS)
+def test_a_project_is_run_over_its_input(tmp_path: Path, project: Project) -> None:
+    before = sorted(path for path in project.write(tmp_path).rglob("*"))
+    imported = import_topology(tmp_path, run_python=True)
+    for text in project.says:
+        assert text in said(imported)
+    if project.missing:
+        assert project.missing in "\n".join(map(str, imported.missing))
+        return
+    playable = ready(imported)
+    assert {c.id: c.executors for c in playable.topology.components} == project.executors
+    assert playable.calls is None or playable.calls.components == set(project.runs)
+    # It leaves nothing behind in the project.
+    assert sorted(tmp_path.rglob("*")) == before
+    export_topology(playable, tmp_path / "out.yaml")
+    again = import_topology(tmp_path / "out.yaml")
+    assert said(again) == ""
+    assert ready(again) == playable
+
+
+def test_there_are_at_least_a_dozen_projects() -> None:
+    assert len(PROJECTS) >= 12
+
+
+def test_reading_as_text_understands_what_is_literal(tmp_path: Path) -> None:
+    project = PROJECTS["packages, names, and attributes of classes"]
+    topology = ready(import_topology(project.write(tmp_path))).topology
+    assert (topology.workers, topology.max_spout_pending) == (4, 100)
+    assert {c.id: c.executors for c in topology.components} == project.executors
+    assert topology.component("word-spout").outputs == {"default": ("word",)}
+    assert topology.component("count-bolt").inputs[0].grouping is Grouping.FIELDS
+
+
+def test_reading_as_text_tells_what_would_have_to_be_run(tmp_path: Path) -> None:
+    imported = import_topology(PROJECTS["what reading alone cannot know"].write(tmp_path))
+    assert "par of s: it is computed" in said(imported)
+    assert "outputs of S: they are computed" in said(imported)
+    assert ready(imported).topology.component("s").executors == 1
+
+
+def test_reading_as_text_runs_nothing(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    text = f"open({str(mark)!r}, 'w')\n{PROJECTS['word count'].files['topologies/wc.py']}"
+    import_topology(Project({"topologies/wc.py": text}).write(tmp_path))
+    assert not mark.exists()
+
+
+def test_a_project_with_several_topologies_asks_for_one(tmp_path: Path) -> None:
+    files = {f"topologies/{name}.py": "" for name in "ab"}
+    with pytest.raises(UserError, match=r"several topologies; give one of: topologies/a.py, topologies/b.py"):
+        import_topology(Project(files).write(tmp_path))
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        import_topology(tmp_path / "nothere.py", run_python=True)
+
+
+# What follows runs Python.
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with several streams."""
+    name = "several streams and every way to name inputs"
+    return PROJECTS[name].write(tmp_path_factory.mktemp("streams"))
+
+
+def test_what_is_played_is_what_the_code_did(streams: Path) -> None:
+    playable = ready(import_topology(streams, run_python=True))
+    counts = executions(playable)
+    # At least 1000 records, of which every third is a number; four words a line.
+    lines = counts["split"]
+    numbers = counts["sums"]
+    assert lines + numbers == counts["s"] in (1000, 1001)
+    assert lines == pytest.approx(2 * numbers, abs=2)
+    assert counts["by_word"] == 4 * lines + numbers
+    trace = playable.trace()
+    stream = trace.streams.index(("split", "words"))
+    words = trace.emissions[trace.emissions["stream"] == stream]
+    # Four words, so four keys, of the bolt that groups by them.
+    assert len(np.unique(trace.records["key"][words["first_record"]])) == 4
+
+
+def test_running_it_again_gives_the_same_trace(streams: Path) -> None:
+    costs = overlay_of(
+        streams,
+        "components: {s: {cost_us: 1}, split: {cost_us: 2}, sums: {cost_us: 3}, "
+        "by_word: {cost_us: 4}, alone: {cost_us: 5}, every: {cost_us: 6}}",
+    )
+    first, second = (import_topology(streams, run_python=True, overlay=costs) for _ in range(2))
+    calls = [ready(item).calls for item in (first, second)]
+    assert calls[0] == calls[1]
+
+
+def test_costs_are_measured_and_told_to_be_of_this_machine(streams: Path) -> None:
+    imported = import_topology(streams, run_python=True)
+    assert all(figures.cost_us.mean > 0 for figures in ready(imported).figures.values())
+    assert any("Python here" in what for _, what in assumptions(imported))
+    assert not any(what == "cost of a call" for _, what in assumptions(imported))
+
+
+SLEEPS = """
+import time
+from streamparse import Bolt, Spout, Topology
+
+class S(Spout):
+    outputs = ["at"]
+    def next_tuple(self):
+        time.sleep(0.25)
+        self.emit([time.time()], tup_id=1)
+
+class Order(Bolt):
+    last = 0
+    def process(self, tup):
+        assert tup.values[0] >= self.last + 0.2, (tup.values, self.last)
+        self.last = tup.values[0]
+
+class T(Topology):
+    s = S.spec(par=5)
+    order = Order.spec(inputs=[s])
+"""
+
+
+def test_sleeping_takes_virtual_time_and_gives_the_rate(tmp_path: Path) -> None:
+    imported = import_topology(one_file(SLEEPS).write(tmp_path), run_python=True)
+    # Five executors, four tuples a second each.
+    assert ready(imported).sources["s"].rate_per_s == 20.0
+    assert "rate of s from what it sleeps: 20 records/s" in imported.read
+    assert "order" in ready(imported).calls.components  # type: ignore[union-attr]
+    assert "calls of order" not in said(imported)
+
+
+def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> None:
+    project = PROJECTS["Java on both sides"].write(tmp_path)
+    (tmp_path / "words.txt").write_text("the\ncow\nthe\n")
+    overlay = overlay_of(
+        tmp_path, "components: {java-spout: {records: words.txt, rate_per_s: 5}, mid: {executors: 2}}"
+    )
+    imported = import_topology(project, run_python=True, overlay=overlay)
+    playable = ready(imported)
+    assert playable.calls is not None
+    assert playable.calls.components == {"java-spout", "mid"}
+    assert [call.emits[0].values for call in playable.calls.bolts["mid"]] == [("the",), ("cow",), ("the",)]
+    assert playable.topology.component("mid").executors == 2
+    assert playable.sources["java-spout"].rate_per_s == 5.0
+    assert executions(playable)["java-bolt"] == 3
+
+
+def test_ticks_carry_what_came_between_them(tmp_path: Path) -> None:
+    imported = import_topology(PROJECTS["batches at ticks"].write(tmp_path), run_python=True)
+    playable = ready(imported)
+    assert playable.calls is not None
+    # 100 words a second, of which there are four, for two seconds.
+    batch = dict(emit.values for emit in playable.calls.ticks["batch"].emits)  # type: ignore[misc]
+    assert batch == {word: pytest.approx(50, abs=1) for word in ("dog", "cat", "zebra", "elephant")}
+    assert playable.topology.component("batch").tick_seconds == 2.0
+    assert playable.figures["batch"].emits["default"].per_call == 0.0
+
+
+def test_state_is_that_of_each_task(tmp_path: Path) -> None:
+    text = """
+from streamparse import Bolt, Grouping, Spout, Topology
+
+class S(Spout):
+    outputs = ["k"]
+    n = 0
+    def next_tuple(self):
+        self.n += 1
+        self.emit(["ab"[self.n % 2]])
+
+class Seen(Bolt):
+    outputs = ["k", "task", "seen"]
+    def initialize(self, conf, ctx):
+        self.keys, self.task = set(), ctx["taskid"]
+        assert conf["topology.name"] == "wc"
+        assert ctx["componentid"] == "seen"
+    def process(self, tup):
+        self.keys.add(tup.values.k)
+        self.emit([tup.values.k, self.task, sorted(self.keys)])
+
+class T(Topology):
+    s = S.spec()
+    seen = Seen.spec(inputs={s: Grouping.fields("k")}, par=4)
+"""
+    playable = ready(import_topology(one_file(text).write(tmp_path), run_python=True))
+    assert playable.calls is not None
+    seen = {emit.values[:2] for call in playable.calls.bolts["seen"] for emit in call.emits}
+    # Each key has one task, and that of Java's hash: (31 + 97) % 4 and (31 + 98) % 4 after task 3.
+    first = 3
+    assert seen == {("a", first + 0), ("b", first + 1)}
+
+
+HOSTILE = {
+    "ends its process": ("os._exit(3)", "it ended with status 3"),
+    "never comes back": ("while True: pass", "a call did not come back within 5 s"),
+    "waits for nobody": ("import threading; threading.Event().wait()", "a call did not come back within 5 s"),
+    "catches everything": (
+        "\n        while True:\n            try:\n                while True: pass"
+        "\n            except Exception: pass",
+        "a call did not come back within 5 s",
+    ),
+    "exits": ("sys.exit(1)", "raised SystemExit: 1"),
+    "eats memory": ("x = bytearray(10**13)", "MemoryError"),
+    "kills itself": ("os.kill(os.getpid(), 9)", "it was ended by signal 9"),
+    "recurses": ("self.next_tuple()", "RecursionError"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("code", "says"), HOSTILE.values(), ids=HOSTILE)
+def test_code_that_does_not_behave_is_ended_and_told(tmp_path: Path, code: str, says: str) -> None:
+    text = f"""
+import os, sys
+from streamparse import Bolt, Spout, Topology
+
+class S(Spout):
+    outputs = ["x"]
+    def next_tuple(self):
+        {code}
+
+class T(Topology):
+    s = S.spec()
+"""
+    imported = import_topology(one_file(text).write(tmp_path), run_python=True, python_seconds=20)
+    assert says in said(imported)
+    # What it declares can be played all the same.
+    assert ready(imported).calls is None
+
+
+def test_a_bolt_that_hangs_is_left_out_and_the_rest_is_run(tmp_path: Path) -> None:
+    text = """
+from streamparse import Bolt, Spout, Topology
+
+class S(Spout):
+    outputs = ["x"]
+    def next_tuple(self):
+        self.emit([1])
+
+class Hangs(Bolt):
+    def process(self, tup):
+        while True: pass
+
+class Works(Bolt):
+    def process(self, tup):
+        pass
+
+class T(Topology):
+    s = S.spec()
+    hangs = Hangs.spec(inputs=[s])
+    works = Works.spec(inputs=[s])
+"""
+    imported = import_topology(one_file(text).write(tmp_path), run_python=True)
+    assert ready(imported).calls.components == {"s", "works"}  # type: ignore[union-attr]
+    assert "running hangs: a call did not come back within 5 s: played by its figures" in said(imported)
+
+
+def test_processes_that_it_starts_end_with_it(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    text = f"""
+import subprocess, sys
+from streamparse import Spout, Topology
+
+class S(Spout):
+    outputs = ["x"]
+    def initialize(self, conf, ctx):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        open({str(pids)!r}, "w").write(str(child.pid))
+    def next_tuple(self):
+        self.emit([1])
+
+class T(Topology):
+    s = S.spec()
+"""
+    assert ready(import_topology(one_file(text).write(tmp_path), run_python=True)).calls is not None
+    pid = int(pids.read_text())
+    state = Path(f"/proc/{pid}/stat")
+    assert not state.exists() or state.read_text().split(") ")[1][0] == "Z"
+
+
+def test_the_modules_in_place_have_the_names_of_the_real_ones() -> None:
+    code = """
+from storm_lab.workloads.multilang.install import install
+install()
+from streamparse import (Bolt, BatchingBolt, TicklessBatchingBolt, Spout, ReliableSpout, Tuple, Stream,
+    Grouping, Topology, JavaBolt, JavaSpout, ShellBolt, ShellSpout)
+from streamparse.bolt import Bolt as B
+from streamparse.spout import Spout as S
+from streamparse.dsl.component import ComponentSpec
+from streamparse.storm.component import Component
+from pystorm.bolt import BatchingBolt as P
+from pystorm.component import Component as C, Tuple as T
+import streamparse.storm.bolt
+import storm
+assert B is Bolt and S is Spout and P is BatchingBolt and T is Tuple
+assert storm.BasicBolt and storm.emit and storm.emitDirect and storm.logInfo
+"""
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+    )
