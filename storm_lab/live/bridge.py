@@ -77,6 +77,8 @@ class Policy:
     seed: int = 0
     install: Assignment = field(default_factory=Assignment)
     """Executors that are to move at the next question, whatever the scheduler says."""
+    view: SchedulingView | None = None
+    """What Nimbus asked last."""
 
     def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
         """The answer to one question, and the note of it. Never raises for what a scheduler does."""
@@ -90,6 +92,7 @@ class Policy:
             made = Round(start, time.monotonic_ns() - start, name, Assignment(), (), status, problem)
             return {"assign": {}, "status": status}, made
         status = {storm_id: _KEPT + why for storm_id, why in request.odd.items()}
+        self.view = request.view
         present = request.view.present
         problem = ""
         try:
