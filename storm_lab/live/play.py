@@ -265,16 +265,13 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
-    policy = stage.bridge.policy
-    policy.known = Known(
+    known = Known(
         spec.version,
         spec.cluster,
         {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
         {names[plan.topology.id]: plan.topology for plan in spec.topologies},
     )
-    policy.scheduler = spec.scheduler
-    policy.placement = spec.placement or Assignment()
-    policy.seed = spec.seed
+    stage.bridge.policy.begin(spec.scheduler, known, spec.placement or Assignment(), spec.seed)
 
 
 def _wait(storm: LiveStorm, origin_ns: int, end_ns: int, progress: Progress | None) -> None:
