@@ -26,8 +26,8 @@ class Submission:
 class SchedulerPlug:
     """A scheduler for Nimbus: ``storm.scheduler`` and what it needs.
 
-    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml``. ``socket_key`` is the setting
-    that tells it which Unix socket to ask: where it is not among the settings, it is one in the cluster's own
+    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml``. ``socket_key`` is what
+    names the Unix socket that it asks: where it is not among the settings, it is one in the cluster's own
     folder (`LiveStorm.scheduler_socket`), which goes when the cluster goes.
     """
 
