@@ -27,6 +27,8 @@ _HOMES = {
     "storm_lab.workloads.usercode": ("Bolt", "Cost", "Spout"),
     "storm_lab.emulator.source": ("SourceKind", "SourcePlan"),
     "storm_lab.errors": ("StormLabError", "UserError"),
+    "storm_lab.league.entrant": ("Entrant",),
+    "storm_lab.league.reader_site": ("Site",),
     "storm_lab.papers.registry": ("experiment", "experiments"),
     "storm_lab.runs.study": ("Study",),
     "storm_lab.runs.sweep": ("sweep",),

@@ -25,7 +25,7 @@ from storm_lab.machine.options import examples, json_option
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
-    "list": ("storm_lab.papers.list_command", "List the experiments, or the parameters of one."),
+    "list": ("storm_lab.runs.list_command", "List the experiments, or the parameters or runs of one."),
     "run": ("storm_lab.runs.reproduce_command", "Run one experiment with parameters of your own."),
     "reproduce": (
         "storm_lab.runs.reproduce_command",

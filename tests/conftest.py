@@ -1,9 +1,13 @@
-"""What every test may use: the reference folder that may lie beside the checkout."""
+"""What every test may use: the reference folder that may lie beside the checkout, and the code with edits."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from storm_lab.identity.closure import PACKAGE, Code, own_code
 
 # A loaded machine is no failure: how long an example takes is never tested.
 settings.register_profile("untimed", settings(), deadline=None)
@@ -28,3 +32,24 @@ def shared_dir() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no reference folder (../shared) beside the checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def edited() -> Callable[[str, str, str], Code]:
+    """Gives the package's code as if a pattern had been replaced in a file, where it stands once."""
+
+    def edit(file: str, pattern: str, replacement: str) -> Code:
+        place = PACKAGE / file
+        text, count = re.subn(pattern, replacement, place.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert count == 1, f"{pattern} stands {count} times in {file}"
+
+        def read(path: Path) -> str:
+            return text if path == place else path.read_text(encoding="utf-8")
+
+        code = Code(read=read)
+        # What is not edited need not be parsed again.
+        parsed = own_code()._modules.items()
+        code._modules = {name: known for name, known in parsed if known is not None and known.path != place}
+        return code
+
+    return edit

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import Rates, loaded_runs, predictions, targets
 from storm_lab.emulator.cost import CostModel
+from storm_lab.identity.value import value_digest
 from storm_lab.machine.places import project_root
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.rstorm.recording import load_recordings
-from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, text_digest
+from storm_lab.runs.digest import text_digest
 
 
 def played_code() -> str:
     """Digest of the code that decides what a set of constants gives, its defaults aside."""
-    return text_digest(code_digest(*EMULATION_ROOMS, "papers/rstorm", "calibration"))
+    return value_digest(_play)
 
 
 def cost_with(values: Mapping[str, float]) -> CostModel:

@@ -8,10 +8,12 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
+from storm_lab.emulator.control.nimbus import ACTOR
 from storm_lab.emulator.control.placement_log import Placement
 from storm_lab.emulator.control.plane import Plane
 from storm_lab.emulator.control.service import Sampler
@@ -108,6 +110,7 @@ class Emulation:
             recorder=recorder,
             sample_every=spec.sample_every,
             bundle=spec.bundle,
+            unreached=spec.unreached,
         )
 
     def wire(self, plane: Plane) -> ControlPlane:
@@ -123,6 +126,7 @@ class Emulation:
             timers=timers_of(spec.version) if spec.timers is None else spec.timers,
             zookeeper=spec.zookeeper,
             seed=spec.seed,
+            unreached=spec.unreached,
         )
         sampler = Sampler(control.clock, control.plane, ns(spec.window_s))
         for service in spec.services:
@@ -130,7 +134,13 @@ class Emulation:
         spec.faults.start(control)
         for plan in spec.topologies:
             placement = None if spec.placement is None else spec.placement.of_topology(plan.topology.id)
-            control.nimbus.submit(plan.topology, placement if placement and placement.slots else None)
+            submit = partial(
+                control.nimbus.submit, plan.topology, placement if placement and placement.slots else None
+            )
+            if plan.submit_s > 0:
+                control.clock.at(ns(plan.submit_s), Rank.NIMBUS, ACTOR, submit)
+            else:
+                submit()
         return control
 
 

@@ -64,11 +64,15 @@ class SourcePlan:
 
 @dataclass(frozen=True, slots=True)
 class TopologyPlan:
-    """A topology with what flows through it: its workload trace and the source of each spout."""
+    """A topology with what flows through it: its workload trace and the source of each spout.
+
+    ``submit_s`` is when a user submits it; its sources deliver from then on.
+    """
 
     topology: Topology
     trace: WorkloadTrace
     sources: Mapping[str, SourcePlan]
+    submit_s: float = 0.0
 
 
 def check_source(spout: str, plan: SourcePlan) -> None:

@@ -20,6 +20,7 @@ from storm_lab.emulator.control.times import ControlTimes, Timers, check_timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, InvalidAssignmentError, StormVersion, check_assignment
 from storm_lab.model.executor import executors_of
@@ -33,7 +34,7 @@ class EmulationSpec:
     Args:
         cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
         version: the Storm version played.
-        topologies: submitted at time 0, in this order.
+        topologies: submitted in this order, at time 0 or each at its own.
         scheduler: Nimbus's own scheduler.
         duration_s: virtual seconds.
         seed: of everything random.
@@ -49,6 +50,7 @@ class EmulationSpec:
         sample_every: log the executions of one root tuple in this many.
         bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
         warm_up_s: what the steady state leaves out at the start; told in the log's manifest, changes no play.
+        unreached: what becomes of messages without a connection; None = the version's own way.
         control_only: play Nimbus, ZooKeeper, supervisors and workers alone, without a single tuple.
     """
 
@@ -70,6 +72,7 @@ class EmulationSpec:
     sample_every: int = 1
     bundle: Bundle = field(default_factory=Bundle)
     warm_up_s: float = 0.0
+    unreached: Unreached | None = None
     control_only: bool = False
 
 
@@ -92,6 +95,13 @@ def check_spec(spec: EmulationSpec) -> None:
     for twice in {name for name in ids if ids.count(name) > 1}:
         raise UserError("two topologies have this id", field="topologies", value=twice, remedy="rename one")
     for plan in spec.topologies:
+        if not 0 <= plan.submit_s < spec.duration_s:
+            raise UserError(
+                "a topology is submitted within the run",
+                field="submit_s",
+                value=plan.submit_s,
+                remedy=f"give seconds, from 0 to less than {spec.duration_s:g}",
+            )
         for spout in plan.topology.spouts:
             if spout.id not in plan.sources:
                 raise UserError(

@@ -6,13 +6,14 @@ in the order of the seeds, so that the interval over seeds can be taken from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measured, Measurement, over_seeds
+from storm_lab.experiments.parameter import Parameters
 
 
 class Tables(Protocol):
@@ -55,6 +56,40 @@ class _Part:
 def part_of(tables: Tables, experiment: str) -> Tables:
     """The rows of ``experiment``, where several share runs; variants and seeds name a run only within one."""
     return cast(Tables, _Part(tables, experiment))
+
+
+@dataclass(frozen=True)
+class _Tagged:
+    whole: Tables
+    tag: str
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = getattr(self.whole, name)
+        tagged = frame[frame["variant"].str.endswith(self.tag)]
+        return tagged.assign(variant=tagged["variant"].str.removesuffix(self.tag))
+
+
+def under_reading(tables: Tables, tag: str) -> Tables:
+    """The rows of another reading: of the variants that end with ``tag``, named without it."""
+    return cast(Tables, _Tagged(tables, tag))
+
+
+def with_readings(
+    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
+    tables: Tables,
+    parameters: Parameters,
+    readings: Mapping[str, str],
+) -> tuple[Measurement, ...]:
+    """What ``measure`` finds in the experiment's own setting, and under each reading.
+
+    ``readings`` maps what the variants of a reading end with to what the reading is called.
+    """
+    own = measure(tables, parameters)
+    return own + tuple(
+        replace(each, reading=name)
+        for tag, name in readings.items()
+        for each in measure(under_reading(tables, tag), parameters)
+    )
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:

@@ -7,10 +7,8 @@ with the smooth hand-over.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
-from dataclasses import asdict, dataclass, is_dataclass
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
@@ -19,6 +17,7 @@ from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.experiments.online_scheduling import generator
 from storm_lab.experiments.parameter import Parameters
+from storm_lab.identity.value import value_digest
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -43,25 +42,17 @@ class Entrant:
 
     def control(self, parameters: Parameters) -> Control:
         """How it plays, with the settings of `storm_lab.experiments.online_scheduling`."""
+        # A copy: what one run leaves in the scheduler must not reach the next.
+        scheduler = deepcopy(self.scheduler)
         if self.online:
-            services = (InitialConsolidation(), generator(self.scheduler, parameters))
+            services = (InitialConsolidation(), generator(scheduler, parameters))
             return Control(DefaultScheduler(), services, Smooth())
-        return Control(self.scheduler, (), Restart())
+        return Control(scheduler, (), Restart())
 
     @property
     def source_digest(self) -> str:
-        """Digest of the scheduler's class and parameters, so that a changed scheduler is played anew."""
-        kind = type(self.scheduler)
-        parts = [kind.__qualname__]
-        for name, value in sorted(vars(kind).items()):
-            if inspect.isfunction(value):
-                parts.append(inspect.getsource(value))
-            elif isinstance(value, bool | int | float | str | tuple) and not name.startswith("__"):
-                parts.append(f"{name} = {value!r}")
-        given = self.scheduler.parameters
-        settings = asdict(given) if is_dataclass(given) and not isinstance(given, type) else {}
-        parts.append(json.dumps(settings, sort_keys=True, default=str))
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        """Digest of the scheduler's code and state, so that a changed scheduler is played anew."""
+        return value_digest(self.scheduler)
 
     @property
     def in_notebook(self) -> bool:

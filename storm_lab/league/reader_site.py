@@ -6,9 +6,9 @@ place. Machines, topology and input are the reader's.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
 from storm_lab.emulator.spec import EmulationSpec
@@ -16,6 +16,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.identity.value import value_digest
 from storm_lab.league.entrant import Entrant
 from storm_lab.model import Cluster, StormVersion, Topology
 from storm_lab.model.version import V0_8_2
@@ -74,16 +75,10 @@ class Site:
             )
         return cls(TopologyPlan(topology, build_trace(topology, code, version), plans), cluster, version)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Digest of topology, input, sources and machines, so that a changed site is played anew."""
-        digest = hashlib.sha256()
-        for part in (self.plan.topology, self.cluster, self.version, self.plan.trace.digest):
-            digest.update(f"{part!r}\0".encode())
-        for name, source in sorted(self.plan.sources.items()):
-            digest.update(f"{name}={replace(source, arrivals_ns=None)!r}\0".encode())
-            digest.update(b"" if source.arrivals_ns is None else source.arrivals_ns.tobytes())
-        return digest.hexdigest()
+        return value_digest((self.plan, self.cluster, self.version))
 
     @property
     def declared(self) -> tuple[Parameter, ...]:

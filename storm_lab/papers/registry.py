@@ -60,8 +60,6 @@ def experiment(slug: str) -> Experiment:
     Raises:
         UserError: there is none; lists those that exist.
     """
-    if slug not in _MODULES:
-        raise unknown_name("experiment", slug, _MODULES, "storm-lab")
     return _load(slug)
 
 
@@ -78,8 +76,19 @@ def stage(slug: str) -> Stage | None:
     return found
 
 
+def module_of(slug: str) -> str:
+    """The module that holds the ``EXPERIMENT`` of that slug.
+
+    Raises:
+        UserError: as `experiment`.
+    """
+    if slug not in _MODULES:
+        raise unknown_name("experiment", slug, _MODULES, "storm-lab")
+    return f"storm_lab.papers.{_MODULES[slug]}"
+
+
 def _load(slug: str) -> Experiment:
-    module = f"storm_lab.papers.{_MODULES[slug]}"
+    module = module_of(slug)
     found = import_module(module).EXPERIMENT
     if not isinstance(found, Experiment) or found.slug != slug:
         raise TypeError(f"{module}.EXPERIMENT is not the experiment {slug}")

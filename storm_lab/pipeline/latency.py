@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns, bin_number, width_ns
 from storm_lab.pipeline.cells import summarised_by_level
+from storm_lab.pipeline.percentiles import gathered, merged, summarised, summarised_values
 from storm_lab.pipeline.scope import named, numbered
-from storm_lab.pipeline.statistics import gathered, merged, summarised, summarised_values
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 

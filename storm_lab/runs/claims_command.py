@@ -12,6 +12,10 @@ from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.experiments.parameter import unknown_name
 from storm_lab.machine.options import examples, json_option
+from storm_lab.reporting.record import claim_rows
+from storm_lab.reporting.verdict import Outcome
+from storm_lab.runs.reproduce import published_verdicts
+from storm_lab.runs.study import verdict_table
 
 
 @click.command(
@@ -37,10 +41,6 @@ def claims(
 ) -> None:
     """List what the papers claim and what came out, or tell one claim's story."""
     # Verdicts and their tables need nothing that a help page should wait for.
-    from storm_lab.reporting.record import claim_rows
-    from storm_lab.reporting.verdict import Outcome
-    from storm_lab.runs.reproduce import published_verdicts
-    from storm_lab.runs.study import verdict_table
 
     ledger, causes = load_claims(), load_causes()
     _check("claim", claim, [each.id for each in ledger.claims])

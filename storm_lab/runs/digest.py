@@ -1,32 +1,26 @@
-"""Digests of what runs and notebooks depend on: nothing is played twice, and nothing stale is reused."""
+"""Digests of what runs depend on: nothing is played twice, and nothing stale is reused.
+
+A run's identity is its description as plain data, and the code that plays it, by use: what
+`storm_lab.identity` follows from the function that describes the run and from the player. So a constant that
+reaches the run gives it another name; a comment, a text of the command line or the way in which a claim is
+measured does not.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.places import PACKAGE, project_root
-from storm_lab.tuplelog import RunIdentity, Scalar
-
-EMULATION_ROOMS = (
-    "model",
-    "schedulers",
-    "tuplelog",
-    "workloads",
-    "emulator",
-    "monitoring",
-    "experiments/experiment.py",
-    "experiments/parameter.py",
-)
-"""Parts of the package that can change what an emulation writes; the paper's own package comes on top."""
-
-CONCLUSION_ROOMS = ("experiments", "papers", "league", "pipeline", "reporting", "runs", "machine")
-"""Parts that can change what a notebook makes of given runs."""
+from storm_lab.identity.closure import Code, own_code
+from storm_lab.identity.value import value_digest
+from storm_lab.machine.places import project_root
+from storm_lab.papers.registry import module_of
+from storm_lab.runs.play import play_description
+from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
 _LIBRARIES = ("numpy", "numba", "pyarrow", "pandas", "pyspark", "scipy", "networkx", "seaborn", "matplotlib")
 
@@ -54,16 +48,6 @@ def scalar(value: ParameterValue) -> Scalar:
 
 
 @cache
-def code_digest(*rooms: str) -> str:
-    """SHA-256 over names and bytes of the files in the package's ``rooms`` (folders or files)."""
-    digest = hashlib.sha256()
-    for path in sorted({path for room in rooms for path in _files(PACKAGE / room)}):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-@cache
 def lock_digest() -> str:
     """SHA-256 of the lock of exact versions; of the installed versions where the package has no checkout."""
     lock = project_root() / "requirements.lock"
@@ -83,25 +67,23 @@ def text_digest(*texts: str) -> str:
     return digest.hexdigest()
 
 
-def emulation_digest(spec: RunSpec) -> str:
-    """Digest of all code that can change what the run writes, wherever the run's own function stands."""
-    parts = spec.describe.__module__.split(".")
-    if parts[:2] == ["storm_lab", "papers"]:
-        own = "/".join(parts[1:-1]) if len(parts) > 3 else "/".join(parts[1:]) + ".py"
-        return code_digest(*EMULATION_ROOMS, own)
-    file = getattr(sys.modules.get(spec.describe.__module__), "__file__", None)
-    own = Path(file).read_text(encoding="utf-8") if file else ""
-    return text_digest(code_digest(*EMULATION_ROOMS), own)
+def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:
+    """Digest of all code that can change what the run writes: what describes, plays and logs it.
+
+    ``code`` stands in for the code of this process.
+    """
+    words = [value for value in spec.parameters.values() if isinstance(value, str)]
+    return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words, code=code)
 
 
-def _files(room: Path) -> list[Path]:
-    if room.is_file():
-        return [room]
-    return [
-        path
-        for path in room.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".nbi", ".nbc")
-    ]
+def runs_digest(specs: Iterable[RunSpec]) -> str:
+    """Digest of the code of some runs."""
+    return text_digest(*sorted({emulation_digest(spec) for spec in specs}))
+
+
+def experiment_digest(slug: str) -> str:
+    """Digest of the code of an experiment: its declaration, how its runs are played and measured."""
+    return own_code().closure([(module_of(slug), "EXPERIMENT")]).digest
 
 
 def _version(name: str) -> str:

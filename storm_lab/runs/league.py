@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,10 +13,10 @@ from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-
-if TYPE_CHECKING:
-    from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.runs.reused import reused_line
 
 COLUMNS = {
     "processing_ms": "processing time, ms",
@@ -61,7 +61,9 @@ class League:
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}))
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
-        """Have all runs on disk. Schedulers written in a notebook play in this process.
+        """Have all runs on disk, and say on stderr how many lay there already.
+
+        Schedulers written in a notebook play in this process.
 
         Raises:
             StormLabError: a run is refused or fails.
@@ -73,6 +75,7 @@ class League:
         ):
             runs = stage_runs(self.stage, entrants, self.parameters)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
+        print(reused_line(sum(run.reused for run in played), len(played)), file=sys.stderr)
         return tuple(played)
 
     def metrics(self) -> MetricTables:
@@ -81,7 +84,6 @@ class League:
         Raises:
             StormLabError: as `play`, or there is no Java for Spark.
         """
-        from storm_lab.pipeline.summary import metrics_of
 
         return metrics_of([run.folder for run in self.play()])
 

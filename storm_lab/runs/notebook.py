@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.identity.closure import Code, Root, own_code
+from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import project_root, reports_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page
-from storm_lab.runs.digest import CONCLUSION_ROOMS, code_digest, lock_digest, text_digest
+from storm_lab.runs.digest import lock_digest, text_digest
 
 if TYPE_CHECKING:
     # Imported where it is needed: it takes seconds, and most of the time a notebook is current.
@@ -52,11 +54,22 @@ def notebooks_folder() -> Path:
     return folder
 
 
-def notebook_digest(template: Path, study_digest: str) -> str:
-    """Digest of all that an executed notebook depends on."""
-    return text_digest(
-        template.read_text(encoding="utf-8"), study_digest, code_digest(*CONCLUSION_ROOMS), lock_digest()
-    )
+def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
+    """Digest of all that an executed notebook depends on: its text, its study, the code that its cells and
+    ``used`` use, and its page. ``code`` stands in for the code of this process.
+    """
+    text = template.read_text(encoding="utf-8")
+    roots = [*_imported(text), *used, (notebook_page.__module__, notebook_page.__name__)]
+    return text_digest(text, study_digest, (code or own_code()).closure(roots).digest, lock_digest())
+
+
+def _imported(notebook: str) -> set[Root]:
+    """What the cells of a template import, by module and name."""
+    cells = json.loads(notebook)["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    # Lines for IPython itself, as %matplotlib inline, import nothing.
+    lines = [line for line in "\n".join(code).splitlines() if not line.startswith(("%", "!"))]
+    return {root for root in imports_of("\n".join(lines)) if root[0].startswith("storm_lab.")}
 
 
 def is_current(executed: Path, digest: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from storm_lab.pipeline.summary import keep_metrics, missing_metrics
 from storm_lab.runs.execute import JOBS, OnDamage, PlayedRun, play_all, progress_bar
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.study import Study
@@ -52,7 +53,6 @@ def prepare(
     Raises:
         StormLabError: a run is refused or fails, or there is no Java for Spark.
     """
-    from storm_lab.pipeline.summary import missing_metrics
 
     specs = [study.experiment.runs(study.parameters) for study in studies]
 
@@ -125,7 +125,6 @@ def _kept(
 
 
 def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:
-    from storm_lab.pipeline.summary import keep_metrics
 
     return keep_metrics(wanted, advance=advance)
 

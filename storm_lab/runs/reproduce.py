@@ -14,21 +14,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import project_root, reports_folder, runs_folder
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.papers.registry import experiments
+from storm_lab.papers.registry import experiments, module_of
+from storm_lab.reporting.chosen import ConstantRecord
+from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Say, prepare
+from storm_lab.runs.refused_runs import left_out
 from storm_lab.runs.study import Study
-
-if TYPE_CHECKING:
-    from storm_lab.reporting.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ def _job(study: Study) -> _Job:
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
         {name: value for name, value in study.parameters.items() if value != defaults[name]},
-        notebook_digest(template, study.digest),
+        notebook_digest(template, study.digest, (module_of(study.experiment.slug), "EXPERIMENT")),
     )
 
 
@@ -207,12 +210,8 @@ def build_report() -> Path:
     Raises:
         UserError: a published file is damaged, or the folder cannot be written to.
     """
-    from storm_lab.emulator.constant import constants_of
-    from storm_lab.emulator.control.times import ControlTimes
-    from storm_lab.emulator.cost import CostModel
-    from storm_lab.reporting.chosen import ConstantRecord
+    # Here, for it draws with matplotlib, which nobody needs while runs are played.
     from storm_lab.reporting.report import collect_report, write_report
-    from storm_lab.runs.refused_runs import left_out
 
     constants = [
         ConstantRecord(**{field.name: getattr(entry, field.name) for field in fields(ConstantRecord)})
@@ -246,7 +245,6 @@ def published_verdicts() -> tuple[Verdict, ...]:
     Raises:
         UserError: a verdict file is damaged.
     """
-    from storm_lab.reporting.record import collect_verdicts
 
     return collect_verdicts(reports_folder() / "verdicts")
 

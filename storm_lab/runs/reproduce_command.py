@@ -6,15 +6,18 @@ What they do is imported when they do it, so that their help pages answer at onc
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.machine.options import examples, fresh_option, jobs_option, json_option
-
-if TYPE_CHECKING:
-    from storm_lab.runs.reproduce import Reproduced
-    from storm_lab.runs.study import Study
+from storm_lab.papers.registry import experiment
+from storm_lab.reporting.record import claim_rows, read_verdicts
+from storm_lab.reporting.verdict import judge
+from storm_lab.runs.prepare import prepare
+from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies
+from storm_lab.runs.reproduce import reproduce as reproduce_studies
+from storm_lab.runs.study import Study, verdict_table
 
 
 @click.command(
@@ -39,8 +42,6 @@ def run(
 
     With the defaults the results go to reports/, else into a folder that is named at the end.
     """
-    from storm_lab.papers.registry import experiment
-    from storm_lab.runs.study import Study
 
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
@@ -66,13 +67,9 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
 
     What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
     """
-    from storm_lab.runs.reproduce import build_report, published_verdicts, studies
-    from storm_lab.runs.study import verdict_table
 
     chosen = studies(slugs)
     if no_notebooks:
-        from storm_lab.runs.prepare import prepare
-
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
         return
     _reproduced(chosen, jobs, fresh)
@@ -83,7 +80,6 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
-    from storm_lab.runs.reproduce import reproduce as reproduce_studies
 
     return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
 
@@ -93,10 +89,6 @@ def _say(line: str) -> None:
 
 
 def _print_outcome(done: Reproduced, as_json: bool) -> None:
-    from storm_lab.experiments.ledger import load_claims
-    from storm_lab.reporting.record import claim_rows, read_verdicts
-    from storm_lab.reporting.verdict import judge
-    from storm_lab.runs.study import verdict_table
 
     record = read_verdicts(done.verdicts)
     found = {measurement.claim_id: measurement for measurement in record.measurements}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from storm_lab.errors import StormLabError
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import runs_folder
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import (
@@ -37,7 +38,6 @@ from storm_lab.runs.execute import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from storm_lab.experiments.experiment import RunSpec
 
 _LOOK_S = 0.5
 """Seconds between two looks at which runs are whole."""

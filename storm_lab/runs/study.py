@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.machine.places import data_folder
 from storm_lab.papers.registry import experiment
-from storm_lab.runs.digest import EMULATION_ROOMS, code_digest, identity_of, scalar, text_digest
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.pipeline.summary import metrics_of
+from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
+from storm_lab.reporting.verdict import Verdict, judge, measured_text
+from storm_lab.runs.digest import experiment_digest, identity_of, runs_digest, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.namespace import notebook_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from storm_lab.pipeline.metric_tables import MetricTables
-    from storm_lab.reporting.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,11 @@ class Study:
         Raises:
             UserError: as `of`.
         """
-        from storm_lab.reporting.figures.shown import show_in_notebook
 
         study = cls.of(slug, notebook_parameters(slug, namespace))
+        # Here, for matplotlib is not needed by who only plays.
+        from storm_lab.reporting.figures.shown import show_in_notebook
+
         show_in_notebook()
         return study
 
@@ -75,8 +79,8 @@ class Study:
         """
         runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
         if not runs:
-            # Then schedulers and emulator speak in the notebook itself, not through logs.
-            runs = [code_digest(*EMULATION_ROOMS)]
+            # Then schedulers and emulator speak when claims are measured, not through logs.
+            runs = [experiment_digest(self.experiment.slug)]
         return text_digest(self.experiment.slug, *self._values(), "runs", *runs)
 
     def _values(self) -> list[str]:
@@ -87,6 +91,10 @@ class Study:
         if specs or "seeds" not in self.parameters:
             return tuple(dict.fromkeys(spec.seed for spec in specs))
         return tuple(dict.fromkeys(self.parameters.integers("seeds")))
+
+    def _code(self) -> str:
+        specs = self.experiment.runs(self.parameters)
+        return runs_digest(specs) if specs else experiment_digest(self.experiment.slug)
 
     @property
     def workspace(self) -> Path:
@@ -111,7 +119,6 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails, or there is no Java for Spark.
         """
-        from storm_lab.pipeline.summary import metrics_of
 
         folders = [run.folder for run in self.play()]
         return metrics_of(folders, names=self.experiment.metrics)
@@ -125,9 +132,6 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-        from storm_lab.experiments.ledger import load_claims
-        from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
-        from storm_lab.reporting.verdict import judge
 
         ledger = load_claims()
         measurements = self.experiment.measure(tables, self.parameters)
@@ -138,7 +142,7 @@ class Study:
                 for name, value in self.parameters.items()
             },
             seeds=self._seeds(),
-            code_digest=code_digest(*EMULATION_ROOMS),
+            code_digest=self._code(),
             measurements=measurements,
             refused=tuple(
                 Refusal(refusal.folder.name, refusal.detail) for refusal in (tables.refused if tables else ())
@@ -156,9 +160,11 @@ class Study:
         Raises:
             UserError: no title or no text alternative.
         """
-        from storm_lab.reporting.figures.saved import save_figure
 
         folder = self.workspace / "figures" / self.experiment.slug
+        # Here, for matplotlib is not needed by who only plays.
+        from storm_lab.reporting.figures.saved import save_figure
+
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt)
 
 
@@ -175,7 +181,6 @@ def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
 
     Long cells are cut, so that a row fits a terminal; the report has them whole.
     """
-    from storm_lab.reporting.verdict import measured_text
 
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [

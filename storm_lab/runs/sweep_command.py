@@ -13,6 +13,7 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
+from storm_lab.runs.reused import reused_line
 from storm_lab.runs.sweep import SweepResult, Where, planned
 from storm_lab.runs.sweep_table import shown
 
@@ -105,9 +106,7 @@ def sweep(
         click.echo(json.dumps(_document(done, folder), indent=1, ensure_ascii=False))
     else:
         click.echo(shown(done.summary))
-        click.echo(
-            f"\n{len(done.rows['run'].unique())} runs, {done.reused} of them there before; in {folder}"
-        )
+        click.echo(f"\n{reused_line(done.reused, done.rows['run'].nunique())}; tables in {folder}")
         for reason in dict.fromkeys(done.failures):
             click.echo(f"failed: {reason.splitlines()[0]}", err=True)
         if len(found.seeds) == 1:

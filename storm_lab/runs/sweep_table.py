@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import unknown_name
+from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
-
-if TYPE_CHECKING:
-    from storm_lab.pipeline.metric_tables import MetricTables
 
 FAILED = "failed"
 """Status of a run that left no log; the reason stands beside it."""

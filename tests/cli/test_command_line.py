@@ -76,6 +76,37 @@ def test_list_as_json_describes_the_parameters(storm_lab: Callable[..., Answer])
     assert (gammas["type"], gammas["low"], gammas["high"]) == ("list of numbers", 1.0, 10.0)
 
 
+def test_list_names_the_runs_that_would_be_played(
+    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
+    rows = json.loads(out)
+    assert [row["variant"] for row in rows] == [
+        "log",
+        "holding-queue",
+        "forgetting-queue",
+        "acks-off",
+        "nimbus-down",
+    ]
+    for row in rows:
+        assert row["experiment"] == "twitter-semantics"
+        assert (row["seed"], row["there"]) == (3, False)
+        assert row["parameters"]["scenario"] == row["variant"]
+        assert Path(row["folder"]) == tmp_path / "runs" / row["experiment"] / row["run"]
+
+
+def test_list_says_which_runs_are_there(
+    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = iter([True, False, True, False, False])
+    monkeypatch.setattr("storm_lab.runs.list_command.is_whole", lambda folder: next(there))
+    _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "-p", "seeds=3")
+    lines = out.splitlines()
+    assert [line.split()[1] for line in lines[:-1]] == ["there", "-", "there", "-", "-"]
+    assert lines[-1] == "2 of 5 runs are there already (same code, same inputs)"
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -83,6 +114,7 @@ def test_list_as_json_describes_the_parameters(storm_lab: Callable[..., Answer])
         (("run", "tstorm-wordcount"), ["experiment = 'tstorm-wordcount'", "did you mean tstorm-word-count?"]),
         (("reproduce", "nothing"), ["experiment = 'nothing'", "tstorm-word-count"]),
         (("list", "nothing"), ["experiment = 'nothing'"]),
+        (("list", "-p", "seeds=1"), ["param = 'seeds=1'", "--runs"]),
         (("claims", "--experiment", "nothing"), ["experiment = 'nothing'"]),
         (("run", "tstorm-word-count", "-p", "gamma=2"), ["parameter = 'gamma'", "did you mean gammas?"]),
         (("run", "tstorm-word-count", "-p", "gammas"), ["'gammas'", "write name=value"]),

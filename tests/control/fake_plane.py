@@ -45,6 +45,8 @@ class FakePlane:
         self.charged: dict[int, int] = {}
         self.held: list[tuple[int, int, int]] = []
         """Time, worker and length of each hold of its sending, in ns."""
+        self.waiting: set[int] = set()
+        """Workers that hold tuples which they cannot send."""
         self._last_sample = 0
 
     def run_until(self, time_ns: int) -> None:
@@ -73,11 +75,17 @@ class FakePlane:
         self.alive[worker].remove(executor)
         return FakeLoss(2)
 
-    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
+    def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         for executor, target in view.items():
             assert executor in self.alive[target], f"{executor} is not in worker {target}"
         self.views[worker] = dict(view)
         return 0
+
+    def dropped(self, worker: int) -> int:
+        return 0
+
+    def waits(self, worker: int) -> bool:
+        return worker in self.waiting
 
     def activate(self, worker: int, active: bool) -> None:
         assert worker in self.alive

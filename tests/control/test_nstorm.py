@@ -13,8 +13,9 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import Executor, Slot
-from storm_lab.model.version import V0_8_2, V0_9_7
+from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
 from tests.control.fake_plane import FakePlane
 from tests.control.real_world import play, spec
@@ -223,18 +224,22 @@ def test_short_cycles_show_as_cpu_of_the_nodes_in_the_tuple_log() -> None:
     assert (used[3] - used[0]) / (used[2] - used[0]) == pytest.approx(expected, rel=0.05)
 
 
-def test_tuples_for_an_absent_executor_wait_with_their_senders_and_the_log_counts_them() -> None:
-    # Both supervisors read every 10 s, so a moved bolt may be away for long; its senders hold what is for it.
+def test_tuples_for_an_absent_executor_are_dropped_and_the_log_counts_them() -> None:
+    # Both supervisors read every 10 s, so a moved bolt may be away for long; what its senders have for it
+    # is lost, unless the run has them hold it.
     moves = RandomMoves("tree", first_s=20.0, period_s=20.0, executors=3)
     run = spec(duration_s=90.0, migration=NStorm(poll_s=1.0), services=(moves,), rate_per_s=100.0)
-    decisions = play(run).outcome.decisions
+    lossy = play(run).outcome.decisions
+    dropped = [int(str(d.detail["lost_unreached"])) for d in lossy if "lost_unreached" in d.detail]
+    assert sum(dropped) > 100, "a bolt that gets some fifty tuples a second is away for seconds"
+    assert not [d for d in lossy if d.action == "send-buffered"]
+    decisions = play(replace(run, unreached=Unreached.KEEP)).outcome.decisions
+    assert not [d for d in decisions if "lost_unreached" in d.detail]
     sent = [d for d in decisions if d.action == "send-buffered"]
     assert sent
     assert all(int(str(d.detail["tuples"])) > 0 for d in sent)
     started = {d.time_ns for d in decisions if d.action in ("start-executor", "worker-ready")}
     assert started & {d.time_ns for d in sent}
-    old = play(replace(run, version=V0_8_2)).outcome.decisions
-    assert not [d for d in old if d.action == "send-buffered"]
 
 
 def _holds_per_s(sync_s: float, poll_s: float | None) -> float:

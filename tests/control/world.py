@@ -73,6 +73,7 @@ def build(
         zookeeper=zookeeper or ZooKeeperPlan(),
         seed=seed,
         phases=phases,
+        first_round_s=(timers or timers_of(version)).nimbus_round_s,
     )
     return control, plane
 

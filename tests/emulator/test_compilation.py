@@ -5,16 +5,22 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
+import storm_lab.emulator.setup.dataplane  # noqa: F401 - so that all entries are there
 from storm_lab.emulator import state
 from storm_lab.emulator.state import jit, one_module
+from storm_lab.emulator.state.entry_cache import EntryCache
+from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.emulator.state.one_module import EntryCompiler
+from storm_lab.identity.closure import Code, own_code
 
 
 @jit.jit
@@ -68,7 +74,7 @@ def test_of_several_that_need_the_kernel_one_compiles_it(
 
     def played(k: object, until: int) -> None: ...
 
-    monkeypatch.setattr(jit, "_HOME", tmp_path / "kernel")
+    monkeypatch.setattr(jit, "_home", lambda: tmp_path)
     monkeypatch.setattr(jit, "_ENTRIES", [SimpleNamespace(py_func=played, compile=compile_slowly)])
     askers = [threading.Thread(target=jit.get_ready, args=(7,)) for _ in range(3)]
     for asker in askers:
@@ -90,7 +96,7 @@ def test_a_compilation_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch
 
     def played(k: object) -> None: ...
 
-    monkeypatch.setattr(jit, "_HOME", tmp_path / "kernel")
+    monkeypatch.setattr(jit, "_home", lambda: tmp_path)
     monkeypatch.setattr(jit, "_ENTRIES", [SimpleNamespace(py_func=played, compile=fail_once)])
     with pytest.raises(MemoryError):
         jit.get_ready(7)
@@ -134,3 +140,78 @@ def test_numbas_own_compiler_gives_the_same() -> None:
         return int(inner(a, 5) + inner(3, a))
 
     assert numba.njit(**options)(total)(1500) == 8
+
+
+Edit = Callable[[str, str, str], Code]
+
+
+def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
+    """What names the cache of the kernel that this code makes."""
+    entries = [(function.py_func.__module__, function.py_func.__qualname__) for function in jit._ENTRIES]
+    assert {module.rpartition(".")[2] for module, _ in entries} >= {"main_loop", "lifecycle", "readers"}
+    return jit.kernel_digest(entries, DTYPES if layout is None else layout, code)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("workloads/trace.py", r'^        \("server_ns", np.int64\),', r'\g<0> ("more", np.int64),'),
+        ("workloads/trace.py", r'^        \("first_record", np.int32\),', r'\g<0> ("more", np.int64),'),
+        ("emulator/state/kinds.py", r"^NEVER = ", "NEVER = 1 + "),
+        ("emulator/kernel/main_loop.py", r"^    while s.ready_n > 0:$", "    while s.ready_n > 1:"),
+    ],
+)
+def test_what_decides_the_machine_code_gives_another_cache(
+    edited: Edit, file: str, old: str, new: str
+) -> None:
+    assert kernel_of(edited(file, old, new)) != kernel_of(own_code())
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("workloads/trace.py", "# serialised payload", "# bytes on the wire"),
+        ("workloads/trace.py", r"^class WorkloadTrace:", "class WorkloadTrace(object):"),
+        ("emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
+        ("emulator/control/nimbus.py", r"^class Nimbus:", "class Nimbus(object):"),
+    ],
+)
+def test_what_does_not_decide_it_gives_the_same_cache(edited: Edit, file: str, old: str, new: str) -> None:
+    assert kernel_of(edited(file, old, new)) == kernel_of(own_code())
+
+
+def test_another_layout_gives_another_cache() -> None:
+    record = np.dtype([*DTYPES["record"].descr, ("more", np.int64)])
+    assert kernel_of(own_code(), {**DTYPES, "record": record}) != kernel_of(own_code())
+
+
+def test_machine_code_is_kept_under_the_functions_full_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def entered(a: int) -> int:
+        return a + 1
+
+    for hits in (0, 1):
+        compiled: Any = numba.njit(entered)
+        compiled._cache = EntryCache(entered)  # type: ignore[no-untyped-call]
+        assert compiled(1) == 2
+        assert sum(compiled.stats.cache_hits.values()) == hits
+    assert {file.suffix for file in tmp_path.iterdir()} == {".nbi", ".nbc"}
+    assert all(__name__ in file.name for file in tmp_path.iterdir())
+
+
+def test_without_its_inner_names_numba_keeps_by_its_own_rules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(sys.modules, EntryCache.__module__, None)
+
+    def entered(a: int) -> int:
+        return a + 1
+
+    compiled: Any = numba.njit(entered)
+    jit._keep(compiled)
+    assert compiled(1) == 2
+    assert list(tmp_path.rglob("*.nbc"))

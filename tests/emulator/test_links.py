@@ -102,15 +102,15 @@ def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
 @pytest.mark.parametrize(
     ("version", "seconds", "lost"),
     [
-        (V0_8_2, 10, 100),  # 0.8 drops what it has no place for
+        (V0_8_2, 10, 100),
         (V0_9_0, 10, 0),
         (V0_9_0, 40, 125),  # of 40 s those that are older than 27.5 s
-        (V0_9_7, 40, 0),
-        (V2_8_8, 40, 0),
+        (V0_9_7, 40, 400),  # so does everything from 0.9.4 on
+        (V2_8_8, 40, 400),
     ],
     ids=str,
 )
-def test_tuples_for_a_dead_worker_are_kept_as_long_as_its_version_tries_to_connect(
+def test_tuples_for_a_dead_worker_are_dropped_or_kept_as_its_version_has_it(
     version: StormVersion, seconds: int, lost: int
 ) -> None:
     scene, dropped = restarted_after(version, seconds)

@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "storm_lab"
 
-LEAVES = frozenset({"errors", "machine", "version"})
+LEAVES = frozenset({"errors", "identity", "machine", "version"})
 """Everybody may import these; they import none but each other."""
 
 BELOW_PAPERS = frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator", "monitoring"})

@@ -70,7 +70,7 @@ def test_the_experiment_has_no_runs_and_its_study_follows_the_code(monkeypatch: 
     study = Study.of(SLUG, {"seeds": [1]})
     assert study.play() == ()
     first = study.digest
-    monkeypatch.setattr("storm_lab.runs.study.code_digest", lambda *rooms: "other schedulers")
+    monkeypatch.setattr("storm_lab.runs.study.experiment_digest", lambda slug: "other schedulers")
     assert study.digest != first
 
 

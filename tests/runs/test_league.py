@@ -45,6 +45,15 @@ def test_a_changed_scheduler_is_another_run() -> None:
     assert len(gammas) == 2
 
 
+def test_what_a_run_leaves_in_a_scheduler_does_not_reach_the_next() -> None:
+    policy = Mine()
+    entrant = Entrant("mine", policy)
+    left = entrant.control(stage_parameters(STAGE, {})).scheduler
+    left.nodes = 7  # type: ignore[attr-defined]
+    assert policy.nodes == 4
+    assert run_of(entrant) == run_of(Entrant("mine", Mine()))
+
+
 def test_an_entrant_on_measured_load_is_another_run() -> None:
     policy = make_scheduler("tstorm")
     assert run_of(Entrant("t", policy)) != run_of(Entrant("t", policy, online=True))

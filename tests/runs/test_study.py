@@ -7,7 +7,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiment, experiments
-from storm_lab.runs.digest import code_digest, identity_of, text_digest
+from storm_lab.runs.digest import identity_of, text_digest
 from storm_lab.runs.study import Study
 
 SLUG = "tstorm-word-count"
@@ -72,11 +72,6 @@ def test_an_experiments_claims_are_those_that_the_ledger_gives_it() -> None:
     for item in experiments():
         owned = {claim.id: claim for claim in ledger.of_experiment(item.slug)}
         assert set(item.claims) == {name for name, claim in owned.items() if not claim.untestable}
-
-
-def test_code_digests_follow_the_rooms() -> None:
-    assert code_digest("model") == code_digest("model")
-    assert code_digest("model") != code_digest("model", "tuplelog")
 
 
 def test_text_digests_keep_borders() -> None:

@@ -3,11 +3,14 @@
 A worker keeps a table of who is where (slot per executor) as of its last refresh, and a connection to each
 slot in it. A slot where nobody listens is tried again every ``connect_retry_s``. What the data plane gets to
 know is the result: for each worker, which executors it can reach at which process. A process that ends is
-noticed by its peers at once, as a broken connection.
+noticed by its peers at once, as a broken connection. What becomes of messages for which there is no
+connection depends on the version (`storm_lab.emulator.unreached`); in 0.9.2 and 0.9.3 a worker that holds
+such messages dies when its tries are used up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
@@ -17,14 +20,22 @@ from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.worker import NOT_READY, WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
-from storm_lab.model import Executor, Slot
+from storm_lab.emulator.unreached import Unreached, gives_up_after_ns
+from storm_lab.model import Executor, Slot, StormVersion
 
 
 class Connections:
     """The links of all running workers."""
 
     def __init__(
-        self, clock: VirtualClock, plane: SteppedPlane, log: DecisionLog, times: ControlTimes, timers: Timers
+        self,
+        clock: VirtualClock,
+        plane: SteppedPlane,
+        log: DecisionLog,
+        times: ControlTimes,
+        timers: Timers,
+        version: StormVersion,
+        unreached: Unreached,
     ) -> None:
         self._clock = clock
         self._log = log
@@ -35,7 +46,10 @@ class Connections:
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
+        self._gives_up_ns = gives_up_after_ns(version) if unreached is Unreached.BLOCK else 0
+        self._dropped: dict[int, int] = {}
         self.migration: Migration
+        self.on_giving_up: Callable[[WorkerProcess], None]
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """The topology's running workers, in order of readiness."""
@@ -119,7 +133,27 @@ class Connections:
             process.trying_since.pop(slot, None)
         else:
             process.links.pop(slot, None)
-            process.trying_since.setdefault(slot, self._clock.now_ns)
+            if slot not in process.trying_since:
+                process.trying_since[slot] = self._clock.now_ns
+                if self._gives_up_ns > 0:
+                    self._clock.after(
+                        self._gives_up_ns,
+                        Rank.PROCESS,
+                        process.actor,
+                        partial(self._give_up, process, slot, self._clock.now_ns),
+                    )
+
+    def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
+        """The tries for a slot are used up: its client is closed, and the first message to be sent through it
+        ends the worker.
+        """
+        if not process.running or process.trying_since.get(slot) != since_ns:
+            return
+        if self._plane.now().waits(process.id):
+            self.on_giving_up(process)
+        else:
+            again = partial(self._give_up, process, slot, since_ns)
+            self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
 
     def _tell(self, process: WorkerProcess) -> None:
         """Bring the data plane up to date on what the process reaches, at the end of this instant."""
@@ -142,9 +176,11 @@ class Connections:
             if key not in views:
                 views[key] = self._view(process, process.assignment, reached)
             view = views[key]
-            if view != process.view:
-                process.view = view
-                buffered = self._plane.now().connect(process.id, view)
+            connecting = bool(process.trying_since)
+            if view != process.view or connecting != process.connecting:
+                process.view, process.connecting = view, connecting
+                buffered = self._plane.now().connect(process.id, view, connecting=connecting)
+                self._note_dropped(process)
                 if buffered:
                     self._log.note(
                         process.actor,
@@ -175,6 +211,29 @@ class Connections:
             if reached[place] != NOT_READY and executor not in absent:
                 view[executor] = reached[place]
         return view
+
+    def dropped(self, process: WorkerProcess) -> int:
+        """Tuples for receivers out of reach that the process has dropped since this was last asked."""
+        before = self._dropped.get(process.id, 0)
+        self._dropped[process.id] = self._plane.now().dropped(process.id)
+        return self._dropped[process.id] - before
+
+    def _note_dropped(self, process: WorkerProcess) -> None:
+        dropped = self.dropped(process)
+        if dropped:
+            self._log.note(
+                process.actor,
+                "send-dropped",
+                str(process.slot),
+                "their receivers could not be reached",
+                lost_unreached=dropped,
+            )
+
+    def finish(self) -> None:
+        """The run is over: note what was dropped since the last change."""
+        for workers in self._running.values():
+            for process in workers:
+                self._note_dropped(process)
 
     def settle(self, process: WorkerProcess) -> None:
         """Switch the process's spouts on or off as its topology, its connections and its age demand."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.clock import VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.fleet import Fleet
@@ -17,6 +17,7 @@ from storm_lab.emulator.control.plane import Plane, SteppedPlane
 from storm_lab.emulator.control.supervisor import Phases, Supervisor
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
+from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Cluster, StormVersion
 from storm_lab.schedulers.contract import Scheduler
 
@@ -34,6 +35,9 @@ class ControlPlane:
         zookeeper: ZooKeeper's speed and other load.
         seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
         phases: node id to the phases of its supervisor, for nodes that should not draw them.
+        first_round_s: Nimbus's first scheduling round; None = anywhere in a period, as Nimbus has been up
+            before.
+        unreached: what becomes of messages without a connection; None = the version's own way.
         on_decision, on_placement: called with each new entry.
 
     Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so what one
@@ -53,6 +57,8 @@ class ControlPlane:
         zookeeper: ZooKeeperPlan,
         seed: int,
         phases: dict[str, Phases] | None = None,
+        first_round_s: float | None = None,
+        unreached: Unreached | None = None,
         on_decision: Callable[[Decision], None] | None = None,
         on_placement: Callable[[Placement], None] | None = None,
     ) -> None:
@@ -67,8 +73,11 @@ class ControlPlane:
         self.log = DecisionLog(self.clock, on_decision)
         self.placements = PlacementLog(on_placement)
         self.zookeeper = ZooKeeper(self.clock, zookeeper)
-        self.connections = Connections(self.clock, self.plane, self.log, times, timers)
-        self.nimbus = Nimbus(self, cluster, scheduler, seed)
+        fate = unreached_of(version) if unreached is None else unreached
+        self.connections = Connections(self.clock, self.plane, self.log, times, timers, version, fate)
+        if first_round_s is None:
+            first_round_s = self.random("nimbus").random() * timers.nimbus_round_s
+        self.nimbus = Nimbus(self, cluster, scheduler, seed, ns(first_round_s))
         self.fleet = Fleet(self)
         self.migration = migration.begin(self)
         self.connections.migration = self.migration
@@ -92,6 +101,7 @@ class ControlPlane:
 
     def finish(self) -> None:
         """The run is over."""
+        self.connections.finish()
         self.placements.finish()
         for action in self._at_end:
             action()

@@ -32,6 +32,9 @@ class Fleet:
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
         self._cycles: dict[int, list[Cycle]] = {}
+        control.connections.on_giving_up = partial(
+            self.crash, actor="netty", reason="connecting was given up: Async loop died"
+        )
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
         control.zookeeper.watch(Record.STATUS, self._status_changed)
 
@@ -114,6 +117,15 @@ class Fleet:
                 ns(timers.refresh_s), Rank.WORKER, process.actor, partial(self._refresh_due, process)
             ),
         ]
+        if timers.statistics_s > 0:
+            self._cycles[process.number].append(
+                control.clock.every(
+                    ns(timers.statistics_s),
+                    Rank.WORKER,
+                    process.actor,
+                    partial(self._write_statistics, process),
+                )
+            )
         control.supervisors[process.slot.node].started(process)
 
     def _beat(self, process: WorkerProcess) -> None:
@@ -125,7 +137,13 @@ class Fleet:
         def record() -> None:
             beats.update(dict.fromkeys(executors, sent))
 
-        control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+        if control.timers.heartbeats_by_thrift:
+            control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
+        else:
+            control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+
+    def _write_statistics(self, process: WorkerProcess) -> None:
+        self._control.zookeeper.write(process.actor, Record.STATISTICS, process.topology, lambda: None)
 
     def refresh(self, process: WorkerProcess) -> None:
         """The worker re-reads who is where and whether its topology is active."""
@@ -151,7 +169,7 @@ class Fleet:
                 self._refresh_due(process)
 
     def _status_changed(self, topology_id: str) -> None:
-        if self._control.timers.worker_watch:
+        if self._control.timers.status_watch:
             for process in self._control.connections.running(topology_id):
                 process.topology_active = self._control.zookeeper.active[topology_id]
                 self._control.connections.settle(process)
@@ -169,10 +187,12 @@ class Fleet:
         if not was_running:
             return {}
         loss = control.plane.now().stop_worker(process.id)
+        dropped = control.connections.dropped(process)
         for executor in process.executors:
             control.placements.end(executor, process.id, now)
         control.connections.left(process)
-        return loss_facts(loss)
+        facts = loss_facts(loss)
+        return {**facts, "lost_unreached": dropped} if dropped else facts
 
     def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
         """The process dies without its supervisor's doing."""

@@ -50,7 +50,14 @@ class Status(Enum):
 class Nimbus:
     """The master daemon, with its scheduler plugged in."""
 
-    def __init__(self, control: ControlPlane, cluster: Cluster, scheduler: Scheduler[Any], seed: int) -> None:
+    def __init__(
+        self,
+        control: ControlPlane,
+        cluster: Cluster,
+        scheduler: Scheduler[Any],
+        seed: int,
+        first_round_ns: int,
+    ) -> None:
         self._control = control
         self._cluster = cluster
         self._seed = seed
@@ -73,7 +80,7 @@ class Nimbus:
         self._on_running: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
         period = ns(control.timers.nimbus_round_s)
-        control.clock.every(period, Rank.NIMBUS, ACTOR, self.round)
+        control.clock.every(period, Rank.NIMBUS, ACTOR, self.round, first_ns=first_round_ns)
 
     def current(self, topology_id: str) -> StoredAssignment | None:
         """The assignment that Nimbus has last written for a topology."""

@@ -3,7 +3,8 @@
 Two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper, downloads
 the code of topologies new to the node, and writes down what should run here. The *process sync* compares that
 with the worker processes: those not valid are killed, slots without a worker get one. While a launched worker
-has not given its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``.
+has not given its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``. In 2.x
+each slot has a state machine of its own instead (`slot_machine`), and Nimbus pushes assignments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.slot_machine import machines_of
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
@@ -73,13 +75,15 @@ class Supervisor:
             self.sync_assignments,
             first_ns=phases.assignment_sync_ns,
         )
-        clock.every(
-            ns(timers.process_sync_s),
-            Rank.SUPERVISOR,
-            self.actor,
-            self.sync_processes,
-            first_ns=phases.process_sync_ns,
-        )
+        self._machines = machines_of(control, self)
+        if not self._machines:
+            clock.every(
+                ns(timers.process_sync_s),
+                Rank.SUPERVISOR,
+                self.actor,
+                self.sync_processes,
+                first_ns=phases.process_sync_ns,
+            )
         clock.every(
             ns(timers.supervisor_heartbeat_s),
             Rank.SUPERVISOR,
@@ -91,6 +95,20 @@ class Supervisor:
         control.zookeeper.supervisor_beats[node.id] = 0
         if timers.supervisor_watch:
             control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self.sync_assignments())
+        if timers.pushes_assignments:
+            control.zookeeper.watch(Record.ASSIGNMENT, self._pushed)
+
+    def _pushed(self, topology_id: str) -> None:
+        """2.x: Nimbus calls the supervisors of an assignment's nodes, and of those that a killed topology
+        had.
+        """
+        stored = self._control.zookeeper.assignments.get(topology_id)
+        if stored is None:
+            concerned = any(local.topology == topology_id for local in self.local.values())
+        else:
+            concerned = self.node.id in stored.nodes
+        if concerned:
+            self.sync_assignments()
 
     def _beat(self) -> None:
         if self.up:
@@ -196,7 +214,7 @@ class Supervisor:
 
     def sync_processes(self) -> None:
         """Kill the workers that should not be, launch those that should."""
-        if not self.up:
+        if not self.up or self._machines:
             return
         states = [(process, self.state_of(process)) for process in self.processes]
         if self._control.timers.start_blocks_sync and any(
@@ -210,22 +228,23 @@ class Supervisor:
         for process, state in states:
             if process.leaving:
                 continue
-            starting = state is WorkerState.NOT_STARTED and self._still_wanted(process)
+            starting = state is WorkerState.NOT_STARTED and self.still_wants(process)
             if state is WorkerState.VALID or starting:
                 served.add(process.slot)
             else:
                 self._control.migration.retire(self, process, state.value)
                 ended += process.ended_ns is not None
         for slot in sorted(set(self.local) - served):
-            self._launch(slot, self.local[slot], ended)
+            # Killing is done one worker after the other, and each waits for the terminate signal to work.
+            self.launch(slot, self.local[slot], ns(self._control.timers.worker_shutdown_s) * ended)
 
-    def _still_wanted(self, process: WorkerProcess) -> bool:
+    def still_wants(self, process: WorkerProcess) -> bool:
+        """Whether a process is what should be in its slot."""
         wanted = self.local.get(process.slot)
         return wanted is not None and self._control.migration.keeps(process, wanted)
 
-    def _launch(self, slot: Slot, local: LocalAssignment, kills_before: int) -> None:
-        # Killing is done one worker after the other, and each waits for the terminate signal to work.
-        delay_ns = ns(self._control.timers.worker_shutdown_s) * kills_before
+    def launch(self, slot: Slot, local: LocalAssignment, delay_ns: int = 0) -> None:
+        """Start a worker in a slot, after a delay."""
         process = self._control.fleet.launch(slot, local.topology, local.executors, local.id, delay_ns)
         self.processes.append(process)
         self._control.log.note(
@@ -265,6 +284,8 @@ class Supervisor:
         for process in list(self.processes):
             if process.slot == slot and process.ended_ns is not None:
                 self.kill(process, "found dead")
+        if slot in self._machines:
+            self._machines[slot].look_now()
         self.sync_processes()
 
     def power_off(self, reason: str) -> None:

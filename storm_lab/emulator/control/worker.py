@@ -49,6 +49,7 @@ class WorkerProcess:
     links: dict[Slot, WorkerProcess] = field(default_factory=dict)
     trying_since: dict[Slot, int] = field(default_factory=dict)
     view: dict[Executor, int] = field(default_factory=dict)
+    connecting: bool = False
     topology_active: bool = False
     opened: bool = False
     idle_until_ns: int = 0

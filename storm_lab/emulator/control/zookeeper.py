@@ -87,9 +87,10 @@ class Record(StrEnum):
     STATUS = "status"
     SUPERVISOR_BEAT = "supervisor-beat"
     TASK_BEAT = "task-beat"
+    STATISTICS = "statistics"
 
 
-_HEARTBEATS = frozenset({Record.SUPERVISOR_BEAT, Record.TASK_BEAT})
+_HEARTBEATS = frozenset({Record.SUPERVISOR_BEAT, Record.TASK_BEAT, Record.STATISTICS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,12 @@ class ZooKeeper:
             f"zookeeper:{actor}",
             partial(self._commit, actor, record, key, apply),
         )
+
+    def told(self, record: Record, key: str, apply: Callable[[], None]) -> None:
+        """Nimbus is told past ZooKeeper (2.x: by a supervisor's Thrift call): it takes effect at once."""
+        apply()
+        for callback in self._watchers.get(record, ()):
+            callback(key)
 
     def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
         if not self.up:

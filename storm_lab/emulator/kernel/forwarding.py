@@ -23,12 +23,15 @@ from storm_lab.emulator.state.arrays import (
 )
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import (
+    HELD,
     IN_NODE,
     IN_PROCESS,
     MAIN,
     NETWORK,
     RECEIVE,
     TRANSFER,
+    UNREACHED_BLOCKS,
+    UNREACHED_DROPS,
     WAIT_WIRE,
     WAITING,
 )
@@ -37,12 +40,17 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def give_up(k: State, worker: int, m: int) -> None:
-    """The sender does not know where a message's executor runs: lost in 0.8, kept for later from 0.9 on."""
-    if s_at(k, 0).version_09 != 0:
-        message_at(k, m).time = s_at(k, 0).now
-        park(k, worker, m)
-    else:
+    """The sender does not reach a message's executor: it is lost, or waits, or stops all sending, too."""
+    w = worker_at(k, worker)
+    fate = s_at(k, 0).unreached
+    if fate == UNREACHED_DROPS or (fate == UNREACHED_BLOCKS and w.connecting == 0):
+        w.dropped += 1
         lose(k, m)
+        return
+    message_at(k, m).time = s_at(k, 0).now
+    park(k, worker, m)
+    if fate == UNREACHED_BLOCKS:
+        w.held_until = HELD
 
 
 @jit
@@ -85,13 +93,18 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
 
 @jit
 def _may_not_send(k: State, thread: int, m: int) -> bool:
-    """A transfer thread waits while its worker's table of connections is locked; in 2.x also above Netty's
+    """A transfer thread waits while its worker's table of connections is locked, or until a connection is
+    there; in 2.x also above Netty's
     high watermark, until the card has sent down to the low one.
     """
     c = cost_at(k, 0)
     t = thread_at(k, thread)
     now = s_at(k, 0).now
     until = worker_at(k, t.worker).held_until
+    if until == HELD:
+        t.state = WAITING
+        t.wait = WAIT_WIRE
+        return True
     if until <= now:
         if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
             return False

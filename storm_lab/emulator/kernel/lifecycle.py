@@ -28,6 +28,7 @@ from storm_lab.emulator.state.kinds import (
     ACKER_BOLT,
     BOLT,
     DEAD,
+    HELD,
     HOUSEKEEPING,
     IDLE,
     IN_PROCESS,
@@ -39,6 +40,8 @@ from storm_lab.emulator.state.kinds import (
     SEND,
     SPOUT,
     TRANSFER,
+    WAIT_WIRE,
+    WAITING,
 )
 from storm_lab.emulator.state.layout import Kernel, State
 
@@ -263,6 +266,11 @@ def deliver_parked(k: State, worker: int) -> int:
                 enqueue(k, receiver, m)
                 delivered += 1
         m = after
+    if w.parked_head < 0 and w.held_until == HELD:
+        w.held_until = s_at(k, 0).now
+        t = thread_at(k, w.transfer_thread)
+        if t.state == WAITING and t.wait == WAIT_WIRE:
+            schedule(k, timer_source(k, w.transfer_thread), s_at(k, 0).now)
     return delivered
 
 

@@ -27,6 +27,7 @@ from storm_lab.emulator.state.pools import (
     grow_run_queues,
     grow_threads,
 )
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
 from storm_lab.tuplelog.recorder import Recorder
@@ -37,7 +38,8 @@ class DataPlane(Playing):
 
     ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
     :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
-    the executions of one root tuple in k.
+    the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
+    None is the version's own way.
     """
 
     def __init__(
@@ -52,11 +54,21 @@ class DataPlane(Playing):
         sample_every: int = 1,
         most_messages: int = 20_000_000,
         bundle: Bundle | None = None,
+        unreached: Unreached | None = None,
     ) -> None:
         self._bundle = bundle or Bundle()
         self._bundle.check()
         super().__init__(
-            cluster, version, cost, plans, seed, recorder, sample_every, most_messages, self._bundle
+            cluster,
+            version,
+            cost,
+            plans,
+            seed,
+            recorder,
+            sample_every,
+            most_messages,
+            self._bundle,
+            unreached,
         )
         self._cluster = cluster
         self._cost = cost
@@ -204,11 +216,16 @@ class DataPlane(Playing):
                 readers.rewind(self._kernel, source, acked)
         readers.wake_readers(self._state(), source)
 
-    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
-        """Set where executors run, as ``worker`` sees it; those left out are unknown to it.
+    def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
+        """Set where executors run, as ``worker`` sees it; those left out are out of its reach.
+
+        Args:
+            worker: the sender.
+            view: executor to the worker that runs it.
+            connecting: whether the worker lacks a connection that it wants.
 
         Returns:
-            How many tuples had waited in the worker for executors that it now knows (0.9 on).
+            How many tuples had waited in the worker for executors that it now reaches.
         """
         known = [
             self._executors[key]
@@ -225,9 +242,18 @@ class DataPlane(Playing):
             # What waited may go another way than what was sent before: its distances are counted anew.
             self._log.take_traffic(self._kernel)
         self._kernel.worker[worker].route = self._routes.get((topology, key), 0)
+        self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
         refresh(self._state())
         return delivered
+
+    def dropped(self, worker: int) -> int:
+        """Tuples that the worker has dropped so far because it could not reach their receivers."""
+        return int(self._kernel.worker[worker].dropped)
+
+    def waits(self, worker: int) -> bool:
+        """Whether tuples wait in the worker for receivers that it does not reach."""
+        return int(self._kernel.worker[worker].parked_head) >= 0
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""

@@ -12,7 +12,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
-from storm_lab.emulator.state.names import NS_PER_US, Names
+from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
 from storm_lab.model.version import V1_0_0
 
@@ -187,6 +187,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row = table[first]
             row.kind = _SOURCES[source.kind]
             row.component = index
+            row.origin = round(plan.submit_s * NS_PER_S)
             row.anchored = int(source.anchored)
             row.replay = int(source.on_fail is FailurePolicy.REPLAY)
             row.head = row.tail = -1
@@ -226,7 +227,7 @@ def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
     rows["next_line"] = np.arange(len(rows))
     if whole["rate_milli"] > 0:
         gap = 1_000_000_000_000 // int(whole["rate_milli"])
-        rows["origin"] = gap * np.arange(len(rows))
+        rows["origin"] += gap * np.arange(len(rows))
         rows["rate_milli"] = shares(int(whole["rate_milli"]), tasks)
     if whole["arrivals"] > 0:
         # Each partition's arrivals stand together: see dealt.

@@ -63,9 +63,17 @@ class IdlePlane:
         """Nothing is lost."""
         return Loss()
 
-    def connect(self, worker: int, view: Mapping[Executor, int]) -> int:
+    def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Nothing had waited for the connection."""
         return 0
+
+    def dropped(self, worker: int) -> int:
+        """Nothing is sent."""
+        return 0
+
+    def waits(self, worker: int) -> bool:
+        """Nothing is sent."""
+        return False
 
     def activate(self, worker: int, active: bool) -> None:
         """Spouts have nothing to emit."""

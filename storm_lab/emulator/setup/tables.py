@@ -21,6 +21,13 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
+from storm_lab.emulator.unreached import (
+    RECONNECT_FIRST_NS,
+    RECONNECT_MOST_NS,
+    Unreached,
+    gives_up_after_ns,
+    unreached_of,
+)
 from storm_lab.model import (
     ACKER,
     Cluster,
@@ -37,12 +44,8 @@ NETTY_HIGH_WATERMARK = 16_777_216
 NETTY_LOW_WATERMARK = 8_388_608
 # storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
 NETTY_BUFFER = 5_242_880
-# storm.messaging.netty.min_wait_ms and max_wait_ms: from one try to connect to the next. ZeroMQ: each 100 ms.
-RECONNECT_FIRST_NS = 100 * NS_PER_MS
-RECONNECT_MOST_NS = 1000 * NS_PER_MS
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
-V0_9_2 = StormVersion((0, 9, 2))
 # topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
 # Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
 PLACES = 1024
@@ -75,6 +78,7 @@ def build(
     seed: int,
     sample_every: int,
     bundle: Bundle | None = None,
+    unreached: Unreached | None = None,
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run.
 
@@ -140,7 +144,8 @@ def build(
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
-    s.keep = _kept_ns(version)
+    s.keep = gives_up_after_ns(version)
+    s.unreached = unreached_of(version) if unreached is None else unreached
     s.version_09 = int(version >= V0_9_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
@@ -149,17 +154,6 @@ def build(
     if bundle is not None:
         bundle.apply(kernel)
     return kernel, names
-
-
-def _kept_ns(version: StormVersion) -> int:
-    """How long messages are kept for a receiver out of reach: all tries of storm.messaging.netty.max_retries.
-
-    0.8's ZeroMQ and 2.x try for ever (0).
-    """
-    if not V0_9_0 <= version < V2_0_0:
-        return 0
-    tries = 30 if version < V0_9_2 else 300
-    return sum(min(RECONNECT_FIRST_NS << min(i, 10), RECONNECT_MOST_NS) for i in range(tries))
 
 
 def _ids(topology: Topology) -> list[str]:

@@ -1,8 +1,9 @@
 """How kernel code is compiled: one decorator, one cache that cannot go stale.
 
-numba's own cache notices changes of the decorated function's file only, not of the files it calls. So the
-cache folder is named by a digest of this room's whole source. With ``STORM_LAB_JIT=0`` in the environment
-the same code runs as plain Python and gives the same bytes; numba is then not imported at all.
+numba's own cache notices changes of the decorated function's file only, not of the files it calls or takes
+the layout of arrays from. So the cache folder is named by a digest of the code that the kernel's entries use,
+wherever it stands, and of the arrays' layout; comments do not count. With ``STORM_LAB_JIT=0`` in the
+environment the same code runs as plain Python and gives the same bytes; numba is then not imported at all.
 """
 
 from __future__ import annotations
@@ -11,29 +12,33 @@ import hashlib
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
+
+from storm_lab.emulator.state.layout import DTYPES
+from storm_lab.identity.closure import Code, Root, own_code
 
 F = TypeVar("F", bound=Callable[..., object])
 
 ENABLED = os.environ.get("STORM_LAB_JIT", "1") != "0"
 
 
-def source_digest() -> str:
-    """Digest of the emulator's source files, in hex."""
-    digest = hashlib.sha256()
-    home = Path(__file__).parents[1]
-    for path in sorted(home.rglob("*.py")):
-        digest.update(path.relative_to(home).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _cache_home() -> Path:
+def cache_folder() -> Path:
+    """Where kernels are kept, each in a folder of its own."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "storm_lab" / "kernel" / source_digest()
+    return Path(base) / "storm_lab" / "kernel"
+
+
+def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: Code | None = None) -> str:
+    """Digest, in hex, of all that decides which machine code is made: the code that the entries use, and the
+    layout of the arrays that it reads and writes by address.
+    """
+    said = [f"{name} {item}" for name, item in sorted(layout.items())]
+    said.append((code or own_code()).closure(entries).digest)
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
 
 if ENABLED:
@@ -41,9 +46,6 @@ if ENABLED:
 
     import numba
     from numba.core.registry import cpu_target
-
-    _HOME = _cache_home()
-    numba.config.CACHE_DIR = str(_HOME)  # type: ignore[attr-defined]
 
     def compilers() -> tuple[dict[str, Any], dict[str, Any]]:
         """Options for inner functions and for entries; none where ours misses inner names of numba."""
@@ -60,7 +62,7 @@ if ENABLED:
     _BOTH: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     _INNER: Any = {**_BOTH, **_inner}
     # The entries' machine code has everything in it, so only they are kept on disk.
-    _ENTRY: Any = {**_BOTH, "cache": True, **_entry}
+    _ENTRY: Any = {**_BOTH, **_entry}
     _ENTRIES: list[Any] = []
 
     def jit(function: F) -> F:
@@ -86,10 +88,10 @@ if ENABLED:
 
         Of processes that come at the same time one compiles, and the others wait for it.
         """
-        ready = _HOME / f"{_compiler_digest()}.ready"
+        home = _home()
+        ready = home / f"{_compiler_digest()}.ready"
         if ready.exists():
             return
-        ready.parent.mkdir(parents=True, exist_ok=True)
         with ready.with_suffix(".lock").open("w") as lock:
             # Let go when the file is closed, also by the end of the process.
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -100,6 +102,27 @@ if ENABLED:
                 whole_numbers = len(signature(function.py_func).parameters) - 1
                 function.compile((kind, *[numba.int64] * whole_numbers))
             ready.touch()
+
+    @cache
+    def _home() -> Path:
+        """The folder of this kernel's machine code, where from now on every entry looks for its own."""
+        entries = [(entry.py_func.__module__, entry.py_func.__qualname__) for entry in _ENTRIES]
+        layout = {name: (kind.descr, kind.itemsize) for name, kind in DTYPES.items()}
+        home = cache_folder() / kernel_digest(entries, layout)[:16]
+        home.mkdir(parents=True, exist_ok=True)
+        numba.config.CACHE_DIR = str(home)  # type: ignore[attr-defined]
+        for entry in _ENTRIES:
+            _keep(entry)
+        return home
+
+    def _keep(entry: Any) -> None:
+        """Let an entry's machine code be kept; by numba's own rules where it has no place for ours."""
+        try:
+            from storm_lab.emulator.state.entry_cache import EntryCache
+        except ImportError:
+            entry.enable_caching()
+        else:
+            entry._cache = EntryCache(entry.py_func)  # type: ignore[no-untyped-call]
 
     def _compiler_digest() -> str:
         """Digest of what else decides which machine code numba looks for: versions and processor."""

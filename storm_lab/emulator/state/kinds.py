@@ -34,6 +34,10 @@ G_SHUFFLE, G_FIELDS, G_ALL, G_GLOBAL, G_NONE, G_DIRECT, G_LOCAL, G_PARTIAL, G_SH
 # How a root tuple ended.
 PENDING, ACKED, TIMED_OUT, LOST = range(4)
 OUTCOME_NAMES = ("pending", "acked", "failed", "lost")
+# What becomes of messages without a connection: see emulator/unreached.py.
+UNREACHED_DROPS, UNREACHED_KEEPS, UNREACHED_BLOCKS = range(3)
+# Until when a worker sends nothing whose transfer thread waits for a connection.
+HELD = NEVER
 # Sources.
 S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
 # Why the kernel came back.

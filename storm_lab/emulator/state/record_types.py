@@ -56,7 +56,7 @@ SCALARS = record(
     ("timers", I8),  # event sources before those of threads
     ("idle_width", I8),  # columns of idle
     ("sample_every", I8),
-    ("version_09", I8),  # 1 from Storm 0.9 on: messages to an unknown place wait for it
+    ("version_09", I8),  # 1 from Storm 0.9 on: queues are counted in tuples
     ("version_1", I8),  # 1 from Storm 1.0 on: latency is measured in the acker
     ("netty", I8),  # 1 from Storm 0.9 to 1.x: workers have network threads before their receive thread
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
@@ -74,6 +74,7 @@ SCALARS = record(
     ("reconnect_first", I8),  # wait before the first try to connect again; doubles with each try
     ("reconnect_most", I8),  # up to this
     ("keep", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
+    ("unreached", I8),  # what becomes of messages without a connection: an Unreached
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # extra cost with a full heap, of 65536
@@ -182,8 +183,10 @@ WORKER = lined_record(
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
     ("topology", I4),
     ("housekeeping_thread", I4),
-    ("parked_head", I4),  # messages to executors whose place is not known yet
+    ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
+    ("dropped", I8),  # messages to executors out of reach
+    ("connecting", I4),  # 1: it lacks a connection that it wants
     ("log_head", I4),  # threads that wait to write
     ("log_tail", I4),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions
+from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
 from storm_lab.papers.nstorm.durations import (
     LEVELS,
     change,
@@ -16,7 +16,7 @@ from storm_lab.papers.nstorm.durations import (
     total,
 )
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import run_specs
+from storm_lab.papers.nstorm.runs import patience_readings, run_specs, with_patience
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -51,7 +51,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         if delay_s != parameters.number("kill_delay_s")
     ]
     return (
-        *run_specs(parameters, (moving(parameters.integer("moved")), plus(parameters))),
+        *with_patience(parameters, (moving(parameters.integer("moved")), plus(parameters))),
         *run_specs(first, tried),
     )
 
@@ -64,6 +64,11 @@ def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims, and what comes out for them with other patience of the callers."""
+    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, if the runs are those of the paper: sixteen executors, two seconds."""
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0:
         return ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.readings import Tables, measurement, with_readings
 from storm_lab.papers.nstorm.durations import (
     LEVELS,
     QUIET_S,
@@ -18,7 +18,7 @@ from storm_lab.papers.nstorm.durations import (
     rate_between,
     total,
 )
-from storm_lab.papers.nstorm.runs import run_specs
+from storm_lab.papers.nstorm.runs import patience_readings, with_patience
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -47,8 +47,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
-        *run_specs(parameters, [moving(m) for m in parameters.integers("moved")]),
-        *run_specs(short, [STILL]),
+        *with_patience(parameters, [moving(m) for m in parameters.integers("moved")]),
+        *with_patience(short, [STILL]),
     )
 
 
@@ -71,6 +71,11 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims, and what comes out for them with other patience of the callers."""
+    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that runs with these numbers of executors answer."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     chosen = set(parameters.integers("moved"))

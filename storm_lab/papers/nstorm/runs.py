@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.nstorm import NStorm
@@ -102,6 +103,7 @@ _SHARED = (
     "duration_s",
     "words",
     "calls",
+    "patience_s",
     "round_trip_ms",
     "split_us",
     "count_us",
@@ -147,6 +149,35 @@ def run_specs(
         for setting in dict.fromkeys(settings)
         for seed in dict.fromkeys(parameters.integers("seeds"))
     )
+
+
+def patience_tag(patience_s: float) -> str:
+    """What the variants of a reading with this patience of the callers end with."""
+    return trial_tag("patience_s", patience_s)
+
+
+def patience_readings(parameters: Parameters) -> dict[str, str]:
+    """The other readings of the callers' patience: end of their variants -> their name."""
+    return {
+        patience_tag(value): f"callers that give up after {value:g} s"
+        for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
+        if value != parameters.number("patience_s")
+    }
+
+
+def with_patience(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
+    """The settings with the callers' patience, and with each other reading of it.
+
+    Raises:
+        UserError: the text cannot be read.
+    """
+    wanted = tuple(settings)
+    others = [
+        run_specs(parameters.changed(patience_s=value), wanted, tag=patience_tag(value))
+        for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
+        if value != parameters.number("patience_s")
+    ]
+    return (*run_specs(parameters, wanted), *chain.from_iterable(others))
 
 
 def trials(parameters: Parameters, name: str, settings: Iterable[Setting]) -> tuple[tuple[RunSpec, ...], ...]:

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions
+from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
 from storm_lab.papers.nstorm.durations import (
     Samples,
     change,
@@ -20,7 +20,7 @@ from storm_lab.papers.nstorm.durations import (
     shortest_s,
     total,
 )
-from storm_lab.papers.nstorm.runs import run_specs, trial_tag, trials
+from storm_lab.papers.nstorm.runs import patience_readings, run_specs, trial_tag, trials, with_patience
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -73,7 +73,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     known = settings(parameters)
     waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
     return (
-        *run_specs(parameters, known),
+        *with_patience(parameters, known),
         *run_specs(first, [setting for setting in waits if setting not in known]),
         *chain.from_iterable(trials(parameters, "calls", (STAR, NSTORM))),
         *chain.from_iterable(
@@ -94,6 +94,11 @@ def fitted(parameters: Parameters) -> Setting:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims, and what comes out for them with other patience of the callers."""
+    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that the runs answer."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))

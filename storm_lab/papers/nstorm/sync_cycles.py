@@ -8,11 +8,11 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions
+from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import run_specs, trials
+from storm_lab.papers.nstorm.runs import patience_readings, trials, with_patience
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
@@ -67,7 +67,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
-        *run_specs(parameters, (moving(parameters.integer("moved")), *pairs)),
+        *with_patience(parameters, (moving(parameters.integer("moved")), *pairs)),
         *chain.from_iterable(trials(parameters, "poll_ms", pairs)),
     )
 
@@ -84,6 +84,11 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims, and what comes out for them with other patience of the callers."""
+    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that runs with these cycles answer; all need sixteen executors and a delay of 2 s."""
     chosen = cycles(parameters)
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:

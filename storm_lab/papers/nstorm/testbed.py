@@ -73,9 +73,27 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "calls",
         2,
-        "concurrent DRPC calls, not printed; few, for a stop shows the same with two as with more",
+        "concurrent DRPC calls, not printed",
         low=1,
         high=256,
+    ),
+    Parameter(
+        "patience_s",
+        30.0,
+        "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
+        "printed, Storm's default is 30 s",
+        unit="s",
+        low=1,
+        high=600,
+    ),
+    Parameter(
+        "patience_s_tried",
+        (5.0,),
+        "other patience of the callers, played with every seed as another reading of what is not printed: it "
+        "decides how long a call is silent whose tuples were lost in a move",
+        unit="s",
+        low=1,
+        high=600,
     ),
     Parameter(
         "round_trip_ms",
@@ -121,13 +139,14 @@ COMMON: tuple[Parameter, ...] = (
 """What no figure prints; absolute throughput is not printed either, so only ratios and times are compared."""
 
 
-def topology() -> Topology:
+def topology(patience_s: float = 30.0) -> Topology:
     """DRPC spout 8, split 12, count 24 by word; eight workers with an acker each."""
     return Topology(
         id=TOPOLOGY,
         name=TOPOLOGY,
         workers=WORKERS,
         ackers=WORKERS,
+        message_timeout_s=patience_s,
         components=(
             Component("drpc-spout", SPOUTS, outputs={"default": ("sentence",)}),
             Component(
@@ -199,4 +218,4 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
         fetch_ns=half_ns,
         on_fail=FailurePolicy.REPLAY,
     )
-    return TopologyPlan(topology(), trace, {"drpc-spout": source})
+    return TopologyPlan(topology(parameters.number("patience_s")), trace, {"drpc-spout": source})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
@@ -35,9 +35,6 @@ STABLE_S = 200.0
 REASSIGNED = 1.7
 """The gamma whose re-assignment the claims time."""
 _PAPER_GAMMAS = {1.0: "5a", 1.7: "5b", 6.0: "5c"}
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 SLUG = "tstorm-throughput-test"

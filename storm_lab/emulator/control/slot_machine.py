@@ -1,0 +1,77 @@
+"""Storm 2.x: one state machine a slot (``org.apache.storm.daemon.supervisor.Slot``, read in 2.8.3).
+
+A slot looks at its worker every ``slot_running_s`` while that runs, and every ``slot_idle_s`` while it
+starts or there is none. A worker that should go gets a terminate signal, and the slot sleeps
+``worker_shutdown_s``; if the process is still there it is killed by force, and the slot sleeps as long
+again. A process that has died by itself is replaced at the look that finds it dead, without a sleep.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from storm_lab.emulator.control.clock import Event, Rank, ns
+from storm_lab.emulator.control.worker import WorkerState
+from storm_lab.model import Slot
+
+if TYPE_CHECKING:
+    from storm_lab.emulator.control.control_plane import ControlPlane
+    from storm_lab.emulator.control.supervisor import Supervisor
+
+
+class SlotMachine:
+    """The looks of one slot; the first falls anywhere in ``slot_idle_s``."""
+
+    def __init__(self, control: ControlPlane, supervisor: Supervisor, slot: Slot) -> None:
+        self._control = control
+        self._supervisor = supervisor
+        self._slot = slot
+        timers, times = control.timers, control.times
+        self._running_ns = ns(timers.slot_running_s)
+        self._idle_ns = ns(timers.slot_idle_s)
+        self._kill_sleep_ns = ns(timers.worker_shutdown_s)
+        self._exit_s = (times.worker_exit_least_s, times.worker_exit_most_s)
+        self._random = control.random(f"slot/{slot}")
+        self._next = self._after(int(self._random.random() * self._idle_ns))
+
+    def look_now(self) -> None:
+        """Look without waiting for the next turn, which then follows from this one."""
+        self._next.cancel()
+        self._look()
+
+    def _after(self, delay_ns: int) -> Event:
+        return self._control.clock.after(delay_ns, Rank.SUPERVISOR, self._supervisor.actor, self._look)
+
+    def _look(self) -> None:
+        self._next = self._after(self._step() if self._supervisor.up else self._idle_ns)
+
+    def _step(self) -> int:
+        """Do what is to be done now; how long to sleep then."""
+        supervisor = self._supervisor
+        process = next((p for p in supervisor.processes if p.slot == self._slot and not p.leaving), None)
+        if process is None:
+            wanted = supervisor.local.get(self._slot)
+            if wanted is not None:
+                supervisor.launch(self._slot, wanted)
+            return self._idle_ns
+        state = supervisor.state_of(process)
+        if state is WorkerState.VALID:
+            return self._running_ns
+        if state is WorkerState.NOT_STARTED and supervisor.still_wants(process):
+            return self._idle_ns
+        alive = process.ended_ns is None
+        self._control.migration.retire(supervisor, process, state.value)
+        if process.leaving or not alive:
+            return self._step()
+        # The worker's own shutdown hook halts it after the same time, so it is mostly still there.
+        gone_s = self._random.uniform(*self._exit_s)
+        return self._kill_sleep_ns * (1 if ns(gone_s) <= self._kill_sleep_ns else 2)
+
+
+def machines_of(control: ControlPlane, supervisor: Supervisor) -> dict[Slot, SlotMachine]:
+    """A machine for each slot of a supervisor's node; none before 2.x."""
+    if control.timers.slot_running_s == 0:
+        return {}
+    make = partial(SlotMachine, control, supervisor)
+    return {slot: make(slot) for slot in (Slot(supervisor.node.id, port) for port in supervisor.node.ports)}

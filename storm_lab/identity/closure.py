@@ -1,0 +1,332 @@
+"""The code that some definitions use, followed from name to name, and its digest.
+
+From a function or class (a root) the closure takes the names that it uses of its module, what those use, and
+so on, through ``from a import b`` into ``a`` for ``b`` alone. Followed are imports inside functions too, the
+classes that annotations name (what is handed in is of such a class, or of one that somebody reached makes),
+classes whole with their bases, ``module.name`` into that module, and a module that is passed about whole.
+Besides, of each module that is reached, the statements that do something when it is imported (registrations,
+settings), and of strings in code that is reached
+
+* the dotted name of a module inside a room of the package: that module, or all of a package, as a registry
+  imports it by name;
+* the key of a table of definitions (``"name": "module:Class"``, relative to the table's package) that is
+  reached, or, with the name of a group of entry points, the name of one: what it stands for, as a scheduler
+  that is made by name; the rest of the table does not count;
+* the name of a data file beside the module, or in a folder of data there: its bytes.
+
+Not followed are this room itself, which only tells code apart, names that are put together at run time,
+``getattr``, imports of modules of which no name is used, and other distributions, whose versions are locked.
+A reader's own modules are taken whole, with the modules of the same package, or beside the file, that they
+import.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from storm_lab.identity.data_file import data_files
+from storm_lab.identity.origin import libraries, source_file
+from storm_lab.identity.source import Source, Statement, Target
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+Root = tuple[str, str | None]
+"""A definition by module and name; a whole module where the name is None."""
+
+_THIS = f".{__name__.rpartition('.')[0]}."
+_MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module where it was found; ``whole``: not one of the package, so taken as a whole."""
+
+    source: Source
+    path: Path
+    home: Path
+    whole: bool
+
+
+class Closure:
+    """What some roots reach; `digest` is that of code and data files."""
+
+    def __init__(self, code: Code, roots: Iterable[Root]) -> None:
+        self._code = code
+        self._done: set[tuple[str, str | None]] = set()
+        self._statements: set[Statement] = set()
+        self._modules: dict[str, _Module] = {}
+        self._texts: set[str] = set()
+        self._tables: dict[str, Root] = {}
+        self._lines: set[str] = set()
+        self._waiting: list[tuple[_Module | None, str, str | None]] = [(None, *root) for root in roots]
+        self._walk()
+
+    @property
+    def definitions(self) -> frozenset[tuple[str, str | None]]:
+        """Module and name of all that was reached; None stands for a whole module."""
+        return frozenset(self._done)
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Modules of which something was reached."""
+        return frozenset(self._modules)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all that was reached, in hex."""
+        return hashlib.sha256("\n".join(sorted(self._lines)).encode()).hexdigest()
+
+    @property
+    def offers(self) -> Mapping[str, Root]:
+        """What can be made by name through the tables and groups of entry points that were reached."""
+        groups = self._code.groups
+        outside = [groups[text] for text in sorted(self._texts & groups.keys())]
+        return {**self._tables, **{name: root for group in outside for name, root in group.items()}}
+
+    def _walk(self) -> None:
+        made: set[str] = set()
+        while self._waiting:
+            while self._waiting:
+                self._reach(*self._waiting.pop())
+            # Only now all strings are known.
+            offers = self.offers
+            chosen = offers.keys() & self._texts - made
+            made |= chosen
+            self._waiting = [(None, *offers[name]) for name in sorted(chosen)]
+
+    def _reach(self, asker: _Module | None, name: str, attribute: str | None) -> None:
+        found = self._code.module(name, asker)
+        if found is None or f".{name}.".startswith(_THIS):
+            return
+        if found.whole:
+            attribute = None
+        if (name, attribute) in self._done:
+            return
+        self._done.add((name, attribute))
+        self._enter(name, found)
+        source = found.source
+        if attribute is None:
+            for statement in source.statements:
+                self._say(found, statement)
+            if found.whole or source.is_package:
+                for targets in source.imports.values():
+                    self._follow(found, targets)
+            return
+        statements = source.binds.get(attribute, [])
+        for statement in statements:
+            self._say(found, statement)
+        targets = source.imports.get(attribute, [])
+        self._lines.update(f"{name}.{attribute} is {target}" for target in targets)
+        self._follow(found, targets)
+        if not statements and not targets:
+            self._waiting.append((found, f"{name}.{attribute}", None))
+
+    def _enter(self, name: str, module: _Module) -> None:
+        """What happens when a module is imported."""
+        if name in self._modules:
+            return
+        self._modules[name] = module
+        for statement in module.source.statements:
+            if statement.acts:
+                self._say(module, statement)
+        above = name.rpartition(".")[0]
+        if above and (package := self._code.module(above, module)) is not None:
+            self._enter(above, package)
+
+    def _say(self, module: _Module, statement: Statement) -> None:
+        if statement in self._statements:
+            return
+        self._statements.add(statement)
+        links = self._code.links(module, statement)
+        self._tables |= links.table
+        self._lines |= links.lines
+        self._texts |= links.texts
+        self._waiting.extend((module, *root) for root in links.roots if root not in self._done)
+
+    def _follow(self, asker: _Module, targets: Iterable[Target]) -> None:
+        self._waiting.extend((asker, *root) for root in self._code.led_to(asker, targets, ()))
+
+
+@dataclass(frozen=True)
+class _Links:
+    """What a statement contributes to a closure, and where it leads."""
+
+    lines: frozenset[str]
+    texts: frozenset[str]
+    roots: tuple[Root, ...]
+    table: Mapping[str, Root] = field(default_factory=dict)
+
+
+class Code:
+    """The modules of a checkout of the package, and of readers, each parsed once.
+
+    Args:
+        package: the folder of the package.
+        read: how a file is read.
+    """
+
+    def __init__(
+        self,
+        package: Path = PACKAGE,
+        read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8"),
+    ) -> None:
+        self._package = package
+        self._read = read
+        self._modules: dict[str, _Module | None] = {}
+        self._readers: dict[tuple[Path, int, int], _Module] = {}
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._closures: dict[frozenset[Root], Closure] = {}
+        self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
+
+    @cached_property
+    def groups(self) -> Mapping[str, Mapping[str, Root]]:
+        """The package's groups of entry points, each with what other distributions offer under which name."""
+        return {
+            group: {
+                point.name: (point.module, point.attr.split(".")[0] or None)
+                for point in entry_points(group=group)
+                if not self._is_own(point.module)
+            }
+            for group in entry_points().groups
+            if self._is_own(group)
+        }
+
+    def closure(self, roots: Iterable[Root]) -> Closure:
+        """What the roots reach."""
+        wanted = frozenset(roots)
+        if not all(self._is_own(name) for name, _ in wanted):
+            # A reader edits while we run.
+            return Closure(self, wanted)
+        if wanted not in self._closures:
+            self._closures[wanted] = Closure(self, wanted)
+        return self._closures[wanted]
+
+    def module(self, name: str, asker: _Module | None = None) -> _Module | None:
+        """The module of that name, as ``asker`` would import it; None for one of another distribution."""
+        if self._is_own(name):
+            if name not in self._modules:
+                self._modules[name] = self._own(name)
+            return self._modules[name]
+        if asker is None:
+            return self._of_reader(name)
+        if not asker.whole:
+            return None
+        same = name.split(".")[0] == asker.source.name.split(".")[0]
+        if not same and asker.home in libraries():
+            return None
+        path = _file(asker.home / name.replace(".", "/"))
+        return self._parsed(name, path, asker.home) if path else None
+
+    def definition(self, name: str, attributes: tuple[str, ...], asker: _Module | None) -> Root:
+        """What ``name.a.b`` stands for, ``name`` being a module."""
+        found = self.module(name, asker)
+        if not attributes or found is None:
+            return name, None
+        first = attributes[0]
+        if first in found.source.binds or first in found.source.imports:
+            return name, first
+        if found.source.is_package and self.module(f"{name}.{first}", asker) is not None:
+            return self.definition(f"{name}.{first}", attributes[1:], asker)
+        # Such as __name__ or __file__, which every module has.
+        return name, first
+
+    def links(self, module: _Module, statement: Statement) -> _Links:
+        """Where a statement of a module leads; looked up once."""
+        if statement not in self._links:
+            self._links[statement] = self._linked(module, statement)
+        return self._links[statement]
+
+    def _linked(self, module: _Module, statement: Statement) -> _Links:
+        reading, source = statement.reading, module.source
+        if statement.table:
+            package = source.name if source.is_package else source.name.rpartition(".")[0]
+            places = {name: place.partition(":") for name, place in statement.table.items()}
+            table = {name: (f"{package}.{place[0]}", place[2]) for name, place in places.items()}
+            return _Links(frozenset(), frozenset(), (), table)
+        own = f"{source.name} {reading.digest}"
+        lines, roots = {own}, set[Root]()
+        for chain in reading.uses:
+            targets = reading.imports.get(chain[0]) or source.imports.get(chain[0], [])
+            lines.update(f"{own} {chain[0]} is {target}" for target in targets)
+            roots.update(self.led_to(module, targets, chain[1:]))
+            if chain[0] in source.binds:
+                roots.add((source.name, chain[0]))
+        if module.whole:
+            for targets in reading.imports.values():
+                roots.update(self.led_to(module, targets, ()))
+        for text in reading.texts:
+            roots.update((name, None) for name in self.modules_named(text))
+            lines.update(f"{source.name} {item}" for item in data_files(module.path.parent, text))
+        return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
+
+    def led_to(
+        self, asker: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
+    ) -> Iterator[Root]:
+        """The definitions that ``name.a.b`` stands for, the name being imported from these targets."""
+        for name, attribute in targets:
+            rest = attributes if attribute is None else (attribute, *attributes)
+            root = self.definition(name, rest, asker)
+            if self.module(root[0], asker) is not None:
+                yield root
+
+    def modules_named(self, text: str) -> tuple[str, ...]:
+        """The module of that dotted name with all below it, where it stands inside a room of the package."""
+        if text not in self._named:
+            inside = _MODULE_INSIDE_A_ROOM.fullmatch(text) and self._is_own(text)
+            self._named[text] = tuple(self._below(text)) if inside else ()
+        return self._named[text]
+
+    def _below(self, name: str) -> Iterator[str]:
+        found = self.module(name)
+        if found is not None:
+            yield name
+            if found.source.is_package:
+                for path in sorted(found.path.parent.iterdir()):
+                    if path.stem != "__init__" and _file(path.with_suffix("")) is not None:
+                        yield from self._below(f"{name}.{path.stem}")
+
+    def _is_own(self, name: str) -> bool:
+        return name == self._package.name or name.startswith(f"{self._package.name}.")
+
+    def _own(self, name: str) -> _Module | None:
+        path = _file(self._package.parent / name.replace(".", "/"))
+        if path is None:
+            return None
+        source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
+        return _Module(source, path, self._package.parent, whole=False)
+
+    def _of_reader(self, name: str) -> _Module | None:
+        """A reader's module, by the file that it was imported from."""
+        path = source_file(name)
+        if path is None:
+            return None
+        depth = name.count(".") + (path.name == "__init__.py")
+        return self._parsed(name, path, path.parents[depth])
+
+    def _parsed(self, name: str, path: Path, home: Path) -> _Module:
+        state = path.stat()
+        key = (path, state.st_mtime_ns, state.st_size)
+        if key not in self._readers:
+            source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
+            self._readers[key] = _Module(source, path, home, whole=True)
+        return self._readers[key]
+
+
+@cache
+def own_code() -> Code:
+    """The code that this process runs."""
+    return Code()
+
+
+def _file(place: Path) -> Path | None:
+    for path in (place.with_name(place.name + ".py"), place / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

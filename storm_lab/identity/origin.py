@@ -1,0 +1,61 @@
+"""Where a module comes from: the package, a reader's file, an installed library, or nothing but memory."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from enum import Enum
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+
+class Origin(Enum):
+    """Whose code it is."""
+
+    PACKAGE = "the package"
+    READER = "a file of a reader's"
+    LIBRARY = "an installed distribution, or Python's own"
+    MEMORY = "a notebook or an interactive session"
+
+
+def origin(module: str) -> Origin:
+    """Where the module of that name comes from."""
+    first = module.split(".")[0]
+    if first == "storm_lab":
+        return Origin.PACKAGE
+    if first == "__main__" or not first:
+        return Origin.MEMORY
+    if first in sys.stdlib_module_names:
+        return Origin.LIBRARY
+    file = module_file(module)
+    if file is None:
+        return Origin.MEMORY
+    if libraries() & {file.parent, *file.parents}:
+        return Origin.LIBRARY
+    return Origin.READER if file.suffix == ".py" else Origin.LIBRARY
+
+
+def source_file(module: str) -> Path | None:
+    """The Python file that a module was, or would be, imported from; None where there is none."""
+    file = None if module == "__main__" else module_file(module)
+    return file if file is not None and file.suffix == ".py" and file.is_file() else None
+
+
+def module_file(module: str) -> Path | None:
+    """The file that a module was, or would be, imported from."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None and module not in sys.modules:
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError):
+            spec = None
+        file = spec.origin if spec is not None and spec.has_location else None
+    return Path(file).resolve() if file else None
+
+
+@cache
+def libraries() -> frozenset[Path]:
+    """Folders of installed packages, where what stands beside a module is not its reader's own."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    return frozenset(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)

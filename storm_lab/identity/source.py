@@ -1,0 +1,288 @@
+"""A module's source as its definitions: what each top-level statement binds, does and refers to.
+
+Statements are compared as syntax trees without positions, comments, docstrings and imports; where an
+imported name leads to is compared instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+Target = tuple[str, str | None]
+"""What an import binds: a module, or a name in one."""
+
+_PLACE = re.compile(r"\w+(\.\w+)*:\w+")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a statement says: a digest of its tree, the dotted names that it takes from outside, its strings,
+    and what imports inside it bind.
+    """
+
+    digest: str
+    uses: tuple[tuple[str, ...], ...]
+    texts: frozenset[str]
+    imports: dict[str, list[Target]]
+
+
+class Statement:
+    """One top-level statement; ``acts`` says that it does something beside binding names."""
+
+    def __init__(self, node: ast.stmt, package: str, acts: bool) -> None:
+        self._node = node
+        self._package = package
+        self.acts = acts
+
+    @cached_property
+    def table(self) -> dict[str, str]:
+        """Names and ``module:Class`` of what is made by name, where the statement is a table of such; else
+        nothing.
+        """
+        value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
+        if not isinstance(value, ast.Dict):
+            return {}
+        pairs = [
+            (key.value, item.value)
+            for key, item in zip(value.keys, value.values, strict=True)
+            if isinstance(key, ast.Constant) and isinstance(item, ast.Constant)
+        ]
+        texts = {key: item for key, item in pairs if isinstance(key, str) and isinstance(item, str)}
+        is_table = len(texts) == len(value.keys) and all(map(_PLACE.fullmatch, texts.values()))
+        return texts if is_table else {}
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What it says; read when somebody asks."""
+        reader = _Reader(self._package)
+        reader.visit(self._node, frozenset())
+        return Reading(
+            hashlib.sha256("\0".join(reader.said).encode("utf-8", "surrogatepass")).hexdigest(),
+            tuple(sorted(reader.uses)),
+            frozenset(reader.texts),
+            reader.imports,
+        )
+
+
+@dataclass
+class Source:
+    """A module's top-level statements, by the names that they bind; ``imports`` are the module's own."""
+
+    name: str
+    is_package: bool
+    statements: list[Statement] = field(default_factory=list)
+    binds: dict[str, list[Statement]] = field(default_factory=dict)
+    imports: dict[str, list[Target]] = field(default_factory=dict)
+
+    @classmethod
+    def parsed(cls, name: str, text: str, *, is_package: bool = False) -> Source:
+        """The module of that dotted name with this text.
+
+        Raises:
+            SyntaxError: the text is no Python.
+        """
+        source = cls(name, is_package)
+        package = name if is_package else name.rpartition(".")[0]
+        modules: set[str] = set()
+        for node in _statements(ast.parse(text)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                _note_import(node, package, source.imports)
+                if isinstance(node, ast.Import):
+                    modules |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+                continue
+            if isinstance(node, _BLOCKS):
+                for item in ast.walk(node):
+                    if isinstance(item, ast.Import | ast.ImportFrom):
+                        _note_import(item, package, source.imports)
+            statement = Statement(node, package, _acts(node, modules))
+            source.statements.append(statement)
+            for bound in _bound((node,)):
+                source.binds.setdefault(bound, []).append(statement)
+        return source
+
+
+def imports_of(text: str) -> set[Target]:
+    """What code imports, wherever the imports stand.
+
+    Raises:
+        SyntaxError: the text is no Python.
+    """
+    found: dict[str, list[Target]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found.setdefault("", []).extend((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            _note_import(node, "", found)
+    return {target for targets in found.values() for target in targets}
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Top-level statements, without what only type checkers or a direct call of the file see."""
+    for node in tree.body:
+        if _is_text(node):
+            continue
+        if isinstance(node, ast.If):
+            asked = ast.unparse(node.test)
+            if asked in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+                # The names stand in annotations, and say which classes are handed in.
+                yield from (item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
+                yield from node.orelse
+                continue
+            if asked.startswith("__name__ =="):
+                continue
+        yield node
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _acts(node: ast.stmt, imported: set[str]) -> bool:
+    """Whether a statement does something beside binding names: a call, a change of something that is there, a
+    decorator that is a method of an object, as registrations are.
+    """
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        called = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
+        owners = [item.value for item in called if isinstance(item, ast.Attribute)]
+        return any(ast.unparse(owner).split(".")[0] not in imported for owner in owners)
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
+    if isinstance(node, _BLOCKS):
+        return any(
+            _acts(item, imported)
+            for item in ast.iter_child_nodes(node)
+            if isinstance(item, ast.stmt) and not isinstance(item, ast.Import | ast.ImportFrom)
+        ) or isinstance(node, ast.For | ast.While | ast.With)
+    return not _is_text(node) and not isinstance(node, ast.Pass)
+
+
+def _bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names that statements bind in their own scope; those that imports bind are not among them."""
+    found: set[str] = set()
+    free: set[str] = set()
+    waiting = [node for node in nodes if _may_bind(node)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Lambda):
+            pass
+        elif isinstance(node, _COMPREHENSIONS):
+            # Their targets are their own, but := binds outside.
+            found |= {item.target.id for item in ast.walk(node) if isinstance(item, ast.NamedExpr)}
+        elif isinstance(node, ast.Global):
+            free |= set(node.names)
+        else:
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+                found.add(node.name)
+            elif isinstance(node, ast.MatchMapping) and node.rest:
+                found.add(node.rest)
+            waiting.extend(child for child in ast.iter_child_nodes(node) if _may_bind(child))
+    return found - free
+
+
+def _may_bind(node: ast.AST) -> bool:
+    """Whether a node can bind a name: most expressions cannot, and there are many."""
+    if isinstance(node, ast.Constant | ast.Attribute):
+        return False
+    return not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load)
+
+
+def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str, list[Target]]) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.asname:
+                into.setdefault(alias.asname, []).append((alias.name, None))
+            else:
+                first = alias.name.split(".")[0]
+                into.setdefault(first, []).append((first, None))
+        return
+    module = node.module or ""
+    if node.level:
+        parts = package.split(".")
+        module = ".".join(part for part in (*parts[: len(parts) - node.level + 1], module) if part)
+    for alias in node.names:
+        into.setdefault(alias.asname or alias.name, []).append((module, alias.name))
+
+
+class _Reader:
+    """Walks one statement once; ``said`` becomes its digest."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self.said: list[str] = []
+        self.uses: set[tuple[str, ...]] = set()
+        self.texts: set[str] = set()
+        self.imports: dict[str, list[Target]] = {}
+
+    def visit(self, node: ast.AST, local: frozenset[str]) -> None:
+        """Read a node; ``local`` are the names of the functions around it."""
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            _note_import(node, self._package, self.imports)
+        elif isinstance(node, ast.Name):
+            self.said.append(node.id)
+            if node.id not in local:
+                self.uses.add((node.id,))
+        elif isinstance(node, ast.Constant):
+            self.said.append(repr(node.value))
+            if isinstance(node.value, str):
+                self.texts.add(node.value)
+        elif isinstance(node, ast.Attribute) and (chain := _chain(node)):
+            self.said.append(".".join(chain))
+            if chain[0] not in local:
+                self.uses.add(chain)
+        elif not _is_text(node):
+            self._visit_fields(node, local)
+
+    def _visit_fields(self, node: ast.AST, local: frozenset[str]) -> None:
+        inner = local
+        if isinstance(node, (*_FUNCTIONS, ast.Lambda)):
+            body = node.body if isinstance(node.body, list) else [node.body]
+            arguments = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
+            inner = local | arguments | _bound(body)
+        elif isinstance(node, _COMPREHENSIONS):
+            inner = local | _bound([item.target for item in node.generators])
+        self.said.append(type(node).__name__ + "(")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            # Decorators and defaults are evaluated outside; annotations name what is outside.
+            outside = name in ("decorator_list", "args", "returns") and inner is not local
+            scope = local if outside else inner
+            if isinstance(value, ast.AST):
+                if not isinstance(value, ast.expr_context):
+                    self.visit(value, scope)
+            elif isinstance(value, list):
+                self.said.append("[")
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item, scope)
+                    else:
+                        self.said.append(repr(item))
+                self.said.append("]")
+            elif name != "type_comment":
+                self.said.append(repr(value))
+        self.said.append(")")
+
+
+def _chain(node: ast.expr) -> tuple[str, ...]:
+    """``a.b.c`` as its names; empty where it does not begin with a name."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else ()

@@ -1,0 +1,199 @@
+"""The identity of live objects: their data by value, and the code that they bring along.
+
+Code of the package counts by what it uses, and a reader's by its modules (`storm_lab.identity.closure`). What
+a notebook or an interactive session defines has no file that could be trusted, so it counts as it is in
+memory: the compiled code, and all that it refers to in its namespace, recursively.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import hashlib
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from storm_lab.identity.closure import Code, Root, own_code
+from storm_lab.identity.origin import Origin, origin
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+_OF_A_CLASS = frozenset(
+    {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
+    | {"__firstlineno__", "__static_attributes__"}
+)
+"""Attributes of a class that say nothing about what it does."""
+
+
+def value_digest(value: object, *, words: Iterable[str] = (), code: Code | None = None) -> str:
+    """SHA-256 of an object's data and of the code that it uses.
+
+    ``words`` are names that its code gets from elsewhere; those that name something that is made through a
+    group of entry points, as a scheduler, bring that code along.
+    """
+    code = code or own_code()
+    reader = _Reader()
+    said = reader.said(value)
+    closure = code.closure(reader.roots)
+    more = {closure.offers[word] for word in words if word in closure.offers}
+    if more:
+        closure = code.closure(reader.roots | more)
+    return hashlib.sha256(f"{said}\n{closure.digest}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class _Reader:
+    """Takes objects apart; ``roots`` is the code that was met."""
+
+    def __init__(self) -> None:
+        self.roots: set[Root] = set()
+        self._seen: dict[int, tuple[object, str]] = {}
+
+    def said(self, value: Any) -> str:
+        """What an object is, as text; of an object that contains itself, where it was met."""
+        if isinstance(value, _PLAIN) and not isinstance(value, enum.Enum):
+            return f"{type(value).__name__} {value!r}"
+        if id(value) not in self._seen:
+            self._seen[id(value)] = (value, f"met {len(self._seen)}")
+            text = self._taken_apart(value)
+            if len(text) > 200:
+                text = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            self._seen[id(value)] = (value, text)
+        return self._seen[id(value)][1]
+
+    def _taken_apart(self, value: Any) -> str:
+        if isinstance(value, enum.Enum):
+            return f"{self.said(type(value))}.{value.name}"
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, MethodType):
+            return f"{self.said(value.__func__)} of {self.said(value.__self__)}"
+        if isinstance(value, functools.partial):
+            return f"partial {self.said(value.func)} {self.said(value.args)} {self.said(value.keywords)}"
+        if isinstance(value, staticmethod | classmethod):
+            return f"{type(value).__name__} {self.said(value.__func__)}"
+        if isinstance(value, property):
+            return f"property {[self.said(part) for part in (value.fget, value.fset, value.fdel)]}"
+        if isinstance(value, functools.cached_property):
+            return f"cached {self.said(value.func)}"
+        if isinstance(value, ModuleType):
+            return self._module(value.__name__)
+        if isinstance(value, CodeType):
+            return self._code(value, None)
+        return self._data(value)
+
+    def _data(self, value: Any) -> str:
+        kind = self.said(type(value))
+        if isinstance(value, BuiltinFunctionType):
+            return f"built in {value.__module__}.{value.__qualname__}"
+        if isinstance(value, Path):
+            return f"path {value}"
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            return f"array {value.dtype.descr} {value.shape} {digest}"
+        if isinstance(value, set | frozenset):
+            return f"{kind} {sorted(self.said(item) for item in value)}"
+        if type(value) in (list, tuple):
+            return f"{kind} {[self.said(item) for item in value]}"
+        if isinstance(value, Mapping) and not is_dataclass(value):
+            return f"{kind} {[(self.said(key), self.said(item)) for key, item in value.items()]}"
+        if type(value).__module__.startswith("storm_lab.") and isinstance(
+            own := getattr(value, "digest", None), str
+        ):
+            return f"{kind} {own}"
+        if is_dataclass(value):
+            parts = [(item.name, self.said(getattr(value, item.name, None))) for item in fields(value)]
+            return f"{kind} {parts}"
+        try:
+            # As pickle would take it apart.
+            state = value.__reduce_ex__(4)
+        except (TypeError, AttributeError):
+            return kind
+        if isinstance(state, str):
+            return f"{kind} {state}"
+        said = [self.said(list(part) if hasattr(part, "__next__") else part) for part in state]
+        return f"{kind} {said}"
+
+    def _class(self, kind: type) -> str:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if self._noted(kind):
+            return f"class {name}"
+        bases = [self.said(base) for base in kind.__bases__]
+        own = {key: item for key, item in vars(kind).items() if key not in _OF_A_CLASS and not _is_slot(item)}
+        return f"class {name} {bases} {[(key, self.said(item)) for key, item in own.items()]}"
+
+    def _function(self, function: FunctionType) -> str:
+        name = f"{function.__module__}.{function.__qualname__}"
+        noted = self._noted(function)
+        if noted and "<locals>" not in name:
+            return f"function {name}"
+        inner = [self._cell(cell) for cell in function.__closure__ or ()]
+        if noted:
+            return f"function {name} {inner}"
+        defaults = (self.said(function.__defaults__), self.said(function.__kwdefaults__))
+        code = self._code(function.__code__, function)
+        names, modules = _names(function.__code__)
+        around = function.__globals__
+        uses = [(item, self.said(around[item])) for item in sorted(names & around.keys())]
+        imports = [self._module(item) for item in sorted(modules)]
+        return f"function {name} {inner} {defaults} {code} {uses} {imports}"
+
+    def _cell(self, cell: Any) -> str:
+        try:
+            return self.said(cell.cell_contents)
+        except ValueError:
+            return "empty"
+
+    def _code(self, code: CodeType, function: FunctionType | None) -> str:
+        """Compiled code without its places in the file, and without the function's docstring."""
+        constants = list(code.co_consts)
+        if function is not None and function.__doc__ is not None and constants[:1] == [function.__doc__]:
+            constants[0] = None
+        parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        flags = (code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)
+        return f"code {code.co_name} {parts} {flags} {[self.said(item) for item in constants]}"
+
+    def _module(self, name: str) -> str:
+        if origin(name) in (Origin.PACKAGE, Origin.READER):
+            self.roots.add((name, None))
+        return f"module {name}"
+
+    def _noted(self, value: Any) -> bool:
+        """Whether its code is that of a file, or of a library, whose versions are locked; notes the file."""
+        module, name = value.__module__ or "", value.__qualname__.split(".")[0]
+        where = origin(module)
+        ours = isinstance(value, type) and any(
+            base.__module__.startswith("storm_lab.") for base in value.__mro__
+        )
+        if where in (Origin.PACKAGE, Origin.READER) or (where is Origin.LIBRARY and ours):
+            self.roots.add((module, name))
+        return where is not Origin.MEMORY
+
+
+def _is_slot(value: object) -> bool:
+    return inspect.ismemberdescriptor(value) or inspect.isgetsetdescriptor(value)
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Global names and modules that code, and all code inside it, asks for."""
+    names: set[str] = set()
+    modules: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            modules.add(step.argval)
+    for item in code.co_consts:
+        if isinstance(item, CodeType):
+            inner = _names(item)
+            names |= inner[0]
+            modules |= inner[1]
+    return names, modules

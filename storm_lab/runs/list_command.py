@@ -1,0 +1,112 @@
+"""The command ``storm-lab list``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import Experiment
+from storm_lab.machine.options import examples, json_option
+from storm_lab.papers.registry import experiment, experiments
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import is_whole, run_folder
+
+
+@click.command(
+    "list",
+    epilog=examples(
+        "storm-lab list",
+        "storm-lab list tstorm-word-count",
+        "storm-lab list tstorm-word-count --runs -p seeds=1,2",
+        "storm-lab list --json",
+    ),
+)
+@click.argument("slug", metavar="[EXPERIMENT]", required=False)
+@click.option("--runs", "of_runs", is_flag=True, help="List the runs that it would play, and what is there.")
+@click.option(
+    "-p", "--param", "given", metavar="NAME=VALUE", multiple=True, help="Set a parameter, with --runs."
+)
+@json_option
+def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as_json: bool) -> None:
+    """List the experiments, or the parameters of one, or the runs that it would play."""
+    if given and not (slug and of_runs):
+        raise UserError(
+            "there is nothing to set it for",
+            field="param",
+            value=given[0],
+            remedy="give EXPERIMENT and --runs",
+        )
+    chosen = (experiment(slug),) if slug else experiments()
+    if of_runs:
+        _list_runs(chosen, given, as_json)
+    elif as_json:
+        click.echo(json.dumps([_described(item) for item in chosen], indent=1, ensure_ascii=False))
+    elif slug:
+        click.echo(f"{chosen[0].slug}: {chosen[0].title} ({chosen[0].paper}, {chosen[0].figure})\n")
+        for parameter in chosen[0].parameters:
+            allowed = ", ".join(part for part in (parameter.type_name, parameter.range_text) if part)
+            click.echo(f"  {parameter.name} = {_text(parameter.default)}  [{allowed}]\n      {parameter.doc}")
+    else:
+        width = max(len(item.slug) for item in chosen)
+        for item in chosen:
+            click.echo(
+                f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {len(item.claims)} claims)"
+            )
+
+
+def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bool) -> None:
+    rows: dict[str, dict[str, Any]] = {}
+    for item in chosen:
+        for spec in item.runs(item.parsed(given)):
+            identity = identity_of(spec)
+            if identity.run not in rows:
+                folder = run_folder(spec)
+                rows[identity.run] = {
+                    "experiment": spec.experiment,
+                    "run": identity.run,
+                    "variant": spec.variant,
+                    "seed": spec.seed,
+                    "parameters": dict(identity.parameters),
+                    "folder": str(folder),
+                    "there": is_whole(folder),
+                }
+    if as_json:
+        click.echo(json.dumps(list(rows.values()), indent=1, ensure_ascii=False))
+        return
+    width = max((len(run) for run in rows), default=0)
+    for run, row in rows.items():
+        values = " ".join(f"{name}={value}" for name, value in row["parameters"].items())
+        click.echo(f"{run:{width}}  {'there' if row['there'] else '-':5}  seed {row['seed']}  {values}")
+    there = sum(row["there"] for row in rows.values())
+    click.echo(f"{there} of {len(rows)} runs are there already (same code, same inputs)")
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "slug": experiment.slug,
+        "paper": experiment.paper,
+        "title": experiment.title,
+        "figure": experiment.figure,
+        "claims": list(experiment.claims),
+        "parameters": [
+            {
+                "name": parameter.name,
+                "default": parameter.default,
+                "type": parameter.type_name,
+                "unit": parameter.unit,
+                "low": parameter.low,
+                "high": parameter.high,
+                "choices": list(parameter.choices),
+                "doc": parameter.doc,
+            }
+            for parameter in experiment.parameters
+        ],
+    }
+
+
+def _text(value: object) -> str:
+    return ",".join(f"{item:g}" for item in value) if isinstance(value, tuple) else str(value)

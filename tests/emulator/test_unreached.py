@@ -1,0 +1,126 @@
+"""What becomes of tuples for which their sender has no connection, version by version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.unreached import Unreached, gives_up_after_ns, unreached_of
+from storm_lab.model import Executor, Grouping, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+
+V0_9_0, V0_9_2, V0_9_3 = (StormVersion((0, 9, patch)) for patch in (0, 2, 3))
+EVERY_MS = 10
+"""A line every 10 ms; each goes to both bolts."""
+
+
+def scene(version: StormVersion, unreached: Unreached | None = None) -> Scene:
+    """A spout on node 0, one bolt on node 1 and one on node 2, each tuple copied to both."""
+    return start(
+        chain((1, 2), Grouping.ALL, ackers=0),
+        chain_trace([constant_work(MS // 10, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=1000 / EVERY_MS, anchored=False),
+        nodes(3),
+        place,
+        version=version,
+        unreached=unreached,
+    )
+
+
+def place(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else f"node{executor.start}", 6700)
+
+
+def sender(made: Scene) -> int:
+    return made.workers[Slot("node0", 6700)]
+
+
+def lose_sight(made: Scene, *, connecting: bool) -> None:
+    """The spout's worker loses its connection to the first bolt, or that worker runs the bolt no more."""
+    seen = {e: w for e, w in made.view.items() if place(e) != Slot("node1", 6700)}
+    made.plane.connect(sender(made), seen, connecting=connecting)
+
+
+def play(version: StormVersion, unreached: Unreached | None = None, *, connecting: bool = True) -> Scene:
+    """Out of reach from 1.005 s to 1.505 s: 50 lines are due meanwhile."""
+    made = scene(version, unreached)
+    made.plane.run_until(1005 * MS)
+    lose_sight(made, connecting=connecting)
+    made.plane.run_until(1505 * MS)
+    made.plane.connect(sender(made), made.view)
+    made.plane.run_until(3 * SECOND)
+    made.plane.finish()
+    return made
+
+
+def started(made: Scene, node: int) -> list[int]:
+    """When executions of a bolt began within the outage, in ms."""
+    times = made.tape.column("executions", "start_ns")
+    task = made.tape.column("executions", "task")
+    times = np.sort(times[task == node])
+    return [int(t) // MS for t in times if 1007 * MS <= t < 1505 * MS]
+
+
+@pytest.mark.parametrize(
+    ("version", "fate"),
+    [
+        (V0_8_2, Unreached.DROP),
+        (V0_9_0, Unreached.KEEP),
+        (V0_9_2, Unreached.BLOCK),
+        (V0_9_3, Unreached.BLOCK),
+        (StormVersion((0, 9, 4)), Unreached.DROP),
+        (V2_8_8, Unreached.DROP),
+    ],
+    ids=str,
+)
+def test_versions_have_their_own_ways(version: StormVersion, fate: Unreached) -> None:
+    assert unreached_of(version) is fate
+
+
+def test_30_tries_are_half_a_minute_and_begin_to_be_300_with_0_9_3() -> None:
+    """Waits of 0.1, 0.2, 0.4, 0.8 and then 1 s: 1.5 + 26 s."""
+    assert gives_up_after_ns(V0_9_2) == 27_500 * MS
+    assert gives_up_after_ns(V0_9_3) == 297_500 * MS
+    assert gives_up_after_ns(V2_8_8) == 0
+
+
+@pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8], ids=str)
+def test_they_are_dropped_at_once_and_counted_and_the_others_go_on(version: StormVersion) -> None:
+    made = play(version)
+    assert made.plane.dropped(sender(made)) == made.plane.lost == 50
+    assert len(started(made, 1)) == 0
+    assert len(started(made, 2)) == 50
+
+
+def test_kept_ones_all_arrive_when_the_receiver_is_reached_again() -> None:
+    made = play(V0_9_7, Unreached.KEEP)
+    assert made.plane.dropped(sender(made)) == made.plane.lost == 0
+    assert len(started(made, 1)) == 0
+    assert len(started(made, 2)) == 50
+
+
+@pytest.mark.parametrize("version", [V0_9_2, V0_9_3], ids=str)
+def test_the_first_of_them_stops_all_sending_and_nothing_is_lost(version: StormVersion) -> None:
+    made = scene(version)
+    made.plane.run_until(1005 * MS)
+    lose_sight(made, connecting=True)
+    made.plane.run_until(1500 * MS)
+    assert made.plane.waits(sender(made))
+    made.plane.run_until(1505 * MS)
+    made.plane.connect(sender(made), made.view)
+    assert not made.plane.waits(sender(made))
+    made.plane.run_until(3 * SECOND)
+    made.plane.finish()
+    assert made.plane.lost == 0
+    assert not started(made, 1)
+    assert not started(made, 2), "the receiver that is there gets nothing either"
+    both = len(made.tape.column("executions", "start_ns"))
+    assert both in (598, 599, 600), "three seconds of a hundred lines, twice"
+
+
+def test_a_worker_drops_what_it_does_not_run_even_where_senders_wait_for_connections() -> None:
+    made = play(V0_9_2, connecting=False)
+    assert made.plane.dropped(sender(made)) == 50
+    assert len(started(made, 2)) == 50

@@ -1,0 +1,239 @@
+"""Live objects: a reader's scheduler is another one when anything that it uses has changed."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from storm_lab.identity.value import value_digest
+
+BASE = "LEAST = 2\nclass Base:\n    def best(self):\n        return LEAST\n"
+HELPERS = "WEIGHTS = {'cpu': 1.0}\ndef score(node):\n    return WEIGHTS['cpu'] * node\n"
+IDEA = """
+from base import Base
+import helpers
+
+LIMIT = 3
+
+class Idea(Base):
+    name = "idea"
+    levels = [1, 2]
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    @property
+    def most(self):
+        return LIMIT
+
+    @staticmethod
+    def half(value):
+        return value / 2
+
+    @classmethod
+    def made(cls):
+        return cls(2.0)
+
+    def schedule(self, view):
+        # Highest score first.
+        return helpers.score(self.half(view))
+"""
+FILES = {"base": BASE, "helpers": HELPERS, "idea": IDEA}
+EDITS = [
+    ("base", "LEAST = 2", "LEAST = 3"),
+    ("helpers", "1.0", "0.0"),
+    ("helpers", "* node", "+ node"),
+    ("idea", "LIMIT = 3", "LIMIT = 4"),
+    ("idea", "[1, 2]", "[1, 3]"),
+    ("idea", "return LIMIT", "return -LIMIT"),
+    ("idea", "value / 2", "value / 3"),
+    ("idea", "cls(2.0)", "cls(2.5)"),
+    ("idea", "gamma=1.0", "gamma=1.5"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A reader's folder with a scheduler in three files."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    yield tmp_path
+    for name in FILES:
+        sys.modules.pop(name, None)
+
+
+def edit(project: Path, file: str, old: str, new: str) -> None:
+    text = (project / f"{file}.py").read_text()
+    assert text.count(old) == 1
+    (project / f"{file}.py").write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(("file", "old", "new"), EDITS)
+def test_an_edit_of_anything_that_a_scheduler_uses_is_noticed(
+    project: Path, file: str, old: str, new: str
+) -> None:
+    idea = importlib.import_module("idea").Idea()
+    before = value_digest(idea)
+    assert value_digest(idea) == before
+    edit(project, file, old, new)
+    assert value_digest(idea) != before
+
+
+def test_a_comment_and_a_file_that_is_not_imported_are_not(project: Path) -> None:
+    idea = importlib.import_module("idea").Idea()
+    before = value_digest(idea)
+    edit(project, "idea", "# Highest score first.", "# Least score last.")
+    (project / "other.py").write_text("A = 1")
+    assert value_digest(idea) == before
+
+
+def test_state_counts(project: Path) -> None:
+    kind = importlib.import_module("idea").Idea
+    assert value_digest(kind(1.0)) == value_digest(kind(1.0)) != value_digest(kind(2.0))
+    weighted = kind()
+    weighted.weights = {"cpu": [1, 2]}
+    before = value_digest(weighted)
+    weighted.weights["cpu"].append(3)
+    assert value_digest(weighted) != before
+
+
+NOTEBOOK = """
+import math
+from storm_lab.schedulers import Scheduler
+LIMIT = 3
+WEIGHTS = {'cpu': 1.0}
+rows = []
+
+def score(node):
+    return WEIGHTS['cpu'] * node
+
+class Base:
+    def best(self):
+        return score(LIMIT)
+
+class Idea(Base):
+    '''An idea.'''
+    name = 'idea'
+    levels = [1, 2]
+
+    @property
+    def most(self):
+        return math.inf
+
+    @staticmethod
+    def half(value):
+        return value / 2
+
+    def schedule(self, view):
+        '''Schedule.'''
+        return [self.best() for _ in view.rows]
+"""
+
+
+def played_cells(text: str) -> dict[str, Any]:
+    """The namespace of a notebook whose cells were this text."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, "<cell>", "exec"), namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("1.0", "0.0"),
+        ("* node", "+ node"),
+        ("'idea'", "'ideal'"),
+        ("[1, 2]", "[1, 3]"),
+        ("math.inf", "math.pi"),
+        ("value / 2", "value / 3"),
+        ("self.best() for", "-self.best() for"),
+        ("import math", "import cmath as math"),
+    ],
+)
+def test_an_edit_in_a_notebook_is_noticed_wherever_it_stands(old: str, new: str) -> None:
+    assert NOTEBOOK.count(old) == 1
+    before, after = (played_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
+    assert value_digest(before) != value_digest(after)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("'''An idea.'''", "'''A good idea.'''"),
+        ("'''Schedule.'''", "'''Place.'''"),
+        ("def score", "# how good\ndef score"),
+        # An attribute of the same name is another thing.
+        ("rows = []", "rows = [1]"),
+    ],
+)
+def test_what_a_notebook_does_not_use_is_not(old: str, new: str) -> None:
+    before, after = (played_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
+    assert value_digest(before) == value_digest(after)
+
+
+def test_a_scheduler_of_a_notebook_may_refer_to_itself() -> None:
+    text = """
+class A:
+    def f(self):
+        return A(), B
+
+class B(A):
+    def f(self):
+        return super().f()
+"""
+    assert value_digest(played_cells(text)["B"]()) == value_digest(played_cells(text)["B"]())
+
+
+def scaled(factor: float) -> Callable[[float], float]:
+    def scale(value: float) -> float:
+        return factor * value
+
+    return scale
+
+
+def power(base: float, exponent: float) -> float:
+    return base**exponent
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, True),
+        (1, 1.0),
+        ("a", b"a"),
+        ([1, 2], (1, 2)),
+        ([1, 2], [2, 1]),
+        (np.arange(3), np.arange(4)),
+        (np.arange(3), np.arange(3.0)),
+        (scaled(2.0), scaled(3.0)),
+        (functools.partial(power, exponent=2), functools.partial(power, exponent=3)),
+        (Path("a"), "a"),
+        (len, max),
+        (importlib, linecache),
+    ],
+)
+def test_different_values_differ(one: object, other: object) -> None:
+    assert value_digest(one) == value_digest(one)
+    assert value_digest(one) != value_digest(other)
+
+
+def test_sets_are_compared_without_order() -> None:
+    words = [f"word{number}" for number in range(50)]
+    backwards = words[::-1]
+    assert value_digest(set(words)) == value_digest(set(backwards))
+
+
+def test_what_contains_itself_has_a_digest() -> None:
+    ring: list[Any] = [1]
+    ring.append(ring)
+    assert value_digest(ring) == value_digest(ring) != value_digest([1])
