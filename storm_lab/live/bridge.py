@@ -64,8 +64,7 @@ class Policy:
     Args:
         scheduler: any scheduler of storm_lab.
         known: topologies and machines of the run.
-        placement: where executors go that nobody has placed yet; topologies that it does not name whole are
-            the scheduler's.
+        placement: where topologies go at first; those that it does not name whole are the scheduler's.
         load: gives the measured load at each question; None while nothing has been measured.
         seed: start of the random numbers of schedulers that draw some.
     """
@@ -77,6 +76,19 @@ class Policy:
     seed: int = 0
     install: Assignment = field(default_factory=Assignment)
     """Executors that are to move at the next question, whatever the scheduler says."""
+    view: SchedulingView | None = None
+    """What Nimbus asked last."""
+    _taken: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Workers of topologies that were placed by hand: as Nimbus had it then, and as they were placed."""
+    _running: set[str] = field(default_factory=set)
+    """Topologies that have been placed."""
+
+    def begin(self, scheduler: Scheduler[Any], known: Known, placement: Assignment, seed: int) -> None:
+        """Answer for another run from now on."""
+        self.scheduler, self.known, self.placement, self.seed = scheduler, known, placement, seed
+        self.install = Assignment()
+        self._taken.clear()
+        self._running.clear()
 
     def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
         """The answer to one question, and the note of it. Never raises for what a scheduler does."""
@@ -84,12 +96,14 @@ class Policy:
         name = self.scheduler.name
         try:
             request = read_request(fields, self.known, load=self.load(), seed=self.seed)
+            request = replace(request, view=self._counted(request.view))
         except Exception as error:
             problem = _one_line(error)
             status = {str(row["id"]): _KEPT + problem for row in _rows(fields)}
             made = Round(start, time.monotonic_ns() - start, name, Assignment(), (), status, problem)
             return {"assign": {}, "status": status}, made
         status = {storm_id: _KEPT + why for storm_id, why in request.odd.items()}
+        self.view = request.view
         present = request.view.present
         problem = ""
         try:
@@ -129,12 +143,27 @@ class Policy:
         check_assignment(result.assignment, view.cluster, _answered(view, result.assignment))
         return result
 
+    def _counted(self, view: SchedulingView) -> SchedulingView:
+        """The view with as many workers as topologies were placed on by hand, until a rebalance says other.
+
+        Else Storm's own schedulers would deal them out anew, to as many as they were submitted with.
+        """
+        topologies = []
+        for topology in view.topologies:
+            asked, taken = self._taken.get(topology.id, (0, 0))
+            if asked != topology.workers:
+                self._taken.pop(topology.id, None)
+            topologies.append(replace(topology, workers=taken) if asked == topology.workers else topology)
+        return replace(view, topologies=tuple(topologies))
+
     def _fixed(self, view: SchedulingView) -> Assignment:
         """What does not wait for the scheduler: a move by hand, or a first placement by hand."""
         live = set(view.usable_slots)
         pairs: list[tuple[Executor, Slot]] = []
         for topology in view.topologies:
             executors = view.executors[topology.id]
+            if not view.unplaced(topology.id):
+                self._running.add(topology.id)
             if self.install.of_topology(topology.id).slots == view.present.of_topology(topology.id).slots:
                 # It has been carried out; from now on the scheduler may go on from there.
                 self.install = Assignment.of(
@@ -142,11 +171,13 @@ class Policy:
                 )
             for source, wanted in (
                 (self.install, True),
-                (self.placement, len(view.unplaced(topology.id)) == len(executors)),
+                (self.placement, topology.id not in self._running),
             ):
                 slots = source.of_topology(topology.id).slots
                 if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
                     pairs += list(slots.items())
+                    asked = self._taken.get(topology.id, (topology.workers, 0))[0]
+                    self._taken[topology.id] = (asked, len(set(slots.values())))
                     break
         return Assignment.of(pairs)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.cgroups import members, remove_tree
+from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
 from storm_lab.live.records import Place, Record, boot_id, places
@@ -44,6 +45,7 @@ def remove_orphans(root: Path | None = None, *, kept_too: bool = False) -> list[
         kept_too: also those that were left running on purpose.
     """
     remove_tries()
+    remove_drafts()
     removed = []
     for place in places(root):
         if (place.record.kept and not kept_too) or place.owned_by_another():

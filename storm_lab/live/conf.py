@@ -30,17 +30,21 @@ def common_settings(release: Release, master: str, settings: Mapping[str, object
         # Storm's own line asks for ways to log garbage collection that Java has dropped since.
         "worker.childopts": f"-Xmx{_worker_heap(release)}m {flags}".rstrip(),
     }
+    if release.storm.parts[0] >= 1:
+        # As Storm has it, less the file of counters that a killed JVM leaves in /tmp.
+        found["topology.worker.logwriter.childopts"] = "-Xmx64m -XX:-UsePerfData"
     found |= {"nimbus.seeds": [master]} if release.nimbus_seeds else {"nimbus.host": master}
     return found | dict(release.settings) | dict(settings)
 
 
 def nimbus_settings(
-    common: Mapping[str, object], address: str, folder: Path, plug: SchedulerPlug | None
+    common: Mapping[str, object], address: str, folder: Path, plug: SchedulerPlug | None, socket: Path
 ) -> dict[str, object]:
-    """``storm.yaml`` of Nimbus."""
+    """``storm.yaml`` of Nimbus, whose scheduler asks a socket."""
     found: dict[str, object] = {"storm.local.hostname": address, "storm.local.dir": str(folder)}
     if plug is not None:
-        found |= {"storm.scheduler": plug.class_name, **plug.settings}
+        asked = {} if plug.socket_key is None else {plug.socket_key: str(socket)}
+        found |= {"storm.scheduler": plug.class_name, **asked, **plug.settings}
     return dict(common) | found
 
 

@@ -19,7 +19,9 @@ _ANSWER_SECONDS = 90.0
 class ControlClient:
     """A process that runs ``stormlab.Control``: a line in, a line of JSON out."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], errors: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], folder: Path, errors: Path
+    ) -> None:
         self._errors = errors
         with errors.open("ab") as sink:
             self._process = subprocess.Popen(
@@ -28,6 +30,7 @@ class ControlClient:
                 stdout=subprocess.PIPE,
                 stderr=sink,
                 env=dict(environment),
+                cwd=folder,
                 start_new_session=True,
                 text=True,
                 encoding="utf-8",

@@ -31,6 +31,9 @@ from storm_lab.live.releases import Release
 _DAEMON_FLAGS = ("-server", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 """Daemons run for minutes and do little: a cheap start counts more than speed. Never for workers."""
 
+NO_TRACE_OUTSIDE = "-XX:-UsePerfData"
+"""A JVM that is killed would leave its file of counters in /tmp."""
+
 _POLL_SECONDS = 0.05
 
 
@@ -49,8 +52,12 @@ class Java:
 
     def flags(self, host: Host) -> list[str]:
         """What every JVM on a host is told: also the workers, so that no flag may hold a blank."""
-        cores = [] if host.visible_cores is None else [f"-XX:ActiveProcessorCount={host.visible_cores}"]
-        return cores if self.agent is None else [*cores, f"-javaagent:{self.agent}={host.address}"]
+        flags = [NO_TRACE_OUTSIDE]
+        if host.visible_cores is not None:
+            flags.append(f"-XX:ActiveProcessorCount={host.visible_cores}")
+        if self.agent is not None:
+            flags.append(f"-javaagent:{self.agent}={host.address}")
+        return flags
 
 
 @dataclass(slots=True)
@@ -87,9 +94,10 @@ class Installation:
         self.home = folder / "home"
         self.conf = folder / "conf"
         self.local = folder / "local"
+        self.scratch = folder / "tmp"
         self.logs = logs
         library = self.home / "lib"
-        for place in (library, self.conf, self.local, logs):
+        for place in (library, self.conf, self.local, self.scratch, logs):
             place.mkdir(parents=True, exist_ok=True)
         for jar in java.jars:
             (library / jar.name).symlink_to(jar)
@@ -125,6 +133,7 @@ class Installation:
                 *self._release.java_flags,
                 f"-Dstorm.home={self.home}",
                 f"-Dstorm.log.dir={self.logs}",
+                f"-Djava.io.tmpdir={self.scratch}",
                 f"-Dlogfile.name={name}.log",
                 "-Dstorm.conf.file=",
                 "-Dstorm.options=",
@@ -153,6 +162,7 @@ class Installation:
                     stdout=sink,
                     stderr=subprocess.STDOUT,
                     env=self.environment(),
+                    cwd=self.scratch,
                     start_new_session=True,
                 )
             except OSError as error:

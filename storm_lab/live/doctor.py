@@ -6,6 +6,7 @@ Every check looks at one thing, leaves nothing behind, and never raises: what it
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import urllib.error
 import urllib.request
@@ -22,6 +23,7 @@ from storm_lab.live.netns import link_disciplines, why_no_namespaces
 from storm_lab.live.processes import listens
 from storm_lab.live.records import places, state_folder
 from storm_lab.live.releases import RELEASES
+from storm_lab.live.storm import check_machine
 from storm_lab.machine.doctor import Finding
 from storm_lab.machine.java import find_java
 
@@ -37,6 +39,7 @@ _REACH_SECONDS = 10.0
 def run_checks() -> list[Finding]:
     """All checks, in the order in which their subjects come into play."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
+        check_system,
         check_java,
         check_resolver,
         check_jars,
@@ -49,6 +52,15 @@ def run_checks() -> list[Finding]:
         check_left,
     )
     return [finding for check in checks for finding in check()]
+
+
+def check_system() -> list[Finding]:
+    """Whether this is a system that clusters run on, with folders that Storm can be told."""
+    try:
+        check_machine()
+    except UserError as error:
+        return [Finding("fail", "system", str(error))]
+    return [Finding("ok", "system", f"Linux {platform.release()}")]
 
 
 def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -33,6 +33,7 @@ SUMS_NAME = "SHA256SUMS"
 Resolver = Literal["maven", "ivy"]
 Say = Callable[[str], None]
 
+_DRAFT = ".draft-"
 _FETCH_SECONDS = 1800
 _NO_ACCESS = "check the connection, or the mirror in ~/.m2/settings.xml, and try again"
 
@@ -112,16 +113,16 @@ def fetch_jars(lock: str, say: Say, *, resolver: Resolver | None = None) -> tupl
     """
     if is_fetched(lock):
         return ready_jars(lock)
-    root = cache_folder()
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        with _alone(root):
+        with drafting(lock) as draft:
             if not is_fetched(lock):
-                _fetch(lock, root, say, resolver or installed_resolver())
+                _fetch(lock, draft, say, resolver or installed_resolver())
     except OSError as error:
-        remedy = "free some space, or set XDG_CACHE_HOME to a folder of your own"
         raise UserError(
-            f"cannot be written ({error.strerror})", field="cache", value=str(root), remedy=remedy
+            f"cannot be written ({error.strerror})",
+            field="cache",
+            value=str(cache_folder()),
+            remedy="free some space, or set XDG_CACHE_HOME to a folder of your own",
         ) from error
     return ready_jars(lock)
 
@@ -139,34 +140,53 @@ def ivy_jar() -> Path | None:
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One fetching process at a time; what is left of an interrupted one goes first."""
+def drafting(name: str) -> Iterator[Path]:
+    """A folder in the cache to work in, gone at the end of the block; one process at a time has one.
+
+    What an interrupted process has left goes first.
+    """
+    with _alone(cache_folder()) as root:
+        draft = Path(tempfile.mkdtemp(prefix=f"{_DRAFT}{name}-", dir=root))
+        try:
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def remove_drafts() -> None:
+    """Remove what interrupted processes have left, unless one is at work."""
+    root = cache_folder()
+    if any(root.glob(f"{_DRAFT}*")):
+        with suppress(BlockingIOError), _alone(root, wait=False):
+            pass
+
+
+@contextmanager
+def _alone(root: Path, *, wait: bool = True) -> Iterator[Path]:
+    root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        for left in root.glob(".draft-*"):
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for left in root.glob(f"{_DRAFT}*"):
             shutil.rmtree(left, ignore_errors=True)
-        yield
+        yield root
 
 
-def _fetch(lock: str, root: Path, say: Say, resolver: Resolver) -> None:
+def _fetch(lock: str, draft: Path, say: Say, resolver: Resolver) -> None:
     jars = jars_of(lock)
+    whole = cache_folder() / lock
     with_what = "Maven" if resolver == "maven" else "Ivy"
-    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {root / lock}")
-    draft = Path(tempfile.mkdtemp(prefix=f".draft-{lock}-", dir=root))
-    try:
-        run = _run_maven if resolver == "maven" else _run_ivy
-        run(jars, draft)
-        _check(draft, jars)
-        for other in draft.iterdir():
-            if other.name not in {jar.file_name for jar in jars}:
-                other.unlink()
-        sums = "".join(f"{jar.sha256}  {jar.file_name}\n" for jar in jars)
-        (draft / SUMS_NAME).write_text(sums, encoding="utf-8")
-        shutil.rmtree(root / lock, ignore_errors=True)
-        draft.chmod(0o755)
-        draft.rename(root / lock)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {whole}")
+    folder = draft / lock
+    folder.mkdir()
+    run = _run_maven if resolver == "maven" else _run_ivy
+    run(jars, folder)
+    _check(folder, jars)
+    for other in {path.name for path in folder.iterdir()} - {jar.file_name for jar in jars}:
+        (folder / other).unlink()
+    sums = "".join(f"{jar.sha256}  {jar.file_name}\n" for jar in jars)
+    (folder / SUMS_NAME).write_text(sums, encoding="utf-8")
+    shutil.rmtree(whole, ignore_errors=True)
+    folder.rename(whole)
 
 
 def _check(folder: Path, jars: tuple[Jar, ...]) -> None:
@@ -201,9 +221,8 @@ def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:
         f"<artifactItems>{items}</artifactItems><outputDirectory>{folder}</outputDirectory>"
         "</configuration></plugin></plugins></build></project>"
     )
-    with tempfile.TemporaryDirectory(prefix="storm-lab-maven-") as place:
-        (Path(place) / "pom.xml").write_text(pom, encoding="utf-8")
-        _run(["mvn", "--batch-mode", "--quiet", "dependency:copy"], Path(place), "Maven")
+    (folder.parent / "pom.xml").write_text(pom, encoding="utf-8")
+    _run(["mvn", "--batch-mode", "--quiet", "dependency:copy"], folder.parent, "Maven")
 
 
 def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
@@ -214,27 +233,25 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
         f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>'
         for jar in jars
     )
-    with tempfile.TemporaryDirectory(prefix="storm-lab-ivy-") as text:
-        place = Path(text)
-        # Project files (poms) are not asked for: old ones name repositories that are gone.
-        resolvers = "".join(
-            f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums="" root={quoteattr(url)}/>'
-            for name, url in (("local", _local_repository().as_uri()), ("central", central_of(os.environ)))
-        )
-        (place / "settings.xml").write_text(
-            f'<ivysettings><settings defaultResolver="all"/><caches defaultCacheDir="{place / "cache"}"/>'
-            f'<resolvers><chain name="all" returnFirst="true">{resolvers}</chain></resolvers></ivysettings>',
-            encoding="utf-8",
-        )
-        (place / "ivy.xml").write_text(
-            '<ivy-module version="2.0"><info organisation="storm-lab" module="jars"/>'
-            f"<dependencies>{wanted}</dependencies></ivy-module>",
-            encoding="utf-8",
-        )
-        java = find_java().home / "bin" / "java"
-        pattern = f"{folder}/[artifact]-[revision].[ext]"
-        program = [str(java), "-jar", str(ivy), "-error", "-settings", "settings.xml", "-ivy", "ivy.xml"]
-        _run([*program, "-retrieve", pattern], place, "Ivy")
+    place = folder.parent
+    # Project files (poms) are not asked for: old ones name repositories that are gone.
+    resolvers = "".join(
+        f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums="" root={quoteattr(url)}/>'
+        for name, url in (("local", _local_repository().as_uri()), ("central", central_of(os.environ)))
+    )
+    (place / "settings.xml").write_text(
+        f'<ivysettings><settings defaultResolver="all"/><caches defaultCacheDir="{place / "ivy"}"/>'
+        f'<resolvers><chain name="all" returnFirst="true">{resolvers}</chain></resolvers></ivysettings>',
+        encoding="utf-8",
+    )
+    (place / "ivy.xml").write_text(
+        '<ivy-module version="2.0"><info organisation="storm-lab" module="jars"/>'
+        f"<dependencies>{wanted}</dependencies></ivy-module>",
+        encoding="utf-8",
+    )
+    java = find_java().home / "bin" / "java"
+    program = [str(java), "-jar", str(ivy), "-error", "-settings", "settings.xml", "-ivy", "ivy.xml"]
+    _run([*program, "-retrieve", f"{folder}/[artifact]-[revision].[ext]"], place, "Ivy")
 
 
 def _local_repository() -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -17,8 +16,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.jars import Say, cache_folder, fetch_jars
+from storm_lab.live.jars import Say, cache_folder, drafting, fetch_jars
 from storm_lab.machine.java import find_java
+from storm_lab.machine.whole_file import whole_file
 
 COMPILER = "ecj"
 """Lock of the compiler."""
@@ -65,9 +65,7 @@ def build_jar(
     if jar.is_file():
         return jar
     (compiler,) = fetch_jars(COMPILER, say)
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="storm-lab-java-") as text:
-        place = Path(text)
+    with drafting("java") as place:
         for path, source in sources.items():
             file = place / "src" / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +76,8 @@ def build_jar(
         # Some of Storm's jars hold sources, which would be compiled too without a source path.
         options = [f"-{JAVA_LEVEL}", "-nowarn", "-proc:none", "-sourcepath", str(nothing), "-d", str(classes)]
         _compile(compiler, [*options, *(str(place / "src" / path) for path in sorted(sources))], class_path)
-        draft = jar.with_name(f".{jar.name}.{os.getpid()}")
-        write_jar(draft, classes, head)
-        draft.rename(jar)
+        with whole_file(jar) as draft:
+            write_jar(draft, classes, head)
     return jar
 
 

@@ -26,11 +26,13 @@ from storm_lab.live.player_jar import SCHEDULER_CLASS, SUBMIT_CLASS, player_jar
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler, Sample
+from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug, Submission
 from storm_lab.live.timeline import Timeline, check_faults
 from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns, storm_name
-from storm_lab.model import Assignment, Cluster
+from storm_lab.live.worker_tail import WorkerTail
+from storm_lab.model import Assignment, Cluster, executors_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -128,13 +130,34 @@ def play_live(
         recording = Recording(folder / "records", origin_ns, window_ns, spec.sample_every)
         export_plan(plan, spec.version, machine, recording, folder / "plan")
     over = threading.Event()
+    tails = [
+        WorkerTail(
+            plan.topology.id,
+            folders[plan.topology.id] / "records",
+            executors_of(plan.topology, spec.version),
+            frozenset(name for name, source in plan.sources.items() if source.anchored),
+        )
+        for plan in spec.topologies
+    ]
+    services = LiveServices(
+        spec.services,
+        stage.bridge.policy,
+        tails,
+        {plan.topology.id: plan.topology for plan in spec.topologies},
+        stage.storm.workers,
+        spec.cluster,
+        spec.version,
+        origin_ns,
+        window_ns,
+        spec.seed,
+    )
     hosts = {
         node.id: group.cpu_use
         for node in spec.cluster.nodes
         if (group := stage.storm.host(node.id).group) is not None
     }
     try:
-        with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler:
+        with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler, services:
             faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
             faults.start()
             for topology, name in names.items():
@@ -160,6 +183,7 @@ def play_live(
         decisions=[
             *_events(stage.storm, events_before, origin_ns),
             *timeline.decisions,
+            *services.decisions,
             *round_decisions(rounds, origin_ns),
         ],
     )
@@ -177,13 +201,7 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     check_faults(spec.faults)
     if spec.cluster != cluster:
         raise UserError("the cluster that runs is another one", field="cluster")
-    if spec.services:
-        raise UserError(
-            "services of the emulator do not act on real Storm",
-            field="services",
-            value=[type(service).__name__ for service in spec.services],
-            remedy="play the scheduler itself",
-        )
+    check_services(spec.services)
     if spec.bundle.size != 1:
         raise UserError(
             "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
@@ -247,16 +265,13 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
-    policy = stage.bridge.policy
-    policy.known = Known(
+    known = Known(
         spec.version,
         spec.cluster,
         {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
         {names[plan.topology.id]: plan.topology for plan in spec.topologies},
     )
-    policy.scheduler = spec.scheduler
-    policy.placement = spec.placement or Assignment()
-    policy.seed = spec.seed
+    stage.bridge.policy.begin(spec.scheduler, known, spec.placement or Assignment(), spec.seed)
 
 
 def _wait(storm: LiveStorm, origin_ns: int, end_ns: int, progress: Progress | None) -> None:

@@ -84,7 +84,7 @@ def read_workers(folder: Path) -> list[WorkerFile]:
     Raises:
         ValueError: a file that is no worker's.
     """
-    found = [_read_worker(path) for path in sorted(folder.glob("worker-*.jsonl"))]
+    found = [WorkerReader(path).read() for path in sorted(folder.glob("worker-*.jsonl"))]
     return sorted((worker for worker in found if worker is not None), key=lambda w: (w.started_ns, w.pid))
 
 
@@ -112,43 +112,71 @@ def _read_rows(
         yield task, incarnation, rows[: int(last[-1]) + 1 if len(last) else 0]
 
 
-def _read_worker(path: Path) -> WorkerFile | None:
-    lines = list(_lines(path))
-    if not lines:
-        return None
-    head = lines[0]
-    if head.get("event") != "worker":
-        raise ValueError(f"{path} does not begin with a worker's line")
-    notes = [
-        (line["time_ns"], line["event"], line["task"])
-        for line in lines
-        if line["event"] in ("activate", "deactivate", "close")
-    ]
-    closed = {task: time_ns for time_ns, what, task in notes if what == "close"}
-    words = str(head["command"]).split()
-    return WorkerFile(
-        pid=head["pid"],
-        port=head["port"],
-        supervisor=words[2] if len(words) > 2 else "",
-        java=head["java"],
-        heap_bytes=head["heap_bytes"],
-        started_ns=head["started_ns"],
-        recorded_ns=head["time_ns"],
-        tasks=tuple(
-            OpenedTask(
-                line["task"],
-                line["component"],
-                line["incarnation"],
-                line["time_ns"],
-                closed.get(line["task"]),
-                line["thread"],
-            )
-            for line in lines
-            if line["event"] == "task"
-        ),
-        windows=tuple(_window(line) for line in lines if line["event"] == "window"),
-        notes=tuple(notes),
-    )
+class WorkerReader:
+    """Reads a worker's file as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._head: Mapping[str, Any] | None = None
+        self._opened: list[Mapping[str, Any]] = []
+        self._windows: list[Window] = []
+        self._notes: list[tuple[int, str, int]] = []
+
+    def read(self) -> WorkerFile | None:
+        """The worker as far as it has written whole lines; None before its first.
+
+        Raises:
+            ValueError: the file is no worker's.
+        """
+        for line in self._fresh():
+            if self._head is None:
+                if line.get("event") != "worker":
+                    raise ValueError(f"{self._path} does not begin with a worker's line")
+                self._head = line
+            elif line["event"] == "task":
+                self._opened.append(line)
+            elif line["event"] == "window":
+                self._windows.append(_window(line))
+            else:
+                self._notes.append((line["time_ns"], line["event"], line["task"]))
+        return None if self._head is None else self._worker(self._head)
+
+    def _fresh(self) -> Iterator[Mapping[str, Any]]:
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            for text in file:
+                # A line that is being written, or that the process was killed in, is not there yet.
+                if not text.endswith(b"\n"):
+                    return
+                self._offset += len(text)
+                yield json.loads(text)
+
+    def _worker(self, head: Mapping[str, Any]) -> WorkerFile:
+        closed = {task: time_ns for time_ns, what, task in self._notes if what == "close"}
+        words = str(head["command"]).split()
+        return WorkerFile(
+            pid=head["pid"],
+            port=head["port"],
+            supervisor=words[2] if len(words) > 2 else "",
+            java=head["java"],
+            heap_bytes=head["heap_bytes"],
+            started_ns=head["started_ns"],
+            recorded_ns=head["time_ns"],
+            tasks=tuple(
+                OpenedTask(
+                    line["task"],
+                    line["component"],
+                    line["incarnation"],
+                    line["time_ns"],
+                    closed.get(line["task"]),
+                    line["thread"],
+                )
+                for line in self._opened
+            ),
+            windows=tuple(self._windows),
+            notes=tuple(self._notes),
+        )
 
 
 def _window(line: Mapping[str, Any]) -> Window:
@@ -162,12 +190,3 @@ def _window(line: Mapping[str, Any]) -> Window:
         collection_ms=line["collection_ms"],
         heap_used_bytes=line["heap_used_bytes"],
     )
-
-
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            yield json.loads(text)
-        except ValueError:
-            # The process was killed while it wrote this line, so it is the last.
-            return

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import write_whole
 
 _RECORD = "record.json"
 _OWNER = "owner"
@@ -150,9 +151,7 @@ def _in_the_making(folder: Path) -> bool:
 
 
 def _write(folder: Path, record: Record) -> None:
-    draft = folder / f".{_RECORD}"
-    draft.write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
-    draft.rename(folder / _RECORD)
+    write_whole(folder / _RECORD, json.dumps(asdict(record), indent=1) + "\n")
 
 
 def _read(folder: Path) -> Record:

@@ -6,6 +6,7 @@ Java of this package lies in ``storm_lab/live/java/`` and is written against ``o
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -33,11 +34,11 @@ from storm_lab.live.daemons import (
     zookeeper_listens,
 )
 from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, make_hosts
-from storm_lab.live.jars import Say, fetch_jars
+from storm_lab.live.jars import Say, cache_folder, fetch_jars
 from storm_lab.live.java_build import build_jar, java_sources
 from storm_lab.live.player_jar import player_jar
 from storm_lab.live.processes import command_line, kill, listens, started_ns, undisturbed
-from storm_lab.live.records import Place
+from storm_lab.live.records import Place, state_folder
 from storm_lab.live.releases import find_release
 from storm_lab.live.submission import SchedulerPlug, Submission
 from storm_lab.machine.java import find_java
@@ -130,6 +131,7 @@ class LiveStorm:
             UserError: there is no Java, jars cannot be had, the hosts cannot be made, a port is in use.
             StormLabError: a daemon ends or is not ready in time. Nothing of the cluster is left then.
         """
+        check_machine(self._folder)
         runtime = find_java()
         jars = fetch_jars(self.release.version, self._say)
         control = player_jar(self.release, self._say)
@@ -194,13 +196,14 @@ class LiveStorm:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def new_socket(self, name: str) -> Path:
-        """A path for a Unix socket; gone with the cluster.
+    @property
+    def scheduler_socket(self) -> Path:
+        """Where Nimbus's scheduler asks, if its plug names no place of its own.
 
         Raises:
             UserError: the path is too long for a socket.
         """
-        return _socket_path(self._here, name)
+        return _socket_path(self._here, "scheduler")
 
     def submit(self, submission: Submission) -> None:
         """Run the submitting program on Nimbus's host; returns when it has ended well.
@@ -222,6 +225,7 @@ class LiveStorm:
                     stdout=sink,
                     stderr=subprocess.STDOUT,
                     env=place.environment(),
+                    cwd=place.scratch,
                     timeout=_SUBMIT_SECONDS,
                     check=False,
                 )
@@ -393,7 +397,9 @@ class LiveStorm:
     def _start_daemons(self, control: Path) -> None:
         master, address = self._installations[MASTER], self.address(MASTER)
         common = common_settings(self.release, address, self._settings)
-        master.configure(nimbus_settings(common, address, master.local / "nimbus", self._plug))
+        master.configure(
+            nimbus_settings(common, address, master.local / "nimbus", self._plug, self.scheduler_socket)
+        )
         zookeeper = self._daemons["zookeeper"] = start_zookeeper(master, self.release, address)
         for node in self.cluster.nodes:
             place = self._installations[node.id]
@@ -411,6 +417,7 @@ class LiveStorm:
         self._client = ControlClient(
             master.java("control", CONTROL_CLASS, extra=[control]),
             master.environment(),
+            master.scratch,
             master.logs / "control.out",
         )
         everybody = list(self._daemons.values())
@@ -476,6 +483,25 @@ class LiveStorm:
         if self._client is None:
             raise StormLabError("the cluster does not run")
         return self._client
+
+
+def check_machine(logs: Path | None = None) -> None:
+    """Refuse a machine or folders that no cluster can run with.
+
+    Raises:
+        UserError: names what is wrong.
+    """
+    if sys.platform != "linux":
+        raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
+    folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}
+    for name, folder in folders.items():
+        if folder is not None and re.search(r"[\s:*]", str(folder.absolute())):
+            raise UserError(
+                "holds a blank, colon or star, which Storm's command lines cannot",
+                field=name,
+                value=str(folder),
+                remedy="choose another folder",
+            )
 
 
 def _socket_path(place: Place, name: str) -> Path:

@@ -26,10 +26,12 @@ class Submission:
 class SchedulerPlug:
     """A scheduler for Nimbus: ``storm.scheduler`` and what it needs.
 
-    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml`` (the path of the Unix socket
-    among them: keep it short, 107 bytes at most).
+    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml``. ``socket_key`` is what
+    names the Unix socket that it asks: where it is not among the settings, it is one in the cluster's own
+    folder (`LiveStorm.scheduler_socket`), which goes when the cluster goes.
     """
 
     class_name: str
     jar: Path
     settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    socket_key: str | None = None

@@ -125,6 +125,28 @@ def test_a_move_by_hand_is_made_once_and_then_the_scheduler_goes_on_from_there()
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-1", 6700]]
 
 
+def test_a_placement_by_hand_is_for_the_first_time_only():
+    held = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
+    policy.answer(question(topology(present=held)))
+    # After a rebalance nothing is placed, and the scheduler decides.
+    answer, _ = policy.answer(question())
+    assert len(answer["assign"][STORM_ID]) == 2
+
+
+def test_storms_own_scheduler_leaves_what_was_gathered_by_hand():
+    spread = [["supervisor-1", 6700, [[1, 1], [2, 2], [3, 3]]], ["supervisor-2", 6700, [[4, 4], [5, 5]]]]
+    gathered = [["supervisor-2", 6700, [[n, n] for n in range(1, 6)]]]
+    policy = Policy(DefaultScheduler(), KNOWN, install=_together(Slot("b", 6700)))
+    assert policy.answer(question(topology(present=spread)))[1].moved == ("chain",)
+    # The topology asks for two workers, but was put into one.
+    assert policy.answer(question(topology(present=gathered)))[1].moved == ()
+    assert policy.answer(question(topology(present=gathered)))[1].moved == ()
+    # Asked for three by a rebalance, it gets as many as there are executors for.
+    answer, _ = policy.answer(question(topology(workers=3)))
+    assert len(answer["assign"][STORM_ID]) == 3
+
+
 def _ask(path: Path, text: bytes) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)

@@ -85,6 +85,16 @@ def test_no_java_is_said_before_anything_is_fetched(
     assert "no Java 17 or newer was found" in err
 
 
+def test_folders_that_storm_cannot_be_told_are_refused(
+    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "my state"))
+    status, _, err = storm_lab("up")
+    assert status == 2
+    assert err.startswith("storm-lab: XDG_STATE_HOME = ")
+    assert "holds a blank, colon or star, which Storm's command lines cannot; choose another" in err
+
+
 def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):
     assert storm_lab("down") == (0, "there is no cluster\n", "")
 

@@ -10,7 +10,7 @@ from storm_lab.live.play import check_live
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.scenes import HERE, NEXT_NODE, SCENES, find_scene, placed, scene_cluster
 from storm_lab.model import ACKER, Slot, StormVersion, executors_of
-from storm_lab.monitoring.monitor import MonitorPlan
+from storm_lab.monitoring.random_moves import RandomMoves
 
 MHZ = 2500.0
 VERSIONS = [release.storm for release in RELEASES.values()]
@@ -70,7 +70,7 @@ def test_a_scene_that_is_not_there_is_named_with_those_that_are():
 def test_what_cannot_be_played_live_is_refused_before_anything_starts():
     spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
     with pytest.raises(UserError, match="services"):
-        check_live(replace(spec, services=(MonitorPlan(),)), scene_cluster(MHZ))
+        check_live(replace(spec, services=(RandomMoves("chain", 1),)), scene_cluster(MHZ))
     with pytest.raises(UserError, match="another one"):
         check_live(spec, scene_cluster(MHZ, ("n1",)))
 

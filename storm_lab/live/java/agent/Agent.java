@@ -8,8 +8,8 @@ import java.security.ProtectionDomain;
 import java.util.List;
 
 /**
- * Lets the servers of Storm listen at one address of the machine instead of all. Storm has no setting for
- * that. Given as {@code -javaagent:agent.jar=ADDRESS}.
+ * Lets the servers of Storm listen at one address of the machine instead of all, for which Storm has no
+ * setting, and old versions of it run on new ones of Java. Given as {@code -javaagent:agent.jar=ADDRESS}.
  */
 public final class Agent implements ClassFileTransformer {
     /** Ends of the names of the classes that make addresses to listen at, and of the one that looks none up. */
@@ -30,6 +30,9 @@ public final class Agent implements ClassFileTransformer {
                     "/daemon/nimbus$validate_port_available",
                     "/daemon/supervisor/Supervisor");
 
+    /** The same of the class that asks for whom a call is made. */
+    private static final List<String> CONTEXTS = List.of("/security/auth/ReqContext");
+
     static volatile InetAddress address;
 
     public static void premain(String argument, Instrumentation instrumentation) throws Exception {
@@ -42,10 +45,14 @@ public final class Agent implements ClassFileTransformer {
             ClassLoader loader, String name, Class<?> before, ProtectionDomain domain, byte[] code)
             throws IllegalClassFormatException {
         if (isOneOf(ADDRESSES, name)) {
-            return ClassPatch.of(code).replace("java/net/InetSocketAddress", "agent/LocalAddress");
+            return ClassPatch.of(code).replace(
+                    "java/net/InetSocketAddress", "agent/LocalAddress", "createUnresolved");
         }
         if (isOneOf(PORT_CHECKS, name)) {
-            return ClassPatch.of(code).replace("java/net/ServerSocket", "agent/LocalServerSocket");
+            return ClassPatch.of(code).replace("java/net/ServerSocket", "agent/LocalServerSocket", "");
+        }
+        if (isOneOf(CONTEXTS, name)) {
+            return ClassPatch.of(code).replace("javax/security/auth/Subject", "agent/NoSubject", "getSubject");
         }
         return null;
     }

@@ -8,8 +8,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Changes in a class file which class is made where one of another name is: the constructor with one int,
- * and the static method createUnresolved. Two constants are added to the end of the pool; the rest stays in its
+ * Changes in a class file which class is made, or asked, where one of another name is: its constructor with
+ * one int, and one of its static methods. Two constants are added to the end of the pool; the rest stays in its
  * place and size (Java Virtual Machine Specification, 4.4).
  */
 final class ClassPatch {
@@ -50,8 +50,8 @@ final class ClassPatch {
         return new ClassPatch(code, offsets, at);
     }
 
-    /** The class file with the other class in its place; null if it does not use the first one. */
-    byte[] replace(String from, String to) {
+    /** The class file with the other class in its place; null if it does not use the first one so. */
+    byte[] replace(String from, String to, String staticMethod) {
         int old = classOf(from);
         if (old == 0) {
             return null;
@@ -68,7 +68,7 @@ final class ClassPatch {
             int nameAndType = offsets[number(at + 3)];
             String method = text(number(nameAndType + 1));
             boolean constructor = method.equals("<init>") && text(number(nameAndType + 3)).equals("(I)V");
-            if (constructor || method.equals("createUnresolved")) {
+            if (constructor || method.equals(staticMethod)) {
                 put(changed, at + 1, added + 1);
                 makes |= constructor;
                 any = true;

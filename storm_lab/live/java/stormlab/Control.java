@@ -125,7 +125,12 @@ public final class Control {
 
     private static String info(TopologyInfo topology) {
         StringBuilder text = new StringBuilder("{\"id\": ").append(quoted(topology.get_id()));
-        text.append(", \"status\": ").append(quoted(topology.get_status())).append(", \"executors\": [");
+        text.append(", \"status\": ").append(quoted(topology.get_status()));
+        //@ from 1.0
+        // What the scheduler says of it.
+        text.append(", \"scheduled\": ").append(quoted(String.valueOf(topology.get_sched_status())));
+        //@ end
+        text.append(", \"executors\": [");
         String comma = "";
         List<ExecutorSummary> executors = topology.get_executors();
         for (ExecutorSummary executor : executors) {

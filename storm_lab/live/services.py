@@ -1,0 +1,268 @@
+"""Monitors, schedule generators and custom schedulers beside real Storm: the emulator's own, unchanged.
+
+A service hangs cycles onto a clock, reads counters through a sampler and talks to Nimbus. Here the clock is
+the emulator's, run along real time in a thread; the counters are the player's; and Nimbus is the bridge,
+which moves executors when Nimbus asks the next time.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import cast
+
+from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.decision_log import Decision, DecisionLog
+from storm_lab.emulator.control.nimbus import Status
+from storm_lab.emulator.control.plane import SteppedPlane
+from storm_lab.emulator.control.service import Sampler, Service
+from storm_lab.errors import UserError
+from storm_lab.live.bridge import Policy
+from storm_lab.live.storm import LiveWorker
+from storm_lab.live.worker_tail import LiveSample, WorkerTail
+from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, StormVersion, Topology
+from storm_lab.monitoring.monitor import MonitorPlan
+from storm_lab.monitoring.online_scheduling import OnlineScheduling
+
+_LOOK_SECONDS = 0.05
+_PLAYED = (MonitorPlan, OnlineScheduling)
+
+
+def check_services(services: Sequence[Service]) -> None:
+    """Refuse services that act on what real Storm does not have.
+
+    Raises:
+        UserError: names the first of them.
+    """
+    for service in services:
+        if not isinstance(service, _PLAYED):
+            raise UserError(
+                "this service of the emulator does not act on real Storm",
+                field="services",
+                value=type(service).__name__,
+                remedy=f"live runs know: {', '.join(kind.__name__ for kind in _PLAYED)}",
+            )
+
+
+@dataclass(slots=True)
+class _Process:
+    slot: Slot
+
+
+class _Fleet:
+    """Workers by the numbers that samples use."""
+
+    def __init__(self) -> None:
+        self._slots: list[Slot] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def number(self, key: tuple[int, int], slot: Slot) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self._slots)
+            self._slots.append(slot)
+        return self._numbers[key]
+
+    def by_id(self, worker: int) -> _Process:
+        return _Process(self._slots[worker])
+
+
+class _Nimbus:
+    """What services ask of Nimbus."""
+
+    up = True
+
+    def __init__(self, policy: Policy, topologies: Mapping[str, Topology], cluster: Cluster) -> None:
+        self._policy = policy
+        self._cluster = cluster
+        self.submitted = dict(topologies)
+        self.load: Callable[[], MeasuredLoad | None] = lambda: None
+        self.listeners: list[Callable[[str], None]] = []
+
+    @property
+    def topologies(self) -> dict[str, Topology]:
+        view = self._policy.view
+        known = {} if view is None else {topology.id: topology for topology in view.topologies}
+        return {name: known[name] for name in self.submitted if name in known}
+
+    @property
+    def status(self) -> dict[str, Status]:
+        return dict.fromkeys(self.topologies, Status.ACTIVE)
+
+    @property
+    def present(self) -> Assignment:
+        view = self._policy.view
+        return Assignment() if view is None else view.present
+
+    @property
+    def live_cluster(self) -> Cluster:
+        view = self._policy.view
+        return self._cluster if view is None else view.cluster
+
+    def when_running(self, callback: Callable[[str], None]) -> None:
+        self.listeners.append(callback)
+
+    def install(self, assignment: Assignment, reason: str) -> None:
+        self._policy.install = self._policy.install.merged(assignment)
+
+
+class _ZooKeeper:
+    up = True
+
+
+class _Control:
+    """What services find around them."""
+
+    def __init__(
+        self,
+        nimbus: _Nimbus,
+        cluster: Cluster,
+        version: StormVersion,
+        seed: int,
+        plane: Callable[[int], LiveSample],
+    ) -> None:
+        self.clock = VirtualClock()
+        self.log = DecisionLog(self.clock)
+        self.nimbus = nimbus
+        self.zookeeper = _ZooKeeper()
+        self.fleet = _Fleet()
+        self.cluster = cluster
+        self.version = version
+        self.seed = seed
+        self.plane = self
+        self.endings: list[Callable[[], None]] = []
+        self._sample = plane
+
+    def now(self) -> _Control:
+        return self
+
+    def sample(self) -> LiveSample:
+        return self._sample(self.clock.now_ns)
+
+    def random(self, purpose: str) -> random.Random:
+        return random.Random(f"{self.seed}/{purpose}")
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        self.endings.append(callback)
+
+
+class LiveServices:
+    """Runs services beside a live cluster, from when it is entered to when it is left.
+
+    Args:
+        services: what acts.
+        policy: answers Nimbus; gets the measured load and what is to be installed.
+        tails: the workers' counters, by topology id.
+        topologies: those that are submitted.
+        workers: tells the workers that run now.
+        cluster: the nodes.
+        version: the release of Storm.
+        origin_ns: start of the run on CLOCK_MONOTONIC.
+        window_ns: length of the monitors' windows.
+        seed: of everything random.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        policy: Policy,
+        tails: Sequence[WorkerTail],
+        topologies: Mapping[str, Topology],
+        workers: Callable[[], Sequence[LiveWorker]],
+        cluster: Cluster,
+        version: StormVersion,
+        origin_ns: int,
+        window_ns: int,
+        seed: int,
+    ) -> None:
+        check_services(services)
+        self._services = services
+        self._policy = policy
+        self._tails = tails
+        self._workers = workers
+        self._origin_ns = origin_ns
+        self._window_ns = window_ns
+        self._nimbus = _Nimbus(policy, topologies, cluster)
+        self._control = _Control(self._nimbus, cluster, version, seed, self._sample)
+        self._slots: dict[int, Slot] = {}
+        self._sampled_ns = 0
+        self._announced: dict[str, Assignment] = {}
+        self._measured: MeasuredLoad | None = None
+        self._over = threading.Event()
+        self._problem: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="services", daemon=True)
+
+    def __enter__(self) -> LiveServices:
+        if self._services:
+            self._policy.load = lambda: self._measured
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._services:
+            return
+        self._over.set()
+        self._thread.join()
+        self._policy.load = lambda: None
+        if self._problem is not None and error is None:
+            raise self._problem
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """What the services have noted, on the run's clock."""
+        return self._control.log.entries
+
+    def _run(self) -> None:
+        try:
+            # All in one thread: the load database belongs to the one that opens it.
+            control = cast(ControlPlane, self._control)
+            clock = self._control.clock
+            sampler = Sampler(clock, cast(SteppedPlane, self._control), self._window_ns)
+            for service in self._services:
+                service.start(control, sampler)
+            sampler.listen(lambda sample: self._take())
+            while not self._over.is_set():
+                clock.run_until(time.monotonic_ns() - self._origin_ns)
+                self._over.wait(_LOOK_SECONDS)
+            for ending in self._control.endings:
+                ending()
+        except Exception as error:
+            self._problem = error
+
+    def _take(self) -> None:
+        """After a window: keep the load for Nimbus's questions, and tell who is running."""
+        self._measured = self._nimbus.load()
+        present = self._nimbus.present
+        for tail in self._tails:
+            own = present.of_topology(tail.topology)
+            if own.slots and own != self._announced.get(tail.topology) and tail.ready(own.slots, self._slots):
+                self._announced[tail.topology] = own
+                for listener in self._nimbus.listeners:
+                    listener(tail.topology)
+
+    def _sample(self, now_ns: int) -> LiveSample:
+        for worker in self._workers():
+            self._slots[worker.pid] = worker.slot
+        cpu: dict[tuple[int, Executor], int] = {}
+        traffic: dict[tuple[str, int, int], int] = {}
+        failed: dict[str, int] = {}
+        for tail in self._tails:
+            for file, window in tail.look():
+                slot = self._slots.get(file.pid)
+                # A worker's first window holds its start, which is nobody's load.
+                if slot is None or window is file.windows[0]:
+                    continue
+                number = self._control.fleet.number((file.pid, file.started_ns), slot)
+                for executor, used in tail.cpu(file, window).items():
+                    cpu[number, executor] = cpu.get((number, executor), 0) + used
+                for pair, tuples in tail.traffic(window).items():
+                    traffic[pair] = traffic.get(pair, 0) + tuples
+                failed[tail.topology] = failed.get(tail.topology, 0) + tail.failed(window)
+        start_ns, self._sampled_ns = self._sampled_ns, now_ns
+        return LiveSample(start_ns, now_ns, cpu, traffic, failed)

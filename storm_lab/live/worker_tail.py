@@ -1,0 +1,120 @@
+"""Counters of running workers, window by window, as the load monitors read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from storm_lab.live.player_files import Window, WorkerFile, WorkerReader
+from storm_lab.live.thread_names import HOUSEKEEPING, thread_uses
+from storm_lab.model import ACKER, Executor, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSample:
+    """What a load monitor reads: counters of the workers' windows that ended since the last look.
+
+    CPU in nanoseconds of one core, by worker and executor. Traffic in tuples by topology, sending and
+    receiving task. Messages to and from ackers are not counted by anybody; Storm sends one for each root
+    tuple and each ack, to an acker that a random number decides, so an equal part of them is taken for each
+    acker. Lengths of queues are not known.
+    """
+
+    start_ns: int
+    end_ns: int
+    executor_cpu_ns: Mapping[tuple[int, Executor], int]
+    traffic: Mapping[tuple[str, int, int], int]
+    failed: Mapping[str, int]
+    worker_cpu_ns: Mapping[int, int] = field(default_factory=dict)
+    node_cpu_ns: Mapping[str, int] = field(default_factory=dict)
+    queued: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
+
+
+class WorkerTail:
+    """Follows the files of a topology's workers.
+
+    Args:
+        topology: its id.
+        folder: where its workers write.
+        executors: all of them.
+        spouts: ids of the spouts whose tuples are tracked.
+    """
+
+    def __init__(
+        self, topology: str, folder: Path, executors: Sequence[Executor], spouts: frozenset[str]
+    ) -> None:
+        self.topology = topology
+        self.files: tuple[WorkerFile, ...] = ()
+        self._folder = folder
+        self._by_task = {task: executor for executor in executors for task in executor.tasks}
+        self._names = {executor.component for executor in executors}
+        self._ackers = [task for task, executor in self._by_task.items() if executor.component == ACKER]
+        self._spouts = spouts
+        self._readers: dict[Path, WorkerReader] = {}
+        self._read: dict[Path, int] = {}
+
+    def look(self) -> list[tuple[WorkerFile, Window]]:
+        """The windows that have been written since the last look."""
+        fresh: list[tuple[WorkerFile, Window]] = []
+        files: list[WorkerFile] = []
+        for path in sorted(self._folder.glob("worker-*.jsonl")):
+            file = self._readers.setdefault(path, WorkerReader(path)).read()
+            if file is not None:
+                fresh += [(file, window) for window in file.windows[self._read.get(path, 0) :]]
+                self._read[path] = len(file.windows)
+                files.append(file)
+        self.files = tuple(files)
+        return fresh
+
+    def ready(self, executors: Mapping[Executor, Slot], slot_of: Mapping[int, Slot]) -> bool:
+        """Whether all executors that say when they are ready have said so in the slots that are given."""
+        up = {
+            (task.task, slot_of.get(file.pid))
+            for file in self.files
+            for task in file.tasks
+            if task.closed_ns is None
+        }
+        return all(
+            (task, slot) in up
+            for executor, slot in executors.items()
+            if executor.component != ACKER
+            for task in executor.tasks
+        )
+
+    def cpu(self, file: WorkerFile, window: Window) -> dict[Executor, int]:
+        """CPU of each executor's threads in a window."""
+        known = {entry.thread: self._by_task[entry.task].start for entry in file.tasks}
+        uses = thread_uses(((key, name) for key, name, _ in window.threads), self._names, known)
+        used: dict[Executor, int] = {}
+        for key, _, ns in window.threads:
+            executor = self._by_task.get(uses[key].first_task)
+            if executor is not None and uses[key].kind != HOUSEKEEPING:
+                used[executor] = used.get(executor, 0) + ns
+        return used
+
+    def traffic(self, window: Window) -> dict[tuple[str, int, int], int]:
+        """Tuples from task to task in a window, an equal part of acks and their like for each acker."""
+        sent: dict[tuple[str, int, int], int] = {}
+        for source, target, tuples, _ in window.sent:
+            sent[self.topology, source, target] = tuples
+        if not self._ackers:
+            return sent
+        for task, emitted, _, _, acked, failed, _ in window.tasks:
+            spout = self._by_task[task].component in self._spouts
+            to_acker = emitted if spout else acked + failed
+            for number, acker in enumerate(self._ackers):
+                sent[self.topology, task, acker] = _part(to_acker, number, len(self._ackers))
+                if spout:
+                    done = _part(acked + failed, number, len(self._ackers))
+                    sent[self.topology, acker, task] = done
+        return {pair: tuples for pair, tuples in sent.items() if tuples > 0}
+
+    def failed(self, window: Window) -> int:
+        """Root tuples that failed in a window."""
+        return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._spouts)
+
+
+def _part(whole: int, number: int, parts: int) -> int:
+    """One of so many parts, as equal as whole numbers can be."""
+    return (whole * (number + 1)) // parts - (whole * number) // parts

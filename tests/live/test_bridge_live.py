@@ -1,0 +1,196 @@
+"""storm_lab's schedulers drive a real Nimbus, and nothing that they do halts it. Starts daemons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.play import Stage, open_stage, play_live
+from storm_lab.live.player_jar import SUBMIT_CLASS
+from storm_lab.live.releases import RELEASES
+from storm_lab.live.request import Known
+from storm_lab.live.submission import Submission
+from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
+from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
+from storm_lab.monitoring.monitor import MonitorPlan
+from storm_lab.monitoring.online_scheduling import OnlineScheduling
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
+from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
+
+pytestmark = pytest.mark.live
+
+NODES = Cluster(
+    tuple(Node(name, cores=1, core_mhz=2000.0, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2"))
+)
+TOPOLOGY = Topology(
+    "chain",
+    (
+        Component("spout", outputs={"default": ("id", "text")}),
+        Component("bolt1", inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}),
+        Component("bolt2", inputs=(Subscription("bolt1"),)),
+    ),
+    workers=2,
+    ackers=1,
+)
+
+
+def _plan(version: StormVersion, rate: float) -> TopologyPlan:
+    code = {"spout": EmitRandomTexts(4, 40, 1), "bolt1": Identity(), "bolt2": CountById()}
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate)
+    return TopologyPlan(TOPOLOGY, build_trace(TOPOLOGY, code, version), {"spout": source})
+
+
+class Moody(Scheduler[Any]):
+    """Does what its mood says."""
+
+    name = "moody"
+    version = "1"
+    mood: Callable[[Any], Any]
+
+    def schedule(self, view):
+        return self.mood(view)
+
+
+def _in_one_slot(slot: Slot) -> Callable[[Any], SchedulingResult]:
+    def schedule(view):
+        pairs = [(e, slot) for t in view.topologies for e in view.executors[t.id]]
+        return SchedulingResult(
+            Assignment.of(pairs), {t.id: TopologyStatus(True, "all together") for t in view.topologies}
+        )
+
+    return schedule
+
+
+def _raises(view):
+    raise ZeroDivisionError("what now")
+
+
+def _until(what: str, true: Callable[[], bool], seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"no {what} within {seconds} s"
+        time.sleep(0.5)
+
+
+def _hosts(stage: Stage) -> set[tuple[str, int]]:
+    return {(row["host"], row["port"]) for row in stage.storm.info("chain")["executors"]}
+
+
+def _submit(stage: Stage, tmp_path: Path) -> None:
+    version = stage.release.storm
+    stage.bridge.policy.known = Known(
+        version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": TOPOLOGY}
+    )
+    (tmp_path / "records").mkdir()
+    recording = Recording(tmp_path / "records", monotonic_ns())
+    folder = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
+    stage.storm.submit(Submission("chain", stage.jar, SUBMIT_CLASS, (str(folder),)))
+
+
+@pytest.mark.parametrize("version", ["2.8", "1.2", "0.9.2"])
+def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path):
+    with open_stage(version, NODES) as stage:
+        policy, storm = stage.bridge.policy, stage.storm
+        moody = Moody()
+        moody.mood = _raises
+        policy.scheduler = moody
+
+        def problem() -> str:
+            return stage.bridge.rounds[-1].problem if stage.bridge.rounds else ""
+
+        def scheduled(words: str) -> bool:
+            # Storm before 1.0 keeps no status of what its scheduler says.
+            return version.startswith("0.9") or words in storm.info("chain")["scheduled"]
+
+        _submit(stage, tmp_path)
+        _until("exception", lambda: "ZeroDivisionError" in problem())
+        _until("status", lambda: scheduled("moody: ZeroDivisionError: what now"))
+        assert storm.workers() == []
+        # A slot that is not there, then two topologies' worth of nonsense: nothing is placed, Nimbus lives.
+        moody.mood = _in_one_slot(Slot("nowhere", 1))
+        _until("refusal", lambda: "does not have" in problem())
+        storm.check()
+        here, there = Slot("n1", 6700), Slot("n2", 6701)
+        moody.mood = _in_one_slot(here)
+        _until("placement", lambda: _hosts(stage) == {(storm.address("n1"), 6700)})
+        _until("worker", lambda: [worker.slot for worker in storm.workers()] == [here])
+        # A running topology is moved without a rebalance command ...
+        moody.mood = _in_one_slot(there)
+        _until("move", lambda: _hosts(stage) == {(storm.address("n2"), 6701)})
+        # ... and stays where it is while the scheduler fails, and while nobody answers.
+        moody.mood = _raises
+        rounds = len(stage.bridge.rounds)
+        _until("next round", lambda: len(stage.bridge.rounds) > rounds)
+        assert _hosts(stage) == {(storm.address("n2"), 6701)}
+        hidden = stage.bridge.path.with_suffix(".away")
+        stage.bridge.path.rename(hidden)
+        _until("silence", lambda: version.startswith("0.9") or scheduled("no answer from"))
+        storm.check()
+        assert _hosts(stage) == {(storm.address("n2"), 6701)}
+        hidden.rename(stage.bridge.path)
+        policy.scheduler = DefaultScheduler()
+        _until("default scheduler", lambda: scheduled("Fully Scheduled"))
+        storm.kill("chain")
+
+
+def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
+    spec = EmulationSpec(
+        NODES,
+        RELEASES["2.8.3"].storm,
+        (_plan(RELEASES["2.8.3"].storm, 300.0),),
+        DefaultScheduler(),
+        duration_s=120.0,
+        services=(
+            OnlineScheduling(
+                TStormScheduler(TStormParameters(gamma=3.0)),
+                MonitorPlan(alpha=0.5),
+                period_s=15.0,
+                fetch_s=3.0,
+                overload=None,
+            ),
+        ),
+        window_s=3.0,
+    )
+    identity = RunIdentity("live-test", "tstorm", {}, 1, "2.8.3", "c", "l", {}, runtime="live")
+    with open_stage("2.8", NODES) as stage, RunWriter(tmp_path / "run", identity) as log:
+        outcome = play_live(spec, stage, log)
+        log.finish(duration_ns=outcome.duration_ns)
+    run = open_run(tmp_path / "run")
+    control = run.table("control").to_pylist()
+    actions = [row["action"] for row in control]
+    assert {"use-policy", "start-clock", "generate-schedule", "fetch-schedule", "assign"} <= set(actions)
+    assigned = [row for row in control if row["action"] == "assign"]
+    assert '"n1:6700"' in assigned[0]["detail"]
+    assert '"n2:6700"' in assigned[0]["detail"]
+    stays = run.table("placements").to_pylist()
+    last = {row["component"]: row["node"] for row in stays if row["end_ns"] is None}
+    assert set(last) == {"spout", "bolt1", "bolt2", "__acker"}
+    assert len(set(last.values())) == 1
+    # Tuples flow in the new place.
+    moved = max(row["time_ns"] for row in assigned)
+    assert any(
+        row["outcome"] == "acked" and row["emit_ns"] > moved + 5e9 for row in run.table("roots").to_pylist()
+    )
+
+
+def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path: Path):
+    with open_stage("2.8", NODES) as stage:
+        _submit(stage, tmp_path)
+        stage.bridge.policy.known = Known(None)
+        _until("placement", lambda: any(made.moved for made in stage.bridge.rounds))
+        view = stage.bridge.policy.view
+        assert view is not None
+        assert view.version == StormVersion((2, 8, 3))
+        assert {c.id for c in view.topologies[0].components} == {"spout", "bolt1", "bolt2"}
+        assert stage.bridge.rounds[-1].problem == ""
+        stage.storm.kill("chain")

@@ -1,0 +1,86 @@
+"""Load as the monitors read it from running workers, in a folder written by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from storm_lab.live.worker_tail import WorkerTail
+from storm_lab.model import Executor, Slot, executors_of
+from tests.live.test_collect import CHAIN, MS, V2, Files, opened, window
+
+ALL = executors_of(CHAIN, V2)
+ACKER, BOLT1, BOLT2, SPOUT = ALL
+
+
+@pytest.fixture
+def tail(tmp_path: Path) -> WorkerTail:
+    return WorkerTail("chain", tmp_path, ALL, frozenset({"spout"}))
+
+
+def _first(**parts):
+    return window(1000, 2000, **parts)
+
+
+def test_windows_are_told_once(tail: WorkerTail, tmp_path: Path):
+    files = Files(tmp_path)
+    lines = [opened(2, "bolt1", 1500), _first()]
+    files.worker(11, 1000, *lines)
+    assert len(tail.look()) == 1
+    assert tail.look() == []
+    files.worker(11, 1000, *lines, window(2000, 3000))
+    assert [each.start_ns for _, each in tail.look()] == [window(2000, 3000)["start_ns"]]
+
+
+def test_a_line_that_is_being_written_is_read_when_it_is_whole(tail: WorkerTail, tmp_path: Path):
+    files = Files(tmp_path)
+    files.worker(11, 1000, opened(2, "bolt1", 1500), _first())
+    path = tmp_path / "worker-11-1.jsonl"
+    whole = path.read_text()
+    path.write_text(whole[:-20])
+    assert tail.look() == []
+    path.write_text(whole)
+    assert len(tail.look()) == 1
+
+
+def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
+    threads = [
+        [102, "Thread-8-bolt1-executor[2, 2]", 2 * MS],
+        [9, "Thread-9-__acker-executor[1, 1]", 3 * MS],
+        [10, "Worker-Transfer", 5 * MS],
+    ]
+    Files(tmp_path).worker(11, 1000, opened(2, "bolt1", 1500), _first(threads=threads))
+    (pair,) = tail.look()
+    assert tail.cpu(*pair) == {BOLT1: 2 * MS, ACKER: 3 * MS}
+
+
+def test_acks_are_dealt_to_ackers_in_equal_parts(tmp_path: Path):
+    executors = [Executor("t", 1, 1, "__acker"), Executor("t", 2, 2, "__acker"), Executor("t", 3, 3, "bolt")]
+    executors.append(Executor("t", 4, 4, "spout"))
+    tail = WorkerTail("t", tmp_path, executors, frozenset({"spout"}))
+    tasks = [[4, 10, 10, 0, 7, 2, 0], [3, 0, 0, 10, 10, 0, 0]]
+    Files(tmp_path).worker(11, 1000, _first(tasks=tasks, sent=[[4, 3, 10, 600]]))
+    ((_, one),) = tail.look()
+    assert tail.traffic(one) == {
+        ("t", 4, 3): 10,
+        ("t", 3, 1): 5,
+        ("t", 3, 2): 5,
+        ("t", 4, 1): 5,
+        ("t", 4, 2): 5,
+        ("t", 1, 4): 4,
+        ("t", 2, 4): 5,
+    }
+    assert tail.failed(one) == 2
+
+
+def test_all_are_ready_when_each_has_opened_in_its_own_slot(tail: WorkerTail, tmp_path: Path):
+    files = Files(tmp_path)
+    here, there = Slot("n1", 6700), Slot("n2", 6700)
+    wanted = {SPOUT: here, BOLT1: here, BOLT2: there, ACKER: there}
+    files.worker(11, 1000, opened(4, "spout", 1500), opened(2, "bolt1", 1500))
+    tail.look()
+    slots = {11: here, 22: there}
+    assert not tail.ready(wanted, slots)
+    files.worker(22, 1000, opened(3, "bolt2", 1500))
+    tail.look()
+    assert tail.ready(wanted, slots)
+    assert not tail.ready({**wanted, BOLT2: here}, slots)
