@@ -62,7 +62,7 @@ class Emulation:
 
     def __init__(self, spec: EmulationSpec) -> None:
         check_spec(spec)
-        self.spec = spec
+        self.spec = spec.with_defaults()
 
     def run(self, recorder: Recorder | None = None, progress: Progress | None = None) -> EmulationOutcome:
         """Play the run and write its rows; the recorder is neither opened nor finished here.
@@ -108,6 +108,7 @@ class Emulation:
             recorder=recorder,
             sample_every=spec.sample_every,
             bundle=spec.bundle,
+            settings=spec.settings,
         )
 
     def wire(self, plane: Plane) -> ControlPlane:
@@ -120,7 +121,7 @@ class Emulation:
             spec.scheduler,
             spec.migration,
             times=spec.times,
-            timers=timers_of(spec.version) if spec.timers is None else spec.timers,
+            timers=timers_of(spec.version, spec.settings) if spec.timers is None else spec.timers,
             zookeeper=spec.zookeeper,
             seed=spec.seed,
         )

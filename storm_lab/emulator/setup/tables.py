@@ -7,8 +7,9 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
+from storm_lab.errors import UserError
 from storm_lab.model import (
     ACKER,
     Cluster,
@@ -30,22 +32,43 @@ from storm_lab.model import (
     acker_count,
     executors_of,
 )
+from storm_lab.model.settings import (
+    BACK_PRESSURE,
+    DEBUG,
+    NETTY_BUFFER,
+    NETTY_HIGH,
+    NETTY_LOW,
+    NETTY_MAX_WAIT_MS,
+    NETTY_MIN_WAIT_MS,
+    NETTY_RETRIES,
+    RECEIVE_BUFFER,
+    RECEIVER_BATCH,
+    SEND_BUFFER,
+    TRANSFER_BUFFER,
+    SettingValue,
+    flag_of,
+    number_of,
+)
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
-# storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
-NETTY_HIGH_WATERMARK = 16_777_216
-NETTY_LOW_WATERMARK = 8_388_608
-# storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
-NETTY_BUFFER = 5_242_880
-# storm.messaging.netty.min_wait_ms and max_wait_ms: from one try to connect to the next. ZeroMQ: each 100 ms.
-RECONNECT_FIRST_NS = 100 * NS_PER_MS
-RECONNECT_MOST_NS = 1000 * NS_PER_MS
+# Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
+HIGH_WATERMARK = 16_777_216
+LOW_WATERMARK = 8_388_608
+# Default of storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
+SOCKET_BUFFER = 5_242_880
+# Defaults of storm.messaging.netty.min_wait_ms and max_wait_ms: from one try to connect to the next. ZeroMQ:
+# each 100 ms.
+RECONNECT_FIRST_MS = 100
+RECONNECT_MOST_MS = 1000
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
 V0_9_2 = StormVersion((0, 9, 2))
-# topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
-# Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
+# Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
+# topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
+# at once. Of 2.x: tuples.
 PLACES = 1024
+RECEIVE_PLACES_2 = 32768
+TRANSFER_PLACES_2 = 1000
 # From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
 TUPLES_PER_PLACE = 8
 
@@ -59,12 +82,24 @@ class QueueSizes:
     transfer: int
 
     @classmethod
-    def of(cls, version: StormVersion) -> QueueSizes:
-        """Storm's default buffer sizes."""
+    def of(
+        cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
+    ) -> QueueSizes:
+        """Storm's default buffer sizes, or those of a topology's settings."""
+
+        def size(key: str, default: int) -> int:
+            return round(number_of(settings, key, default))
+
         if version >= V2_0_0:
-            return cls(main=32768, send=1, transfer=1000)
-        held = PLACES if version < V0_9_0 else PLACES * TUPLES_PER_PLACE
-        return cls(main=held, send=PLACES, transfer=held)
+            # The ring of a receive queue has a power of two of places; executors have no send queue.
+            main = 1 << (size(RECEIVE_BUFFER, RECEIVE_PLACES_2) - 1).bit_length()
+            return cls(main=main, send=1, transfer=size(TRANSFER_BUFFER, TRANSFER_PLACES_2))
+        held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        return cls(
+            main=size(RECEIVE_BUFFER, PLACES) * held,
+            send=size(SEND_BUFFER, PLACES),
+            transfer=size(TRANSFER_BUFFER, PLACES) * held,
+        )
 
 
 def build(
@@ -75,8 +110,9 @@ def build(
     seed: int,
     sample_every: int,
     bundle: Bundle | None = None,
+    settings: Mapping[str, SettingValue] = MappingProxyType({}),
 ) -> tuple[Kernel, Names]:
-    """Lay out the arrays for one run.
+    """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
     Raises:
         UserError: a topology and its trace or sources do not fit together; names component and stream.
@@ -89,7 +125,7 @@ def build(
     arrays["s"] = records("s", 1)
     arrays["cost"] = _costs(cost)
     _lay_nodes(arrays, cluster, cost)
-    _lay_components(arrays, version, plans, names, seed)
+    _lay_components(arrays, version, plans, names, seed, cost)
     flow.lay_streams(arrays, version, plans, names)
     flow.lay_traces(arrays, plans, cost)
     flow.lay_sources(arrays, plans, names)
@@ -131,16 +167,10 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
-    kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
-    kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
-    s.unread_high = NETTY_HIGH_WATERMARK + 2 * NETTY_BUFFER
-    s.unread_low = NETTY_LOW_WATERMARK + 2 * NETTY_BUFFER
-    s.reconnect_first = RECONNECT_FIRST_NS
-    s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
+    _lay_network(kernel, version, settings)
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
-    s.keep = _kept_ns(version)
     s.version_09 = int(version >= V0_9_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
@@ -151,15 +181,33 @@ def build(
     return kernel, names
 
 
-def _kept_ns(version: StormVersion) -> int:
-    """How long messages are kept for a receiver out of reach: all tries of storm.messaging.netty.max_retries.
+def _lay_network(kernel: Kernel, version: StormVersion, settings: Mapping[str, SettingValue]) -> None:
+    """Limits of the connections between workers, and how often they are tried again."""
+    s, cost = kernel.s[0], kernel.cost[0]
 
-    0.8's ZeroMQ and 2.x try for ever (0).
-    """
-    if not V0_9_0 <= version < V2_0_0:
-        return 0
-    tries = 30 if version < V0_9_2 else 300
-    return sum(min(RECONNECT_FIRST_NS << min(i, 10), RECONNECT_MOST_NS) for i in range(tries))
+    def setting(key: str, default: int) -> int:
+        return round(number_of(settings, key, default))
+
+    high, low = setting(NETTY_HIGH, HIGH_WATERMARK), setting(NETTY_LOW, LOW_WATERMARK)
+    if low > high:
+        raise UserError(
+            "the low watermark must not be above the high one",
+            field=NETTY_LOW,
+            value=low,
+            remedy=f"give at most {high}, or set {NETTY_HIGH} as well",
+        )
+    sockets = 2 * setting(NETTY_BUFFER, SOCKET_BUFFER)
+    cost.wire_high = high if version >= V2_0_0 else 0
+    cost.wire_low = low
+    s.unread_high, s.unread_low = high + sockets, low + sockets
+    first = setting(NETTY_MIN_WAIT_MS, RECONNECT_FIRST_MS) * NS_PER_MS
+    most = setting(NETTY_MAX_WAIT_MS, RECONNECT_MOST_MS) * NS_PER_MS if version >= V0_9_0 else first
+    s.reconnect_first, s.reconnect_most = min(first, most), most
+    # How long messages are kept for a receiver out of reach: all tries. 0.8 and 2.x try for ever (0).
+    if V0_9_0 <= version < V2_0_0:
+        tries = setting(NETTY_RETRIES, 30 if version < V0_9_2 else 300)
+        # 0 would be for ever.
+        s.keep = max(1, sum(min(first << min(i, 30), most) for i in range(tries)))
 
 
 def _ids(topology: Topology) -> list[str]:
@@ -279,6 +327,7 @@ def _lay_components(
     plans: Sequence[TopologyPlan],
     names: Names,
     seed: int,
+    cost: CostModel,
 ) -> None:
     components = records("component", len(names.components))
     topologies = records("topology", len(plans))
@@ -290,8 +339,9 @@ def _lay_components(
         row.acker_component = names.component_index[topology.id, ACKER]
         row.ackers = acker_count(topology, version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
-        row.back_pressure = int(bool(topology.settings.get("topology.backpressure.enable", False)))
-        row.debug = int(bool(topology.settings.get("topology.debug")))
+        row.back_pressure = int(flag_of(topology.settings, BACK_PRESSURE))
+        row.debug = int(flag_of(topology.settings, DEBUG))
+        row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):
