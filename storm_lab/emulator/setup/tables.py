@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.spread import lognormal
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
@@ -28,6 +29,7 @@ from storm_lab.emulator.unreached import (
     gives_up_after_ns,
     unreached_of,
 )
+from storm_lab.errors import UserError
 from storm_lab.model import (
     ACKER,
     Cluster,
@@ -46,9 +48,19 @@ NETTY_LOW_WATERMARK = 8_388_608
 NETTY_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
+V0_9_3 = StormVersion((0, 9, 3))
+# Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
+TIMER_MS = 10.0
+FLUSH_FROM_NS = 30 * NS_PER_S
+# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), which takes 55 us, then sleeps of 1 ms (1.06 ms).
+FINE_LOOK_NS = 55_000
+COARSE_LOOK_NS = 1_060_000
 # topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
 # Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
 PLACES = 1024
+RECEIVE_BUFFER = "topology.executor.receive.buffer.size"
+SEND_BUFFER = "topology.executor.send.buffer.size"
+TRANSFER_BUFFER = "topology.transfer.buffer.size"
 # From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
 TUPLES_PER_PLACE = 8
 
@@ -62,12 +74,30 @@ class QueueSizes:
     transfer: int
 
     @classmethod
-    def of(cls, version: StormVersion) -> QueueSizes:
-        """Storm's default buffer sizes."""
+    def of(cls, version: StormVersion, settings: Mapping[str, object] | None = None) -> QueueSizes:
+        """Storm's default buffer sizes, or those that a topology sets.
+
+        Raises:
+            UserError: a size is no whole number from 1 on.
+        """
+        given = settings or {}
         if version >= V2_0_0:
-            return cls(main=32768, send=1, transfer=1000)
-        held = PLACES if version < V0_9_0 else PLACES * TUPLES_PER_PLACE
-        return cls(main=held, send=PLACES, transfer=held)
+            return cls(_size(given, RECEIVE_BUFFER, 32768), 1, _size(given, TRANSFER_BUFFER, 1000))
+        each = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        return cls(
+            main=each * _size(given, RECEIVE_BUFFER, PLACES),
+            send=_size(given, SEND_BUFFER, PLACES),
+            transfer=each * _size(given, TRANSFER_BUFFER, PLACES),
+        )
+
+
+def _size(settings: Mapping[str, object], name: str, default: int) -> int:
+    value = settings.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1 << 24:
+        raise UserError(
+            "a buffer holds a whole number of places", field=name, value=value, remedy="give 1 to 16777216"
+        )
+    return value
 
 
 def build(
@@ -91,7 +121,7 @@ def build(
     names = _name(cluster, version, plans)
     arrays: Arrays = {}
     arrays["s"] = records("s", 1)
-    arrays["cost"] = _costs(cost)
+    arrays["cost"] = _costs(cost, version)
     _lay_nodes(arrays, cluster, cost)
     _lay_components(arrays, version, plans, names, seed)
     flow.lay_streams(arrays, version, plans, names)
@@ -106,6 +136,7 @@ def build(
     arrays["execution_row"] = records("execution_row", 1 << 15)
     tasks = len(arrays["task"])
     arrays["route"] = np.full(tasks, -1, np.int32)
+    arrays["spread"] = lognormal(cost.service_cv)
     arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * len(cluster.nodes))
     channels = len(arrays["channel"])
     timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
@@ -135,6 +166,7 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
+    s.draws = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
     kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
     s.unread_high = NETTY_HIGH_WATERMARK + 2 * NETTY_BUFFER
@@ -199,7 +231,7 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
     )
 
 
-def _costs(cost: CostModel) -> NDArray[np.void]:
+def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     table = records("cost", 1)
     c = table[0]
     for name in (
@@ -231,8 +263,23 @@ def _costs(cost: CostModel) -> NDArray[np.void]:
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
-    # exp(-period/time constant), to first order in integers: the same on every machine.
-    c.warm_keep = 65536 - round(65536 * cost.housekeeping_period_ms / 1000.0 / cost.warm_up_s)
+    rounds = cost.housekeeping_period_ms / TIMER_MS
+    if version < V1_0_0:
+        c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+    if V0_9_0 <= version < V0_9_3:
+        c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
+    c.flush_from = FLUSH_FROM_NS
+    c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    c.warm_calls = round(cost.warm_up_calls)
+    c.compile = round(cost.compile_s * NS_PER_S)
+    c.call = 1
+    c.spread = int(cost.service_cv > 0)
+    if version >= V2_0_0 and cost.look_us > 0:
+        c.look = round(cost.look_us * NS_PER_US)
+        c.fine_look = FINE_LOOK_NS
+        c.fine_time = 1000 * FINE_LOOK_NS
+        c.coarse_look = COARSE_LOOK_NS
+        c.idle_sleep = COARSE_LOOK_NS
     c.receive_batch = round(cost.receive_batch)
     c.send_batch = round(cost.send_batch)
     return table
