@@ -139,7 +139,7 @@ def _draw_values(
             rows, x="t_s", y=value, ax=axes, color=colour, errorbar=seed_interval, label=label,
             dashes=False, linestyle=_dash(place), legend=False, err_kws={"alpha": 0.25, "linewidth": 0},
         )  # fmt: skip
-        if top is not None:
+        if top:
             means = rows.groupby("t_s")[value].mean()
             over = means[means > top]
             axes.plot(
@@ -148,7 +148,7 @@ def _draw_values(
     if logarithmic:
         axes.set_yscale("log")
         log_ticks(axes.yaxis)
-    elif top is not None:
+    elif top:
         axes.set_ylim(0, top)
     axes.legend(loc="upper right", ncols=len(panel.variants), bbox_to_anchor=(1.0, 1.16), borderaxespad=0)
     axes.margins(x=0)
