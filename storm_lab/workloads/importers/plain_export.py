@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
 from storm_lab.workloads.importers.imported import Playable, Source
@@ -141,13 +142,9 @@ def _spread(spread: Spread) -> Any:
 
 
 def _write(path: Path, content: bytes) -> None:
-    # Under another name first: a file of this name is whole.
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_bytes(content)
-        partial.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise UserError(
             f"cannot be written ({error.strerror or error})",
             field="out",
