@@ -31,10 +31,10 @@ def test_it_prints_what_was_read_assumed_and_left_out(tmp_path: Path) -> None:
     result = run(path, "--machines", "nstorm")
     assert result.exit_code == 0
     text = result.output
-    assert text.startswith("topology (Flux), from topology.yaml\n  2 components, 3 executors, 1 workers")
-    assert "  spout s: 1 executors; 100 records/s; 100 us a call; 1 on default\n" in text
+    assert text.startswith("topology (Flux), from topology.yaml\n  2 components, 3 executors, 1 worker,")
+    assert "  spout s: 1 executor; 100 records/s; 100 us a call; 1 on default\n" in text
     assert "  bolt a: 2 executors; 100 us a call; from s by shuffle\n" in text
-    assert "  on 2 nodes with 8 slots in 1 racks\n" in text
+    assert "  on 2 nodes with 8 slots in 1 rack\n" in text
     assert "  cost of a call 100 us, of s, a (a default; give cost_us)\n" in text
     assert "Could not be used (1):\n  topology.yaml:7 streams[0].grouping: a custom grouping" in text
     assert text.endswith("Playable.\n")
@@ -79,7 +79,7 @@ def test_what_it_writes_can_be_imported(tmp_path: Path) -> None:
     again = run(out)
     assert again.exit_code == 0
     assert "Assumed" not in again.output
-    assert "  spout s: 1 executors; 5 records/s;" in again.output
+    assert "  spout s: 1 executor; 5 records/s;" in again.output
 
 
 def test_python_runs_only_if_asked_for_and_is_said_to_be_their_code(tmp_path: Path) -> None:
