@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from storm_lab.model.javahash import JavaRandom, bytes_hash, java_hash, list_hash, murmur3_128_long
+from storm_lab.model.javahash import JavaLong, JavaRandom, bytes_hash, java_hash, list_hash, murmur3_128_long
 from storm_lab.model.topology import Grouping
 from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
@@ -54,4 +54,6 @@ def _java_text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, JavaLong):
+        return str(value.value)
     raise TypeError(f"a value of type {type(value).__name__} has no text that every JVM shares")

@@ -11,8 +11,8 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_8_2, V0_10_0, V1_0_6, V2_8_8, StormVersion
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import Text
-from storm_lab.workloads.trace import WorkloadTrace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.trace import FAILS, WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
 
 COSTS = WordCountCosts(
@@ -164,6 +164,24 @@ def test_bolts_see_component_and_stream_of_their_input() -> None:
     assert seen == [("fork", "errors", "x")]
 
 
+def test_a_bolt_fails_its_tuple_and_what_it_has_emitted_is_not_sent() -> None:
+    def odd_only(values: Values, emit: Emit) -> None:
+        emit("first")
+        if values[0] == 2:
+            raise TupleFailedError
+        emit("second")
+
+    trace = trace_of(
+        [spout("n"), bolt("odd", on_spout(), outputs={"default": ("x",)}), bolt("sink", Subscription("odd"))],
+        {"spout": Lines((1,), (2,), (3,)), "odd": Do(odd_only), "sink": Do()},
+    )
+    executed = trace.records[trace.emissions["first_record"][[0, 3, 4]]]
+    assert executed["emissions"].tolist() == [2, FAILS, 2]
+    assert executed["cpu_ns"].tolist() == [2000] * 3
+    # Three lines, and two tuples for each of two of them.
+    assert len(trace.emissions) == 7
+
+
 def test_spouts_take_turns_record_by_record() -> None:
     trace = trace_of(
         [spout("n"), Component("other", outputs={"default": ("n",)})],
@@ -276,6 +294,14 @@ def test_a_value_of_unknown_size_or_hash_is_refused() -> None:
     assert len(trace_of(components, code, V0_10_0).records) == 2
     with pytest.raises(UserError, match=r"spout\.default to sink.*address"):
         trace_of(components, code, V0_8_2)
+
+
+def test_maps_are_sized_and_grouped_by() -> None:
+    components = [spout("n"), bolt("sink", on_spout(Grouping.FIELDS, "n"), executors=100)]
+    trace = trace_of(components, {"spout": Lines(({"ab": 1, "cd": None},)), "sink": Do()})
+    # The list's length and a class; the map's length, and class and content of two keys and two values.
+    assert trace.emissions["bytes"].tolist() == [1 + 1 + 1 + (1 + 2) + (1 + 1) + (1 + 2) + 1]
+    assert trace.records["key"][1] == list_hash([{"cd": None, "ab": 1}])
 
 
 @pytest.mark.parametrize("cost", [Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf"))])

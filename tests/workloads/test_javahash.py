@@ -26,6 +26,10 @@ from storm_lab.model.javahash import (
         (None, 0),
         (-7, -7),
         (1 << 40, 256),
+        # A map is the sum of the hashes of key and value, each pair's folded together.
+        ({"a": 1}, 97 ^ 1),
+        ({"a": 1, "b": [True]}, (97 ^ 1) + (98 ^ 1262)),
+        ({}, 0),
     ],
 )
 def test_hash_of_one_value(value: object, expected: int) -> None:
