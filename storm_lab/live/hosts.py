@@ -27,7 +27,11 @@ Source: on two cores a group without this cap starved kernel workers until ZooKe
 """
 
 WEIGHT = 1000
-"""CPU shares of a cluster against the rest of the machine, whose share is 100."""
+"""CPU weight of a cluster, where every other program on the machine has 100 (1 to 10,000).
+
+Ten times is enough to be served first beside a few other programs; a program with a negative nice value has
+up to 8,700.
+"""
 
 HostKind = Literal["auto", "namespaces", "loopback"]
 
@@ -41,6 +45,7 @@ class HostOptions:
 
     ``cpu_scale`` is how much of a node's clock it is given: 1 = a node of one core at 2,000 MHz gets 2,000
     MHz of this machine. None means 1, or as much less for all nodes as it takes to fit on the machine.
+    ``weight`` is the cluster's CPU weight beside other programs, of which each has 100.
     ``latency_us`` is added one way between any two hosts, ``rack_latency_us`` further between racks.
     """
 
@@ -48,6 +53,7 @@ class HostOptions:
     cpu_scale: float | None = None
     limit_cpu: bool = True
     limit_memory: bool = True
+    weight: int = WEIGHT
     latency_us: float = 0.0
     rack_latency_us: float = 0.0
 
@@ -139,7 +145,7 @@ class NamespaceHosts:
         quotas = cpu_quotas(self._cluster, self._options) if with_groups and self._options.limit_cpu else {}
         if with_groups and "cpu" in tree.controllers:
             whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
-            whole.weigh(WEIGHT)
+            whole.weigh(self._options.weight)
         self._network.make()
         rack = self._cluster.nodes[0].rack
         for index, (name, node) in enumerate(
@@ -285,6 +291,8 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError(f"at most {_MOST_NODES} nodes", field="cluster", value=len(cluster.nodes))
     if options.cpu_scale is not None and not options.cpu_scale > 0:
         raise UserError("must be above 0", field="cpu_scale", value=options.cpu_scale)
+    if not 1 <= options.weight <= 10_000:
+        raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
     for node in cluster.nodes:
         if options.limit_memory and node.memory_mb < _LEAST_MEMORY_MB:
             raise UserError(
