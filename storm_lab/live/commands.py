@@ -18,7 +18,6 @@ from storm_lab.live.netns import RUN
 from storm_lab.live.player_jar import SCHEDULER_CLASS, player_jar
 from storm_lab.live.records import places
 from storm_lab.live.releases import RELEASES, Release, find_release
-from storm_lab.live.run_command import run
 from storm_lab.live.scheduler_command import scheduler
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug
@@ -47,7 +46,6 @@ def live() -> None:
     signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
 
 
-live.add_command(run)
 live.add_command(scheduler)
 
 

@@ -202,6 +202,8 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     if spec.cluster != cluster:
         raise UserError("the cluster that runs is another one", field="cluster")
     check_services(spec.services)
+    if spec.control_only:
+        raise UserError("a control plane without tuples is not played live", field="control_only", value=True)
     if spec.bundle.size != 1:
         raise UserError(
             "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
