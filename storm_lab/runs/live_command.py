@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Never
 
 import click
+from tqdm import tqdm
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
@@ -26,6 +29,8 @@ from storm_lab.runs.live_play import (
 )
 
 __all__ = ["live"]
+
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 
 
 @live.command(
@@ -112,11 +117,13 @@ def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> None:
             for line in stage.storm.unrealised:
                 _say(f"not realised: {line}")
             for task, _ in members:
-                with click.progressbar(length=1000, label=str(task)) as bar:
-                    folder, _ = play_task(
-                        task, stage, home, lambda share, bar=bar: bar.update(round(share * 1000) - bar.pos)
-                    )
+                with tqdm(total=1.0, desc=str(task), disable=None, leave=False, bar_format=_BAR) as bar:
+                    folder, _ = play_task(task, stage, home, partial(_advance, bar))
                 click.echo(str(folder))
+
+
+def _advance(bar: tqdm[Never], share: float) -> None:
+    bar.update(share - bar.n)
 
 
 def _checked(task: LiveTask, release: Release) -> EmulationSpec:
