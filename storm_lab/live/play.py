@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,15 +86,13 @@ def open_stage(
     """
     release = find_release(version)
     jar = player_jar(release, say or (lambda line: None))
-    with tempfile.TemporaryDirectory(prefix="storm-lab-play-") as text:
-        folder = Path(text)
-        policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
-        with Bridge(folder / "nimbus", policy) as bridge:
-            plug = SchedulerPlug(SCHEDULER_CLASS, jar, {SOCKET_KEY: str(bridge.path)})
-            with LiveStorm(
-                version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say
-            ) as storm:
-                yield Stage(storm, release, jar, bridge, folder)
+    plug = SchedulerPlug(SCHEDULER_CLASS, jar, socket_key=SOCKET_KEY)
+    policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
+    with (
+        LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
+        Bridge(storm.scheduler_socket, policy) as bridge,
+    ):
+        yield Stage(storm, release, jar, bridge, storm.new_folder("play"))
 
 
 def play_live(
@@ -164,10 +161,15 @@ def play_live(
                 arguments = (str(folders[topology] / "plan"),)
                 stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
             _wait(stage.storm, origin_ns, end_ns, progress)
+    except Exception:
+        # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
+        _kill_all(stage.storm, names.values())
+        raise
     finally:
         over.set()
-        stage.bridge.policy.install = Assignment()
-        _kill_all(stage.storm, names.values())
+    _kill_all(stage.storm, names.values())
+    if timeline.problem is not None:
+        raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]
     records = LiveRecords(
         version=spec.version,
