@@ -168,7 +168,7 @@ def test_a_node_fails_and_comes_back():
         assert len(before - set(processes_of(storm._here.record))) == 1
         storm.check()
         storm.restore_node("n1")
-        wait("its supervisor", lambda: storm._takes_pushes("n1"), storm)
+        wait("its supervisor", lambda: storm._fleet.takes_pushes("n1"), storm)
         for pair in (("n1", "n2"), ("n2", None)):
             storm.cut_link(*pair)
             storm.mend_link(*pair)
