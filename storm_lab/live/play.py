@@ -21,7 +21,7 @@ from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import Lives
-from storm_lab.live.player_jar import SCHEDULER_CLASS, SUBMIT_CLASS, player_jar
+from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler, Sample
@@ -34,9 +34,6 @@ from storm_lab.live.worker_tail import WorkerTail
 from storm_lab.model import Assignment, Cluster, executors_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
-
-SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Nimbus's setting that tells the bridge's scheduler where to ask."""
 
 Progress = Callable[[int, int], None]
 """Called with the time reached and the planned end, both in nanoseconds since the start of the run."""

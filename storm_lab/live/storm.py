@@ -37,8 +37,6 @@ from storm_lab.model.cluster import Cluster, Slot
 _NOT_RUNNING = "the cluster does not run"
 _SUBMIT_SECONDS = 180.0
 _GONE_SECONDS = 120.0
-_SOCKET_BYTES = 107
-"""Longest path of a Unix socket (sun_path of Linux, less its final zero)."""
 
 
 class LiveStorm:
@@ -165,20 +163,8 @@ class LiveStorm:
 
     @property
     def scheduler_socket(self) -> Path:
-        """Where Nimbus's scheduler asks, if its plug names no place of its own.
-
-        Raises:
-            UserError: the path is too long for a socket.
-        """
-        path = self._here.folder / "scheduler"
-        if len(str(path).encode()) > _SOCKET_BYTES:
-            raise UserError(
-                f"longer than the {_SOCKET_BYTES} bytes that a Unix socket may have",
-                field="path of socket",
-                value=str(path),
-                remedy="set XDG_STATE_HOME to a shorter folder",
-            )
-        return path
+        """Where Nimbus's scheduler asks, if its plug names no place of its own."""
+        return self._here.folder / "scheduler"
 
     def submit(self, submission: Submission) -> None:
         """Run the submitting program on Nimbus's host; returns when it has ended well.
