@@ -130,6 +130,11 @@ class Group:
             waited = stat.get("throttled_time", 0)
         return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0), waited)
 
+    def memory_kills(self) -> int:
+        """How many of its processes the kernel has killed because they held more than the limit."""
+        name = "memory.events" if self._version == 2 else "memory.oom_control"
+        return _numbers(self._folders["memory"] / name).get("oom_kill", 0)
+
     def pids(self) -> list[int]:
         """Ids of the member processes."""
         found: set[int] = set()

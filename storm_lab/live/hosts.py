@@ -87,6 +87,12 @@ class Host:
         """What its processes have used so far; None where nobody counts."""
         return None if self.group is None or "cpu" not in self.group.controllers else self.group.cpu_use()
 
+    def memory_kills(self) -> int:
+        """How many of its processes were killed for holding too much memory; 0 where nobody counts."""
+        if self.group is None or "memory" not in self.group.controllers:
+            return 0
+        return self.group.memory_kills()
+
 
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
 

@@ -246,6 +246,8 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
         "unrealised": list(stage.storm.unrealised),
+        # Of the cluster, not of this run alone: a worker that does not fit its node.
+        "memory_kills": {node: kills for node in quotas if (kills := stage.storm.host(node).memory_kills())},
     }
     if len(samples) > 1:
         first, last = samples[0], samples[-1]

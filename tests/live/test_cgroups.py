@@ -123,6 +123,15 @@ def test_quotas_are_lifted_before_processes_are_to_end(version_1: tuple[Path, Pa
     assert quota.read_text() == "-1"
 
 
+def test_processes_that_were_too_large_are_counted(version_1: tuple[Path, Path], tmp_path: Path):
+    tree = GroupTree("abc123", hierarchies(*version_1))
+    tree.make()
+    group = tree.make_host("host1")
+    folder = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
+    (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    assert group.memory_kills() == 2
+
+
 def test_members_are_found_in_all_groups_below(tmp_path: Path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "cgroup.procs").write_text("7\n3\n")
