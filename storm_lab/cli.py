@@ -41,7 +41,10 @@ _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
-    "live": ("storm_lab.live.commands", "Start real Apache Storm and play on it what the emulator plays."),
+    "live": (
+        "storm_lab.runs.live_command",
+        "Start real Apache Storm and play on it what the emulator plays.",
+    ),
     "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
     "recordings": ("storm_lab.calibration.recordings_command", "Predict recorded runs of a cluster."),

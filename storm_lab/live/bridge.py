@@ -27,9 +27,9 @@ from storm_lab.model import (
     InvalidAssignmentError,
     MeasuredLoad,
     Slot,
-    check_assignment,
 )
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.view_checks import check_result
 
 LONGEST_SOCKET_PATH = 107
 """Bytes of a Unix socket's path (sun_path of Linux, less its final zero)."""
@@ -140,7 +140,7 @@ class Policy:
                 (e, s) for e, s in result.assignment.slots.items() if not fixed.of_topology(e.topology).slots
             )
             result = SchedulingResult(kept.merged(fixed), result.status, result.decisions, result.notes)
-        check_assignment(result.assignment, view.cluster, _answered(view, result.assignment))
+        check_result(view, result)
         return result
 
     def _counted(self, view: SchedulingView) -> SchedulingView:
@@ -188,18 +188,13 @@ def _with_present(view: SchedulingView, fixed: Assignment) -> SchedulingView:
     return replace(view, present=others.merged(fixed))
 
 
-def _answered(view: SchedulingView, assignment: Assignment) -> Sequence[Executor]:
-    """The executors that an answer must hold: all of a topology, or none where it found no room."""
-    placed = {executor.topology for executor in assignment.slots}
-    return [e for topology, executors in view.executors.items() if topology in placed for e in executors]
-
-
 def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:
     rows: dict[str, Any] = {storm_id: [] for storm_id in request.storm_id.values()}
     for slot, executors in assignment.workers().items():
         pairs = [[executor.start, executor.end] for executor in executors]
         topology = request.storm_id[executors[0].topology]
-        rows[topology].append([request.supervisor[slot.node], slot.port, pairs])
+        # A worker may go on under a supervisor that is no longer there; Storm's own id is its node's then.
+        rows[topology].append([request.supervisor.get(slot.node, slot.node), slot.port, pairs])
     return rows
 
 

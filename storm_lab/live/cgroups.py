@@ -130,6 +130,11 @@ class Group:
             waited = stat.get("throttled_time", 0)
         return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0), waited)
 
+    def memory_kills(self) -> int:
+        """How many of its processes the kernel has killed because they held more than the limit."""
+        name = "memory.events" if self._version == 2 else "memory.oom_control"
+        return _numbers(self._folders["memory"] / name).get("oom_kill", 0)
+
     def pids(self) -> list[int]:
         """Ids of the member processes."""
         found: set[int] = set()
@@ -188,6 +193,14 @@ class GroupTree:
         return Group(
             {key: place.folder / self._name / name for key, place in self._places.items()}, self._version
         )
+
+
+def unleash(folder: Path) -> None:
+    """Lift the CPU quotas of a group and those in it: a process needs CPU even to end."""
+    for name, text in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
+        for file in folder.rglob(name):
+            with contextlib.suppress(OSError):
+                file.write_text(text)
 
 
 def remove_tree(folder: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.cgroups import members, remove_tree
+from storm_lab.live.cgroups import GroupTree, hierarchies, members, remove_tree, unleash
 from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
@@ -26,12 +26,15 @@ def remove_cluster(place: Place) -> None:
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []
+        groups = {*map(Path, record.cgroups), *GroupTree(record.token, hierarchies()).folders}
+        for folder in groups:
+            unleash(folder)
         if pids := end_all(lambda: processes_of(record)):
             left.append(f"processes {', '.join(map(str, pids))}")
         for switch in namespaces_of(record.token)[:1]:
             remove_namespaces(switch)
         left += [f"network namespace {name}" for name in namespaces_of(record.token)]
-        left += [f"control group {folder}" for folder in record.cgroups if not remove_tree(Path(folder))]
+        left += [f"control group {folder}" for folder in sorted(groups) if not remove_tree(folder)]
         if left:
             raise StormLabError(f"of the cluster {record.token} is left: {'; '.join(left)}")
     place.remove()

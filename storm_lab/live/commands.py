@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,15 +11,15 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
+from storm_lab.live.bridge import LONGEST_SOCKET_PATH
 from storm_lab.live.cleanup import remove_orphans
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
 from storm_lab.live.jars import fetch_jars
 from storm_lab.live.netns import RUN
-from storm_lab.live.player_jar import SCHEDULER_CLASS, player_jar
+from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, player_jar
 from storm_lab.live.records import places
 from storm_lab.live.releases import RELEASES, Release, find_release
-from storm_lab.live.run_command import run
 from storm_lab.live.scheduler_command import scheduler
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug
@@ -26,9 +27,6 @@ from storm_lab.machine.options import examples, json_option
 from storm_lab.model.cluster import Cluster, Node
 
 NEWEST = next(iter(RELEASES))
-
-SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Setting of Nimbus that tells the bridge's scheduler where to ask (BridgeScheduler.java)."""
 
 _version = click.option(
     "--version", "version", default=NEWEST, show_default=True, metavar="V", help="Version of Storm."
@@ -47,7 +45,6 @@ def live() -> None:
     signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
 
 
-live.add_command(run)
 live.add_command(scheduler)
 
 
@@ -151,6 +148,9 @@ def _bridge(release: Release, socket: Path) -> SchedulerPlug:
     path = socket.absolute()
     if not path.parent.is_dir():
         raise UserError("its folder does not exist", field="--socket", value=str(socket))
+    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
+        message = f"a socket's path has at most {LONGEST_SOCKET_PATH} bytes"
+        raise UserError(message, field="--socket", value=str(path), remedy="choose a shorter one")
     return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, _say), {SOCKET_KEY: str(path)})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from storm_lab.errors import StormLabError
 from storm_lab.live.daemons import last_words
 
 CONTROL_CLASS = "stormlab.Control"
+_QUESTIONS = ("cluster", "info")
+_TRIES = 10
+_PAUSE_SECONDS = 1.0
 _ANSWER_SECONDS = 90.0
 
 
@@ -62,12 +66,16 @@ class ControlClient:
         return answer
 
     def ask(self, *words: object) -> Mapping[str, Any]:
-        """The answer to a command.
+        """The answer to a command; a question is put again where the connection to Nimbus breaks.
 
         Raises:
             StormLabError: Nimbus refuses, or cannot be asked.
         """
         answer = self.try_ask(*words)
+        tries = _TRIES if words[0] in _QUESTIONS else 1
+        while "Transport" in answer.get("error", "") and (tries := tries - 1):
+            time.sleep(_PAUSE_SECONDS)
+            answer = self.try_ask(*words)
         if "error" in answer:
             raise StormLabError(f"Nimbus refuses to {' '.join(map(str, words))}: {answer['error']}")
         return answer

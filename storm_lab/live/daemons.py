@@ -169,6 +169,36 @@ class Installation:
                 raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
 
+    def run(self, name: str, command: Sequence[str], seconds: float, failure: str) -> None:
+        """Run a program to its end.
+
+        Args:
+            name: of the files among the logs that its words go to.
+            command: the program, as `java` gives it.
+            seconds: how long it may take.
+            failure: what to say when it fails.
+
+        Raises:
+            StormLabError: it has failed; the line quotes what it said last.
+        """
+        output = self.logs / f"{name}.out"
+        with output.open("wb") as sink:
+            try:
+                done = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=subprocess.STDOUT,
+                    env=self.environment(),
+                    cwd=self.scratch,
+                    timeout=seconds,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise StormLabError(f"{failure}: it took longer than {seconds:g} s") from error
+        if done.returncode != 0:
+            raise StormLabError(f"{failure}: {last_words(output, self.logs / f'{name}.log')}")
+
     def environment(self) -> dict[str, str]:
         """Environment of everything that runs on this host."""
         return marked_environment(self._token) | {

@@ -15,17 +15,18 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import Hierarchy, hierarchies
-from storm_lab.live.conf import NIMBUS_PORT, ZOOKEEPER_PORT
+from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.jars import cache_folder, installed_resolver, is_fetched, ivy_jar, ready_jars, size_mb
 from storm_lab.live.java_build import COMPILER
+from storm_lab.live.machine_check import check_machine
 from storm_lab.live.mirrors import central_of
 from storm_lab.live.netns import link_disciplines, why_no_namespaces
 from storm_lab.live.processes import listens
 from storm_lab.live.records import places, state_folder
 from storm_lab.live.releases import RELEASES
-from storm_lab.live.storm import check_machine
 from storm_lab.machine.doctor import Finding
 from storm_lab.machine.java import find_java
+from storm_lab.model.cluster import DEFAULT_PORTS
 
 CLUSTER_GB = 1.2
 """Memory of ZooKeeper, Nimbus, two supervisors and two workers of Storm 2.8, measured: 1.1 GB."""
@@ -143,7 +144,8 @@ def check_links(disciplines: Callable[[], tuple[str, ...]] = link_disciplines) -
 
 def check_ports() -> list[Finding]:
     """Whether somebody on this machine has the ports that plain processes on loopback need."""
-    ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "workers": 6700}
+    ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "supervisors": SUPERVISOR_PORT}
+    ports["workers"] = DEFAULT_PORTS[0]
     taken = [
         f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, "127.77.255.254")
     ]

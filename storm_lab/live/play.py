@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import Lives
-from storm_lab.live.player_jar import SCHEDULER_CLASS, SUBMIT_CLASS, player_jar
+from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler, Sample
@@ -35,9 +34,6 @@ from storm_lab.live.worker_tail import WorkerTail
 from storm_lab.model import Assignment, Cluster, executors_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
-
-SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Nimbus's setting that tells the bridge's scheduler where to ask."""
 
 Progress = Callable[[int, int], None]
 """Called with the time reached and the planned end, both in nanoseconds since the start of the run."""
@@ -87,15 +83,13 @@ def open_stage(
     """
     release = find_release(version)
     jar = player_jar(release, say or (lambda line: None))
-    with tempfile.TemporaryDirectory(prefix="storm-lab-play-") as text:
-        folder = Path(text)
-        policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
-        with Bridge(folder / "nimbus", policy) as bridge:
-            plug = SchedulerPlug(SCHEDULER_CLASS, jar, {SOCKET_KEY: str(bridge.path)})
-            with LiveStorm(
-                version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say
-            ) as storm:
-                yield Stage(storm, release, jar, bridge, folder)
+    plug = SchedulerPlug(SCHEDULER_CLASS, jar, socket_key=SOCKET_KEY)
+    policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
+    with (
+        LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
+        Bridge(storm.scheduler_socket, policy) as bridge,
+    ):
+        yield Stage(storm, release, jar, bridge, storm.new_folder("play"))
 
 
 def play_live(
@@ -164,10 +158,15 @@ def play_live(
                 arguments = (str(folders[topology] / "plan"),)
                 stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
             _wait(stage.storm, origin_ns, end_ns, progress)
+    except Exception:
+        # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
+        _kill_all(stage.storm, names.values())
+        raise
     finally:
         over.set()
-        stage.bridge.policy.install = Assignment()
-        _kill_all(stage.storm, names.values())
+    _kill_all(stage.storm, names.values())
+    if timeline.problem is not None:
+        raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]
     records = LiveRecords(
         version=spec.version,
@@ -202,6 +201,8 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     if spec.cluster != cluster:
         raise UserError("the cluster that runs is another one", field="cluster")
     check_services(spec.services)
+    if spec.control_only:
+        raise UserError("a control plane without tuples is not played live", field="control_only", value=True)
     if spec.bundle.size != 1:
         raise UserError(
             "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
@@ -245,6 +246,8 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
         "unrealised": list(stage.storm.unrealised),
+        # Of the cluster, not of this run alone: a worker that does not fit its node.
+        "memory_kills": {node: kills for node in quotas if (kills := stage.storm.host(node).memory_kills())},
     }
     if len(samples) > 1:
         first, last = samples[0], samples[-1]

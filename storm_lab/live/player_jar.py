@@ -13,6 +13,8 @@ from storm_lab.live.releases import Release
 
 SUBMIT_CLASS = "stormlab.Submit"
 SCHEDULER_CLASS = "stormlab.BridgeScheduler"
+SOCKET_KEY = "storm.lab.scheduler.socket"
+"""Nimbus's setting that tells the scheduler where to ask (BridgeScheduler.java)."""
 
 _FOLDER = "stormlab"
 

@@ -19,7 +19,7 @@ MARK = "STORM_LAB_LIVE"
 """Environment variable that holds the token of the cluster that a process belongs to."""
 
 _PROC = Path("/proc")
-_END_SECONDS = 15.0
+_END_SECONDS = 60.0
 
 
 def marked(token: str) -> list[int]:

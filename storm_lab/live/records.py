@@ -16,6 +16,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as fields_of
 from pathlib import Path
 
 from storm_lab.errors import UserError
@@ -40,8 +41,9 @@ class Record:
     """Folders of cgroups that are the cluster's own, whole."""
     kept: bool = False
     """Whether it was left running on purpose."""
-    title: str = ""
-    """One line for people: nodes and addresses."""
+
+
+_FIELDS = frozenset(field.name for field in fields_of(Record))
 
 
 class Place:
@@ -159,6 +161,7 @@ def _read(folder: Path) -> Record:
     token = folder.name.lstrip(".")
     try:
         fields = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        return Record(**fields | {"token": token, "cgroups": tuple(fields["cgroups"])})
+        known = {key: value for key, value in fields.items() if key in _FIELDS}
+        return Record(**known | {"token": token, "cgroups": tuple(fields["cgroups"])})
     except (OSError, ValueError, TypeError, KeyError):
         return Record(token, "unknown", boot_id())

@@ -100,6 +100,7 @@ class MachineSampler:
         self._window_ns = window_ns
         self._processes: dict[int, ProcessSampler] = {}
         self._over = threading.Event()
+        self._problem: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def __enter__(self) -> MachineSampler:
@@ -112,7 +113,10 @@ class MachineSampler:
     ) -> None:
         self._over.set()
         self._thread.join()
-        self.look()
+        if error is None:
+            if self._problem is not None:
+                raise self._problem
+            self.look()
 
     def look(self) -> None:
         """Take one sample."""
@@ -130,6 +134,12 @@ class MachineSampler:
         self.samples.append(Sample(now, tuple(found), hosts, busy_ns(), os.getloadavg()[0]))
 
     def _run(self) -> None:
+        try:
+            self._look_every_window()
+        except Exception as error:
+            self._problem = error
+
+    def _look_every_window(self) -> None:
         turn = 0
         while True:
             turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)

@@ -58,14 +58,19 @@ class Timeline:
         self._folders = folders
         self._names = names
         self.decisions: list[Decision] = []
+        self.problem: Exception | None = None
+        """What ended `play` early, other than an event that Storm or the machine refused."""
 
     def play(self, origin_ns: int, over: threading.Event) -> None:
         """Carry out all events in order; returns early when ``over`` is set."""
-        for fault in self._events:
-            due_ns = origin_ns + round(fault.at_s * 1e9)
-            if over.wait(max(0, due_ns - monotonic_ns()) / 1e9):
-                return
-            self._strike(fault, origin_ns)
+        try:
+            for fault in self._events:
+                due_ns = origin_ns + round(fault.at_s * 1e9)
+                if over.wait(max(0, due_ns - monotonic_ns()) / 1e9):
+                    return
+                self._strike(fault, origin_ns)
+        except Exception as error:
+            self.problem = error
 
     def _strike(self, fault: Fault, origin_ns: int) -> None:
         start = monotonic_ns()

@@ -32,10 +32,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "papers": BELOW_PAPERS | {"experiments", "league"},
     "pipeline": frozenset({"tuplelog"}),
     "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "schedulers", "model"}),
-    "runs": ALL_BUT_CLI - {"runs", "bench"},
+    "runs": (ALL_BUT_CLI - {"runs", "bench"}) | {"live"},
     "calibration": ALL_BUT_CLI - {"reporting", "bench"},
     "bench": ALL_BUT_CLI - {"bench"},
-    "cli": ALL_BUT_CLI | {"calibration", "live"},
+    "cli": ALL_BUT_CLI | {"calibration"},
 }
 
 

@@ -77,7 +77,10 @@ def test_what_stays_where_it_is_has_not_moved():
         (7, "int"),
         (_together(Slot("c", 6700)), "which the cluster does not have"),
         (Assignment.of([(ALL[0], Slot("a", 6700))]), "has no slot"),
-        (Assignment.of([(Executor("x", 1, 1, "y"), Slot("a", 6700))]), "no topology that is scheduled"),
+        (
+            _together(Slot("a", 6700)).merged(Assignment.of([(Executor("x", 1, 1, "y"), Slot("b", 6700))])),
+            "no topology that is scheduled",
+        ),
     ],
 )
 def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_why(wrong: Any, said: str):
@@ -89,9 +92,20 @@ def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_wh
     assert made.moved == ()
 
 
+def test_a_worker_may_go_on_on_a_node_that_is_gone():
+    held = [["supervisor-3", 6700, [[n, n] for n in range(1, 6)]]]
+    answer, made = Policy(Fixed(_together(Slot("supervisor-3", 6700))), KNOWN).answer(
+        question(topology(present=held))
+    )
+    assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-3", 6700]]
+    assert made.moved == ()
+
+
 def test_a_topology_without_room_is_answered_with_no_slots():
-    answer, _ = Policy(Fixed(Assignment()), KNOWN).answer(question())
+    full = SchedulingResult(Assignment(), {"chain": TopologyStatus(False, "no room")})
+    answer, _ = Policy(Fixed(full), KNOWN).answer(question())
     assert answer["assign"] == {STORM_ID: []}
+    assert answer["status"] == {STORM_ID: "no room"}
 
 
 def test_a_question_that_cannot_be_read_keeps_everything():

@@ -17,6 +17,7 @@ from storm_lab.live.releases import RELEASES
 from storm_lab.live.request import Known
 from storm_lab.live.submission import Submission
 from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
+from storm_lab.machine.places import project_root
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
@@ -192,5 +193,29 @@ def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path
         assert view is not None
         assert view.version == StormVersion((2, 8, 3))
         assert {c.id for c in view.topologies[0].components} == {"spout", "bolt1", "bolt2"}
+        assert stage.bridge.rounds[-1].problem == ""
+        stage.storm.kill("chain")
+
+
+def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
+    text = (project_root() / "README.md").read_text(encoding="utf-8")
+    code = next(
+        part.split("```")[0] for part in text.split("```python\n") if "Scheduler[" in part.split("```")[0]
+    )
+    names: dict[str, Any] = {"__name__": "readme"}
+    exec(compile(code, "README.md", "exec"), names)
+    policy = next(
+        value
+        for value in names.values()
+        if isinstance(value, type) and issubclass(value, Scheduler) and value.__module__ == "readme"
+    )
+    with open_stage("2.8", NODES) as stage:
+        stage.bridge.policy.scheduler = policy()
+        _submit(stage, tmp_path)
+        # It fills a node before it opens the next.
+        _until(
+            "placement",
+            lambda: _hosts(stage) == {(stage.storm.address("n1"), 6700), (stage.storm.address("n1"), 6701)},
+        )
         assert stage.bridge.rounds[-1].problem == ""
         stage.storm.kill("chain")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cgroups import GroupTree, Hierarchy, hierarchies, members, remove_tree
+from storm_lab.live.cgroups import GroupTree, Hierarchy, hierarchies, members, remove_tree, unleash
 
 
 @pytest.fixture
@@ -112,6 +112,24 @@ def test_use_of_cpu_in_either_version(version_1: tuple[Path, Path], tmp_path: Pa
     stat.write_text("usage_usec 123\nuser_usec 100\nnr_periods 50\nnr_throttled 3\nthrottled_usec 7\n")
     use = group.cpu_use()
     assert (use.cpu_ns, use.periods, use.throttled, use.throttled_ns) == (123_000, 50, 3, 7000)
+
+
+def test_quotas_are_lifted_before_processes_are_to_end(version_1: tuple[Path, Path], tmp_path: Path):
+    tree = GroupTree("abc123", hierarchies(*version_1))
+    tree.make()
+    tree.make_host("host1").limit_cpu(0.1)
+    unleash(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
+    quota = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us"
+    assert quota.read_text() == "-1"
+
+
+def test_processes_that_were_too_large_are_counted(version_1: tuple[Path, Path], tmp_path: Path):
+    tree = GroupTree("abc123", hierarchies(*version_1))
+    tree.make()
+    group = tree.make_host("host1")
+    folder = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
+    (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    assert group.memory_kills() == 2
 
 
 def test_members_are_found_in_all_groups_below(tmp_path: Path):

@@ -1,13 +1,17 @@
 """How a cluster's description becomes hosts."""
 
 import os
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live import hosts
-from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz, make_hosts
+from storm_lab.live import make_hosts as choice
+from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
+from storm_lab.live.make_hosts import make_hosts
 from storm_lab.live.records import Place
 from storm_lab.model.cluster import Cluster, Node
 
@@ -59,6 +63,16 @@ def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(p
         made.set_link("n0", up=False)
 
 
+def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
+    with socket.socket() as server:
+        server.bind(("0.0.0.0", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        busy = Cluster((Node("n0", ports=(port,)),))
+        with pytest.raises(UserError, match=rf"port = {port}: another program listens at it"):
+            make_hosts(place, busy, HostOptions(kind="loopback")).make()
+
+
 def test_two_clusters_on_loopback_never_share_an_address(place: Place):
     first = make_hosts(place, cluster(1), HostOptions(kind="loopback"))
     second = make_hosts(Place.make("2.8.3"), cluster(1), HostOptions(kind="loopback"))
@@ -68,7 +82,7 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
 
 
 def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hosts, "why_no_namespaces", lambda: "Operation not permitted")
+    monkeypatch.setattr(choice, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be made: Operation not permitted" in made.unrealised[0]
     with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or choose loopback"):
@@ -96,8 +110,6 @@ def test_a_program_enters_its_groups_before_it_becomes_itself(tmp_path: Path):
         entrances = (tmp_path / "one", tmp_path / "two")
 
     host = Host("n0", "10.77.0.2", None, Entrances())  # type: ignore[arg-type]
-    import subprocess
-
     done = subprocess.run(
         host.command(["/bin/sh", "-c", "echo $$"]), capture_output=True, text=True, check=True
     )

@@ -298,8 +298,9 @@ public final class BridgeScheduler implements IScheduler {
             if (!assign.containsKey(id)) {
                 continue;
             }
-            Map<WorkerSlot, List<ExecutorDetails>> slots = slots(topology, cluster, assign.get(id));
             Map<WorkerSlot, List<ExecutorDetails>> present = bySlot(cluster.getAssignmentById(id));
+            Map<WorkerSlot, List<ExecutorDetails>> slots =
+                    slots(topology, cluster, present.keySet(), assign.get(id));
             if (!asSets(slots).equals(asSets(present))) {
                 wanted.put(id, slots);
                 before.put(id, present);
@@ -343,7 +344,7 @@ public final class BridgeScheduler implements IScheduler {
 
     /** Read and check the slots of one topology. */
     private static Map<WorkerSlot, List<ExecutorDetails>> slots(
-            TopologyDetails topology, Cluster cluster, Object rows) {
+            TopologyDetails topology, Cluster cluster, Set<WorkerSlot> present, Object rows) {
         Map<List<Integer>, ExecutorDetails> known = new HashMap<>();
         for (ExecutorDetails executor : topology.getExecutorToComponent().keySet()) {
             known.put(List.of(executor.getStartTask(), executor.getEndTask()), executor);
@@ -355,7 +356,8 @@ public final class BridgeScheduler implements IScheduler {
             int port = ((Number) row.get(1)).intValue();
             SupervisorDetails supervisor = cluster.getSupervisorById(node);
             Collection<Integer> ports = supervisor == null ? List.of() : supervisor.getAllPorts();
-            if (!ports.contains(port)) {
+            // What runs may go on where it is, even if nothing new could be started there.
+            if (!ports.contains(port) && !present.contains(new WorkerSlot(node, port))) {
                 throw new IllegalArgumentException("there is no slot " + node + ":" + port);
             }
             List<ExecutorDetails> executors = new ArrayList<>();

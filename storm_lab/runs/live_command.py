@@ -1,0 +1,136 @@
+"""The command ``storm-lab live run``, beside those that only need a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Never
+
+import click
+from tqdm import tqdm
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.errors import UserError
+from storm_lab.live.commands import live
+from storm_lab.live.hosts import machine_mhz
+from storm_lab.live.play import check_live, open_stage
+from storm_lab.live.releases import RELEASES, Release, find_release
+from storm_lab.live.scenes import SCENES
+from storm_lab.machine.options import examples
+from storm_lab.papers.registry import experiment, experiments
+from storm_lab.runs.live_play import (
+    LiveTask,
+    experiment_tasks,
+    nearest_release,
+    play_task,
+    scene_task,
+)
+
+__all__ = ["live"]
+
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+
+
+@live.command(
+    epilog=examples(
+        "storm-lab live run --list",
+        "storm-lab live run light-1w light-2n --repeat 3",
+        "storm-lab live run chain-acked --version 0.9.2",
+        "storm-lab live run rstorm-fig8 --only '*linear*' --seconds 120 --load 0.1",
+    )
+)
+@click.argument("names", nargs=-1, metavar="[SCENE|EXPERIMENT]...")
+@click.option("--version", metavar="V", help="Version of Storm; 2.8 for scenes, an experiment's own else.")
+@click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of a scene.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Only variants of experiments like this.")
+@click.option(
+    "--load",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Part of the load.",
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), help="End each run of experiments so soon."
+)
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs; data/runs without.")
+@click.option("--list", "listed", is_flag=True, help="Name the scenes and end.")
+def run(
+    names: tuple[str, ...],
+    version: str | None,
+    repeat: int,
+    only: tuple[str, ...],
+    load: float,
+    seconds: float | None,
+    runs: Path | None,
+    listed: bool,
+) -> None:
+    """Play scenes and experiments on real Storm and leave ordinary run folders, marked as live."""
+    if listed or not names:
+        for scene in SCENES.values():
+            click.echo(f"{scene.name:16} {scene.title}")
+        return
+    for release, tasks in _by_release(names, version, repeat, only, load, seconds):
+        _play(release, tasks, runs)
+
+
+def _by_release(
+    names: Iterable[str],
+    version: str | None,
+    repeat: int,
+    only: tuple[str, ...],
+    load: float,
+    seconds: float | None,
+) -> list[tuple[Release, list[LiveTask]]]:
+    asked = None if version is None else find_release(version)
+    found: list[tuple[Release, list[LiveTask]]] = []
+    slugs = [each.slug for each in experiments()]
+    for name in names:
+        if name in SCENES:
+            release = asked or next(iter(RELEASES.values()))
+            found.append((release, [scene_task(SCENES[name], play + 1) for play in range(repeat)]))
+        elif name in slugs:
+            chosen = experiment(name)
+            tasks = experiment_tasks(chosen, only=only, load=load, longest_s=seconds)
+            versions = {spec.storm_version for spec in chosen.runs(chosen.checked())}
+            if not tasks:
+                raise UserError("no run of it is left", field="--only", value=", ".join(only) or name)
+            found.append((asked or nearest_release(min(versions)), tasks))
+        else:
+            raise UserError(
+                "there is no scene or experiment of this name",
+                field="name",
+                value=name,
+                remedy=f"choose one of {', '.join([*SCENES, *slugs])}",
+            )
+    return found
+
+
+def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> None:
+    """Play tasks one after another; those of one cluster share it."""
+    specs = [(task, _checked(task, release)) for task in tasks]
+    for _, group in groupby(specs, key=lambda pair: pair[1].cluster):
+        members = list(group)
+        with open_stage(release.version, members[0][1].cluster, say=_say) as stage:
+            for line in stage.storm.unrealised:
+                _say(f"not realised: {line}")
+            for task, _ in members:
+                with tqdm(total=1.0, desc=str(task), disable=None, leave=False, bar_format=_BAR) as bar:
+                    folder, _ = play_task(task, stage, home, partial(_advance, bar))
+                click.echo(str(folder))
+
+
+def _advance(bar: tqdm[Never], share: float) -> None:
+    bar.update(share - bar.n)
+
+
+def _checked(task: LiveTask, release: Release) -> EmulationSpec:
+    spec = task.describe(release.storm, machine_mhz())
+    check_live(spec, spec.cluster)
+    return spec
+
+
+def _say(line: str) -> None:
+    click.echo(f"storm-lab: {line}", err=True)

@@ -1,0 +1,142 @@
+"""Scenes and experiments on real Storm: described as ever, played live, left as ordinary run folders.
+
+No two plays are the same, so a run's name has the number of the play as its seed and says that it is live.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.live.java_sources import read_sources
+from storm_lab.live.play import Stage, play_live
+from storm_lab.live.releases import RELEASES, Release
+from storm_lab.live.scaling import scaled
+from storm_lab.live.scenes import Scene
+from storm_lab.machine.places import runs_folder
+from storm_lab.model import StormVersion
+from storm_lab.runs.digest import lock_digest, scalar
+from storm_lab.runs.pool import Advance
+from storm_lab.tuplelog import Manifest, RunIdentity, RunWriter, Scalar
+
+SCENES_NAME = "live"
+"""Experiment that live runs of scenes count as, and their folder among the runs."""
+
+Describe = Callable[[StormVersion, float], EmulationSpec]
+"""Version of Storm and clock of the machine in MHz to a description."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTask:
+    """One play of a description on real Storm.
+
+    Args:
+        experiment: what it belongs to.
+        variant: its name there.
+        parameters: what else names it.
+        seed: seed of the description, or number of the play of a scene.
+        describe: the description for a version and a clock.
+    """
+
+    experiment: str
+    variant: str
+    parameters: dict[str, Scalar]
+    seed: int
+    describe: Describe
+
+    def __str__(self) -> str:
+        return f"{self.experiment}/{self.variant}, {self.seed}"
+
+
+def scene_task(scene: Scene, play: int) -> LiveTask:
+    """One of several plays of a scene."""
+    return LiveTask(SCENES_NAME, scene.name, {}, play, scene.describe)
+
+
+def experiment_tasks(
+    experiment: Experiment,
+    *,
+    only: Iterable[str] = (),
+    load: float = 1.0,
+    longest_s: float | None = None,
+) -> list[LiveTask]:
+    """The runs of an experiment with its own parameters, smaller where asked for.
+
+    Args:
+        experiment: described as for the emulator.
+        only: patterns of variants; all without.
+        load: factor on the load.
+        longest_s: end of each run at the latest.
+    """
+    patterns = list(only) or ["*"]
+    return [
+        _experiment_task(spec, load, longest_s)
+        for spec in experiment.runs(experiment.checked())
+        if any(fnmatchcase(spec.variant, pattern) for pattern in patterns)
+    ]
+
+
+def _experiment_task(spec: RunSpec, load: float, longest_s: float | None) -> LiveTask:
+    def describe(version: StormVersion, mhz: float) -> EmulationSpec:
+        return replace(scaled(spec.describe(spec), load=load, longest_s=longest_s), version=version)
+
+    parameters = {name: scalar(value) for name, value in spec.parameters.items()}
+    parameters["live_load"] = load
+    parameters["live_longest_s"] = longest_s
+    return LiveTask(spec.experiment, spec.variant, parameters, spec.seed, describe)
+
+
+def nearest_release(version: StormVersion) -> Release:
+    """The release that an experiment's version is played with: the same, else the next newer one."""
+    newer = [release for release in RELEASES.values() if release.storm >= version]
+    return min(newer, key=lambda release: release.storm) if newer else next(iter(RELEASES.values()))
+
+
+def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> tuple[Path, Manifest]:
+    """Play one task on a running cluster and write its run folder.
+
+    Raises:
+        UserError: it cannot be played there.
+        StormLabError: Storm does not do what it should.
+    """
+    spec = task.describe(stage.release.storm, stage.storm.cluster.nodes[0].core_mhz)
+    identity = live_identity(task, spec)
+    folder = (runs_folder() if home is None else home) / identity.experiment / identity.run
+    with RunWriter(folder, identity) as log:
+        outcome = play_live(spec, stage, log, lambda done, total: advance(min(1.0, done / total)))
+        manifest = log.finish(
+            duration_ns=outcome.duration_ns,
+            warm_up_ns=round(spec.warm_up_s * NS_PER_S),
+            conditions=outcome.conditions,
+        )
+    return folder, manifest
+
+
+def live_identity(task: LiveTask, spec: EmulationSpec) -> RunIdentity:
+    """What names a live run."""
+    return RunIdentity(
+        experiment=task.experiment,
+        variant=task.variant,
+        parameters=task.parameters,
+        seed=task.seed,
+        storm_version=str(spec.version),
+        code_digest=player_digest(),
+        lock_digest=lock_digest(),
+        inputs={plan.topology.id: plan.trace.digest for plan in spec.topologies},
+        sample_every=spec.sample_every,
+        runtime="live",
+    )
+
+
+def player_digest() -> str:
+    """SHA-256 of the Java sources that play topologies."""
+    digest = hashlib.sha256()
+    for path, text in read_sources("stormlab").items():
+        digest.update(f"{path}\0{text}\0".encode())
+    return digest.hexdigest()

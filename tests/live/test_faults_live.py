@@ -1,0 +1,108 @@
+"""Faults and commands of a plan, carried out on real Storm and told in the log. Starts daemons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.faults.commands import RebalanceTopology
+from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
+from storm_lab.emulator.control.faults.processes import KillWorker
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.live.hosts import machine_mhz
+from storm_lab.live.play import open_stage, play_live
+from storm_lab.live.releases import RELEASES
+from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
+from storm_lab.live.timeline import check_faults
+from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+
+S = 1_000_000_000
+CLUSTER = scene_cluster(machine_mhz())
+
+
+def test_a_fault_that_nobody_can_carry_out_is_refused():
+    with pytest.raises(UserError, match="slow-node"):
+        check_faults(FaultPlan((SlowNode(1.0, "n1", 0.5),)))
+
+
+@pytest.mark.live
+def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
+    faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(90.0, "chain", workers=1, wait_s=0.0))
+    spec = chain(
+        RELEASES["2.8.3"].storm,
+        machine_mhz(),
+        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
+        NEXT_NODE,
+        ackers=1,
+        duration_s=140.0,
+        faults=faults,
+    )
+    identity = RunIdentity("live-test", "faults", {}, 1, "2.8.3", "c", "l", {}, runtime="live")
+    with (
+        open_stage("2.8", scene_cluster(machine_mhz())) as stage,
+        RunWriter(tmp_path / "run", identity) as log,
+    ):
+        outcome = play_live(spec, stage, log)
+        log.finish(duration_ns=outcome.duration_ns)
+    run = open_run(tmp_path / "run")
+    control = run.table("control").to_pylist()
+    said = {(row["actor"], row["action"], row["subject"]): row["time_ns"] for row in control}
+    killed = said["fault", "kill-worker", "n2:6700"]
+    rebalanced = said["nimbus", "rebalance", "chain"]
+    assert 45 * S <= killed < 50 * S
+    assert 90 * S <= rebalanced < 95 * S
+    # bolt1's first worker ended with the kill, and another took its slot.
+    stays = sorted(
+        (row for row in run.table("placements").to_pylist() if row["component"] == "bolt1"),
+        key=lambda row: row["start_ns"],
+    )
+    first, second = stays[0], stays[1]
+    assert first["end_ns"] is not None
+    assert killed - 2 * S <= first["end_ns"] <= killed + 3 * S
+    assert (second["node"], second["port"]) == ("n2", 6700)
+    assert second["start_ns"] > killed
+    assert second["worker"] != first["worker"]
+    # After the rebalance there is one worker, wherever the default scheduler has put it.
+    last = {row["worker"] for row in run.table("placements").to_pylist() if row["end_ns"] is None}
+    assert len(last) == 1
+    moved = [row for row in control if row["action"] == "assign" and row["time_ns"] > rebalanced]
+    assert len(json.loads(moved[-1]["detail"])["workers"]) == 1
+    # What was sent to the dead worker is lost, and its roots fail by their time-out of 30 to 60 s.
+    roots = run.table("roots").to_pylist()
+    failed = [row for row in roots if row["outcome"] == "failed"]
+    assert failed
+    assert all(30 * S <= row["latency_ns"] <= 65 * S for row in failed)
+    assert any(row["outcome"] == "acked" and row["emit_ns"] > 130 * S for row in roots)
+
+
+@pytest.mark.live
+def test_a_node_that_is_lost_gives_its_executors_to_another(tmp_path: Path):
+    spec = chain(
+        RELEASES["1.2.4"].storm,
+        machine_mhz(),
+        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
+        NEXT_NODE,
+        ackers=1,
+        duration_s=170.0,
+        faults=(KillNode(50.0, "n2"),),
+    )
+    identity = RunIdentity("live-test", "node", {}, 1, "1.2.4", "c", "l", {}, runtime="live")
+    with (
+        open_stage("1.2", scene_cluster(machine_mhz())) as stage,
+        RunWriter(tmp_path / "run", identity) as log,
+    ):
+        outcome = play_live(spec, stage, log)
+        log.finish(duration_ns=outcome.duration_ns)
+    run = open_run(tmp_path / "run")
+    stays = run.table("placements").to_pylist()
+    assert {row["node"] for row in stays if row["start_ns"] < 50 * S} == {"n1", "n2"}
+    assert {row["node"] for row in stays if row["end_ns"] is None} == {"n1"}
+    lost = next(row for row in run.table("control").to_pylist() if row["action"] == "kill-node")
+    assert (lost["actor"], lost["subject"]) == ("fault", "n2")
+    assert any(
+        row["outcome"] == "acked" and row["emit_ns"] > 150 * S for row in run.table("roots").to_pylist()
+    )

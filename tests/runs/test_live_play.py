@@ -1,0 +1,114 @@
+"""Which descriptions are played live, and how the runs are named; nothing is started here."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.live.releases import RELEASES
+from storm_lab.live.scaling import scaled
+from storm_lab.live.scenes import HERE, SCENES, chain
+from storm_lab.model import StormVersion
+from storm_lab.papers.registry import experiment
+from storm_lab.runs.live_command import live
+from storm_lab.runs.live_play import (
+    experiment_tasks,
+    live_identity,
+    nearest_release,
+    scene_task,
+)
+
+V2 = RELEASES["2.8.3"].storm
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [("0.8.2", "0.9.2-incubating"), ("0.9.2", "0.9.2-incubating"), ("0.9.3", "0.9.7"), ("1.0.6", "1.2.4"),
+     ("2.0.0", "2.8.3"), ("2.8.8", "2.8.3")],
+)  # fmt: skip
+def test_an_experiment_is_played_with_its_version_or_the_next_newer_one(version: str, release: str):
+    assert nearest_release(StormVersion.parse(version)).version == release
+
+
+def test_plays_of_a_scene_have_names_of_their_own_and_say_that_they_are_live():
+    scene = SCENES["light-1w"]
+    spec = scene.describe(V2, 2500.0)
+    names = [live_identity(scene_task(scene, play), spec) for play in (1, 2)]
+    assert names[0].run != names[1].run
+    assert {name.runtime for name in names} == {"live"}
+    assert names[0].experiment == "live"
+    assert names[0].inputs == {"chain": spec.topologies[0].trace.digest}
+
+
+def test_an_experiments_runs_are_those_of_the_emulator():
+    chosen = experiment("tstorm-obs1-traffic")
+    specs = chosen.runs(chosen.checked())
+    tasks = experiment_tasks(chosen, load=0.5, longest_s=60.0)
+    assert [(task.variant, task.seed) for task in tasks] == [(spec.variant, spec.seed) for spec in specs]
+    spec = tasks[0].describe(StormVersion.parse("0.9.2"), 2500.0)
+    assert spec.duration_s <= 60.0
+    assert str(spec.version) == "0.9.2"
+    assert tasks[0].parameters["live_load"] == 0.5
+
+
+def test_variants_are_chosen_by_patterns():
+    chosen = experiment("tstorm-obs1-traffic")
+    one = experiment_tasks(chosen)[0].variant
+    assert {task.variant for task in experiment_tasks(chosen, only=[one])} == {one}
+    assert experiment_tasks(chosen, only=["no-such-*"]) == []
+
+
+def _spec(source: SourcePlan, **changes):
+    return chain(V2, 2500.0, source, HERE, ackers=1, duration_s=100.0, **changes)
+
+
+def test_half_the_load_is_half_the_rate_now_and_later():
+    steps = (SetLoad(10.0, "chain", "spout", 30.0), SetLoad(90.0, "chain", "spout", 50.0))
+    small = scaled(
+        _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0), faults=steps), load=0.5, longest_s=50.0
+    )
+    assert small.topologies[0].sources["spout"].rate_per_s == 10.0
+    assert small.faults == FaultPlan((SetLoad(10.0, "chain", "spout", 15.0),))
+    assert small.duration_s == 50.0
+
+
+def test_recorded_arrivals_come_as_much_slower():
+    arrivals = np.array([0, 100, 250], np.int64)
+    source = SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=300)
+    small = scaled(_spec(source), load=0.5).topologies[0].sources["spout"]
+    assert small.arrivals_ns is not None
+    assert small.arrivals_ns.tolist() == [0, 200, 500]
+    assert small.arrival_period_ns == 600
+
+
+def test_the_whole_load_changes_nothing():
+    spec = _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0))
+    assert scaled(spec).topologies[0].sources == spec.topologies[0].sources
+
+
+def test_a_load_of_nothing_is_refused():
+    with pytest.raises(UserError, match="load"):
+        scaled(_spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0)), load=0.0)
+
+
+def test_the_command_names_the_scenes():
+    said = CliRunner().invoke(live, ["run", "--list"])
+    assert said.exit_code == 0
+    assert [line.split()[0] for line in said.output.splitlines()] == list(SCENES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "light-9w"], "no scene or experiment"),
+        (["run", "light-1w", "--version", "3.0"], "no such version"),
+        (["run", "tstorm-obs1-traffic", "--only", "nothing-*"], "no run of it is left"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_anything_starts(arguments: list[str], words: str):
+    said = CliRunner().invoke(live, arguments)
+    assert isinstance(said.exception, UserError)
+    assert words in str(said.exception)
