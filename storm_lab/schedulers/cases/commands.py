@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from storm_lab.schedulers.cases.schedule_cases import load_cases, parse_version, schedule_cases, to_line
+from storm_lab.errors import StormLabError
+from storm_lab.schedulers.cases.case_format import RefusedCase
+from storm_lab.schedulers.cases.schedule_cases import (
+    in_case,
+    load_cases,
+    parse_version,
+    schedule_cases,
+    to_line,
+)
 from storm_lab.schedulers.explain import explained, explanation, explanation_text
 from storm_lab.schedulers.registry import make_scheduler
 
@@ -25,11 +33,22 @@ _parameters = click.option(
 def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: tuple[str, ...]) -> None:
     """Schedule cases, one JSON object a line (- reads standard input), and print one answer a line.
 
-    The format is described in docs/schedulers.md.
+    The format is described in docs/schedulers.md. A case that is refused has an answer that says why; where
+    all are, the command fails.
     """
     loaded = load_cases(cases, parse_version(storm_version))
-    for answer in schedule_cases(loaded, scheduler, parameters):
+    refused = []
+    for answer, error in schedule_cases(loaded, scheduler, parameters):
         click.echo(to_line(answer))
+        if error is not None:
+            refused.append((answer["name"], error))
+    if not refused:
+        return
+    name, error = refused[0]
+    if len(refused) < len(loaded):
+        click.echo(f"{len(refused)} of {len(loaded)} cases were refused, first {name!r}: {error}", err=True)
+    else:
+        raise in_case(str(name), error)
 
 
 @click.command()
@@ -59,7 +78,12 @@ def explain(
         if not loaded:
             raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
     for case in loaded:
-        result = explained(policy, case.view)
+        if isinstance(case, RefusedCase):
+            raise in_case(case.name, case.error)
+        try:
+            result = explained(policy, case.view)
+        except StormLabError as error:
+            raise in_case(case.name, error) from error
         if as_csv:
             table = explanation(result)
             table.insert(0, "case", case.name)

@@ -12,19 +12,23 @@ from dataclasses import dataclass
 
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.model.settings import (
+    ACKERS_PER_WORKER,
+    BY_PROXIMITY,
+    ONE_COMPONENT,
+    ONE_EXECUTOR,
+    STATE_LIMIT,
+    flag_of,
+    number_of,
+)
+from storm_lab.model.settings import STRATEGY as STRATEGY_KEY
 from storm_lab.schedulers.contract import Candidate, Decision
-from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
+from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.storm.hash_order import free_slot_order
 from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
 
 STRATEGY = "DefaultResourceAwareStrategy"
-_STATE_LIMIT = "topology.ras.constraint.max.state.search"
-_ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
-_ONE_COMPONENT = "topology.ras.one.component.per.worker"
-_ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
-_STRATEGY = "topology.scheduler.strategy"
-_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
 _SCORE = "rank of the node (lowest wins)"
@@ -53,11 +57,11 @@ class Search:
         self._state, self._topology = state, topology
         self._places = Places(state)
         self._max_heap = max_worker_heap_mb(topology)
-        self._one_executor = flag_setting(topology, _ONE_EXECUTOR)
-        self._one_component = flag_setting(topology, _ONE_COMPONENT)
-        self._ackers_per_worker = int(number_setting(topology, _ACKERS_PER_WORKER, 1))
+        self._one_executor = flag_of(topology.settings, ONE_EXECUTOR)
+        self._one_component = flag_of(topology.settings, ONE_COMPONENT)
+        self._ackers_per_worker = int(number_of(topology.settings, ACKERS_PER_WORKER, 1))
         self._limit = int(
-            min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
+            min(number_of(topology.settings, STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
         )
         # Slots that are free now stay candidates although the search fills them; the topology's own old ones
         # do not.
@@ -298,13 +302,15 @@ def refusals(state: Ras2State, topology: Topology) -> tuple[Decision, ...]:
 
 
 def _refuse_unknown_strategies(topology: Topology) -> None:
-    strategy = str(topology.settings.get(_STRATEGY, STRATEGY)).rsplit(".", 1)[-1]
+    strategy = str(topology.settings.get(STRATEGY_KEY, STRATEGY)).rsplit(".", 1)[-1]
     # Without generic resources the two strategies are the same.
     if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
         raise UserError(
-            f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy
+            f"topology {topology.id!r} asks for a strategy that is not built",
+            field=STRATEGY_KEY,
+            value=strategy,
         )
-    if flag_setting(topology, _PROXIMITY):
+    if flag_of(topology.settings, BY_PROXIMITY):
         raise UserError(
-            f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY
+            f"topology {topology.id!r} asks for an executor order that is not built", field=BY_PROXIMITY
         )
