@@ -59,11 +59,11 @@ class UserError(StormLabError):
     def _line(self) -> str:
         parts = []
         if self.field is not None and self.value is not None:
-            parts.append(f"{self.field} = {_short(self.value)}: ")
+            parts.append(f"{self.field} = {shown(self.value)}: ")
         elif self.field is not None:
             parts.append(f"{self.field}: ")
         elif self.value is not None:
-            parts.append(f"{_short(self.value)}: ")
+            parts.append(f"{shown(self.value)}: ")
         parts.append(self.message)
         if self.remedy:
             parts.append(f"; {self.remedy}")
@@ -109,7 +109,8 @@ def _rebuild(
 _LONGEST_VALUE = 160
 
 
-def _short(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as messages show it: its `repr`, of which a long one loses its middle."""
     text = repr(value)
     if len(text) <= _LONGEST_VALUE:
         return text

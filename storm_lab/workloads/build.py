@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storm_lab.errors import StormLabError, UserError, said_by
+from storm_lab.errors import StormLabError, UserError, said_by, shown
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.emitted import Emitted, emit_call
@@ -137,7 +137,7 @@ class _Recording:
             call = "next_tuple"
             spout.next_tuple(record, self.emits[name])
         except Exception as error:
-            raise _told(error, name, call, record) from error
+            raise _told(error, name, call, shown(record)) from error
         self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
@@ -180,7 +180,7 @@ class _Recording:
                 self.made.clear()
                 failed = True
             except Exception as error:
-                raise _told(error, component, call, values) from error
+                raise _told(error, component, call, shown(tuple(values))) from error
             self._note_call(record, component, cost, key, waiting, failed=failed)
 
     def _note_call(
@@ -237,17 +237,14 @@ class _Recording:
         cost = given if isinstance(given, Cost) else None
         server: object = cost.server if cost else None
         if cost is None or not isinstance(server, str):
-            raise UserError(
-                "its cost is no Cost", field=name, value=repr(given), remedy="return Cost(cpu_us)"
-            )
-        if not (_is_time(cost.cpu_us) and _is_time(cost.server_us)):
-            cpu_fits = _is_time(cost.cpu_us)
-            raise UserError(
-                f"the cost {'server_us' if cpu_fits else 'cpu_us'} is not a time",
-                field=name,
-                value=repr(cost),
-                remedy="give microseconds, from 0 to an hour",
-            )
+            raise UserError(f"{shown(given)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
+        for field in ("cpu_us", "server_us"):
+            if not _is_time(getattr(cost, field)):
+                raise UserError(
+                    f"{field} of {shown(cost)} is not a time",
+                    field=f"{name}.cost",
+                    remedy="give microseconds, from 0 to an hour",
+                )
         if not cost.server:
             return round(cost.cpu_us * 1000), -1, 0
         server = self.servers.setdefault(cost.server, len(self.servers))
@@ -299,11 +296,11 @@ def _is_time(value: object) -> bool:
         return False
 
 
-def _told(error: Exception, component: str, call: str, given: object) -> StormLabError:
+def _told(error: Exception, component: str, call: str, given: str) -> StormLabError:
     """The one line for an exception of user code."""
     if isinstance(error, StormLabError):
         return error
-    return UserError(f"raised {said_by(error)}", field=f"{component}.{call}", value=given)
+    return UserError(f"raised {said_by(error)}", field=f"{component}.{call}({given})")
 
 
 def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
@@ -314,9 +311,8 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
         for record in given:
             if isinstance(record, str | bytes) or not isinstance(record, Iterable):
                 raise UserError(
-                    f"record {number} is no tuple",
+                    f"record {number}, {shown(record)}, is no tuple",
                     field=f"{name}.records",
-                    value=repr(record),
                     remedy="yield a tuple of values",
                 )
             yield tuple(record)
@@ -369,6 +365,12 @@ def _check_groupings(topology: Topology) -> None:
                     "subscribes to a stream that is not declared",
                     field=where,
                     remedy="declared are: " + (", ".join(streams) or "none"),
+                )
+            if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
+                raise UserError(
+                    "the partial-key grouping needs a field, and the stream has none",
+                    field=where,
+                    remedy="declare one, or choose another grouping",
                 )
             missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
             if missing:

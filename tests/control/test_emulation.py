@@ -42,12 +42,21 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
     return [
         (replace(good, duration_s=0.0), "duration_s = 0.0"),
         (replace(good, duration_s=float("nan")), "duration_s = nan"),
+        (replace(good, duration_s="600"), "duration_s = '600': the run needs a number"),
         (replace(good, window_s=-1.0), "window_s = -1.0"),
+        (replace(good, window_s=1e-9), "window_s = 1e-09"),
+        (replace(good, sample_every=0), "sample_every = 0: the run needs a whole number"),
+        (replace(good, seed=0.5), "seed = 0.5"),
+        (replace(good, scheduler=_Gather), "scheduler = .*: this is no scheduler; give an instance"),
+        (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*unknown or without effect.*known are"),
+        (
+            replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
+            "'nimbus.monitor.freq.secs'.*set timers.nimbus_round_s instead",
+        ),
         (replace(good, topologies=()), "topologies: there is nothing to run"),
-        (replace(good, topologies=(plan, plan)), "topologies = 'tree': two topologies"),
+        (replace(good, topologies=(plan, plan)), "topology = 'tree': the run has this topology twice"),
         (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
         (replace(good, times=ControlTimes(jvm_start_s=60.0)), "jvm_start_s = 60.0.*3 to 10 s"),
-        (replace(good, timers=replace(timers_of(V0_9_7), refresh_s=0.0)), r"timers\.refresh_s = 0\.0"),
         (replace(good, placement=lonely), "placement: executor .* has no slot"),
         (
             replace(good, faults=FaultPlan.of_rows([{"fault": "kill-node", "at_s": 99, "node": "node01"}])),
