@@ -1,8 +1,7 @@
 """Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
 
-Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept:
-    nodes are
-sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept: nodes
+are sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
 """
 
 from __future__ import annotations
@@ -10,25 +9,22 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.settings import (
     ACKERS_PER_WORKER,
-    BY_PROXIMITY,
     ONE_COMPONENT,
     ONE_EXECUTOR,
     STATE_LIMIT,
     flag_of,
     number_of,
 )
-from storm_lab.model.settings import STRATEGY as STRATEGY_KEY
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.storm.hash_order import free_slot_order
 from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras2_strategy import strategy_of
 
-STRATEGY = "DefaultResourceAwareStrategy"
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
 _SCORE = "rank of the node (lowest wins)"
@@ -53,8 +49,8 @@ class Search:
     """One attempt at one topology. Changes ``state``; give it a copy."""
 
     def __init__(self, state: Ras2State, topology: Topology) -> None:
-        _refuse_unknown_strategies(topology)
         self._state, self._topology = state, topology
+        self._strategy = strategy_of(topology)
         self._places = Places(state)
         self._max_heap = max_worker_heap_mb(topology)
         self._one_executor = flag_of(topology.settings, ONE_EXECUTOR)
@@ -78,7 +74,7 @@ class Search:
         """Place all unassigned executors, or say why not."""
         unassigned = self._state.unassigned(self._topology)
         if not unassigned:
-            return SearchResult(True, f"Fully Scheduled by {STRATEGY}")
+            return SearchResult(True, f"Fully Scheduled by {self._strategy.name}")
         if not self._state.nodes:
             return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
         if not self._topology.spouts:
@@ -97,9 +93,9 @@ class Search:
         if success:
             placed = [executor for executor in order if executor in self._state.held[executor.topology]]
             decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
-            return SearchResult(True, f"Fully Scheduled by {STRATEGY} ({effort})", decisions=decisions)
+            return SearchResult(True, f"Fully Scheduled by {self._strategy.name} ({effort})", decisions=decisions)
         outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
-        return SearchResult(False, f"Cannot schedule by {STRATEGY} ({outcome})", True, dead_end)
+        return SearchResult(False, f"Cannot schedule by {self._strategy.name} ({outcome})", True, dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         """Walk the executors; returns the index that was reached and whether the last one got its place."""
@@ -116,8 +112,8 @@ class Search:
                 k += 1
                 continue
             same_component = k == 0 or executor.component == order[k - 1].component
-            if nodes is None or same_component:
-                nodes = NodeOrder(self._state, self._topology.id, self._places)
+            if nodes is None or (self._strategy.sorts_again and same_component):
+                nodes = self._node_order()
                 skip = tried[k] + 1
             else:
                 skip = 0
@@ -138,6 +134,9 @@ class Search:
             while k > 0 and order[k] in self._bound_ackers:
                 k -= 1
             self._take_back(order[k])
+
+    def _node_order(self) -> NodeOrder:
+        return NodeOrder(self._state, self._topology.id, self._places, self._strategy.rank)
 
     def _first_fit(
         self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
@@ -266,7 +265,7 @@ class Search:
 
     def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
         found = []
-        for rank, node_id in enumerate(NodeOrder(self._state, self._topology.id, self._places)):
+        for rank, node_id in enumerate(self._node_order()):
             for slot in self._free[node_id]:
                 obstacle = self._obstacle(executor, slot)
                 if obstacle is None:
@@ -289,28 +288,3 @@ class Search:
             decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
-
-
-def refusals(state: Ras2State, topology: Topology) -> tuple[Decision, ...]:
-    """What each unassigned executor would see when the topology's request is more than the cluster has left.
-
-    Each is put where it fits before the next is looked at, so that the nodes run out in the order in which
-    the search would have filled them. Those that find a slot are not placed in the end. Changes ``state``.
-    """
-    search = Search(state, topology)
-    return search.refusals()
-
-
-def _refuse_unknown_strategies(topology: Topology) -> None:
-    strategy = str(topology.settings.get(STRATEGY_KEY, STRATEGY)).rsplit(".", 1)[-1]
-    # Without generic resources the two strategies are the same.
-    if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
-        raise UserError(
-            f"topology {topology.id!r} asks for a strategy that is not built",
-            field=STRATEGY_KEY,
-            value=strategy,
-        )
-    if flag_of(topology.settings, BY_PROXIMITY):
-        raise UserError(
-            f"topology {topology.id!r} asks for an executor order that is not built", field=BY_PROXIMITY
-        )
