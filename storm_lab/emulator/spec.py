@@ -23,7 +23,14 @@ from storm_lab.emulator.setup.plan_check import check_plan, check_trace
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment, Cluster, InvalidAssignmentError, StormVersion, check_assignment
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    InvalidAssignmentError,
+    StormVersion,
+    check_assignment,
+    check_slots,
+)
 from storm_lab.model.checks import check_distinct, check_number, check_whole
 from storm_lab.model.executor import executors_of
 from storm_lab.model.settings import (
@@ -118,6 +125,7 @@ def check_spec(spec: EmulationSpec) -> None:
             value=repr(spec.scheduler),
             remedy="give an instance of a subclass of Scheduler",
         )
+    check_slots(spec.cluster)
     check_cluster_settings(spec.settings)
     check_settings_version("the cluster", spec.settings, spec.version)
     if not spec.topologies:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from storm_lab.errors import UserError
 from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
 from storm_lab.model.topology import Resources
 
@@ -114,3 +115,15 @@ class Cluster:
         """All slots, node by node."""
         for node in self.nodes:
             yield from node.slots
+
+
+def check_slots(cluster: Cluster) -> None:
+    """Refuse a cluster on which nothing can ever run.
+
+    Raises:
+        UserError: it has no node, or none of its nodes has a port.
+    """
+    if not any(node.ports for node in cluster.nodes):
+        raise UserError(
+            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
+        )

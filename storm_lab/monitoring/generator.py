@@ -158,7 +158,7 @@ def generate(
     if load is None:
         return None
     view = replace(view, load=load)
-    result = ask(policy, view, case=f"{cause} at {now_ns / 1e9:g} s")
+    result = ask(policy, view, case=f"{cause} generation at {now_ns / 1e9:g} s")
     verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
     schedule = GeneratedSchedule(
         generated_ns=now_ns,

@@ -10,6 +10,7 @@ from storm_lab.model import (
     InvalidAssignmentError,
     Slot,
     check_assignment,
+    check_slots,
 )
 from storm_lab.model.checks import check_distinct
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
@@ -25,10 +26,7 @@ def check_view(view: SchedulingView) -> None:
             topologies.
     """
     check_distinct("the view", "topology", [topology.id for topology in view.topologies])
-    if not any(node.ports for node in view.cluster.nodes):
-        raise UserError(
-            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
-        )
+    check_slots(view.cluster)
     for topology in view.topologies:
         if not any(component.executors > 0 for component in topology.components):
             raise UserError(

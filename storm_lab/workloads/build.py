@@ -238,10 +238,10 @@ class _Recording:
         server: object = cost.server if cost else None
         if cost is None or not isinstance(server, str):
             raise UserError(f"{shown(given)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
-        for field in ("cpu_us", "server_us"):
-            if not _is_time(getattr(cost, field)):
+        for time in ("cpu_us", "server_us"):
+            if not _is_time(getattr(cost, time)):
                 raise UserError(
-                    f"{field} of {shown(cost)} is not a time",
+                    f"{time} of {shown(cost)} is not a time",
                     field=f"{name}.cost",
                     remedy="give microseconds, from 0 to an hour",
                 )

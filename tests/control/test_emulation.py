@@ -79,6 +79,45 @@ def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:
     assert seen == [(second * SECOND, ns(20)) for second in range(1, 21)]
 
 
+class _LeavesOneOut(Scheduler):  # type: ignore[type-arg]
+    """Everything but the last executor, and calls it complete."""
+
+    name = "forgetful"
+    version = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        whole = _Gather().schedule(view)
+        some = dict(list(whole.assignment.slots.items())[:-1])
+        return SchedulingResult(Assignment(some), whole.status)
+
+
+class _Stumbles(_LeavesOneOut):
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        raise LookupError("no such thing")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (_LeavesOneOut(), r"executor sink\[\d+,\d+\] of 'tree' has no slot, yet that counts as scheduled"),
+        (_Stumbles(), r"raised LookupError: no such thing \(test_emulation\.py, line \d+\)"),
+    ],
+    ids=["leaves one out", "stumbles"],
+)
+@pytest.mark.parametrize("online", [False, True], ids=["nimbus", "generator"])
+def test_every_answer_of_a_policy_is_checked(policy: _LeavesOneOut, message: str, online: bool) -> None:
+    run = spec(duration_s=60.0)
+    if online:
+        run = replace(run, services=(OnlineScheduling(policy, period_s=20.0),))
+    else:
+        run = replace(run, scheduler=policy)
+    with pytest.raises(UserError, match=message) as refusal:
+        Emulation(run).run()
+    text = str(refusal.value)
+    assert text.startswith("scheduler = 'forgetful': it")
+    assert ("generation at " if online else "a topology has been submitted at 0 s") in text
+
+
 def test_progress_changes_nothing_in_the_run() -> None:
     quiet = Emulation(spec(duration_s=30.0)).run()
     watched = Emulation(spec(duration_s=30.0)).run(None, lambda now, end: None)

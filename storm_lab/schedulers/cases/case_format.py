@@ -81,6 +81,15 @@ class RefusedCase:
     name: str
     error: StormLabError
 
+    def named(self) -> StormLabError:
+        """The error, which names the case."""
+        error = self.error
+        if not isinstance(error, UserError):
+            return error
+        return UserError(
+            f"case {self.name!r}: {error.message}", field=error.field, value=error.value, remedy=error.remedy
+        )
+
 
 def read_cases(
     lines: Iterable[str], version: StormVersion, *, explain: bool = False

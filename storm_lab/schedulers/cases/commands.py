@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from storm_lab.errors import StormLabError
 from storm_lab.schedulers.cases.case_format import RefusedCase
 from storm_lab.schedulers.cases.schedule_cases import (
-    in_case,
     load_cases,
     parse_version,
     schedule_cases,
@@ -37,18 +38,12 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
     all are, the command fails.
     """
     loaded = load_cases(cases, parse_version(storm_version))
-    refused = []
+    refused: list[RefusedCase] = []
     for answer, error in schedule_cases(loaded, scheduler, parameters):
         click.echo(to_line(answer))
         if error is not None:
-            refused.append((answer["name"], error))
-    if not refused:
-        return
-    name, error = refused[0]
-    if len(refused) < len(loaded):
-        click.echo(f"{len(refused)} of {len(loaded)} cases were refused, first {name!r}: {error}", err=True)
-    else:
-        raise in_case(str(name), error)
+            refused.append(RefusedCase(str(answer["name"]), error))
+    _tell(refused, len(loaded))
 
 
 @click.command()
@@ -77,18 +72,32 @@ def explain(
         loaded = [case for case in loaded if case.name == case_name]
         if not loaded:
             raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
+    refused: list[RefusedCase] = []
+    shown = 0
     for case in loaded:
         if isinstance(case, RefusedCase):
-            raise in_case(case.name, case.error)
+            refused.append(case)
+            continue
         try:
             result = explained(policy, case.view)
         except StormLabError as error:
-            raise in_case(case.name, error) from error
+            refused.append(RefusedCase(case.name, error))
+            continue
+        shown += 1
         if as_csv:
             table = explanation(result)
             table.insert(0, "case", case.name)
-            click.echo(table.to_csv(index=False, header=case is loaded[0]), nl=False)
+            click.echo(table.to_csv(index=False, header=shown == 1), nl=False)
             continue
         click.echo(f"case {case.name}, scheduler {policy.name}")
         for line in explanation_text(result, most=candidates):
             click.echo(line)
+    _tell(refused, len(loaded))
+
+
+def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
+    """Count the refused cases on standard error; without any other case they are the command's failure."""
+    if refused and len(refused) == cases:
+        raise refused[0].named()
+    if refused:
+        click.echo(f"{len(refused)} of {cases} cases were refused, first {refused[0].named()}", err=True)

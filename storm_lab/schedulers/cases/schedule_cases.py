@@ -65,15 +65,6 @@ def schedule_cases(
             yield answer_json(case, result), None
 
 
-def in_case(name: str, error: StormLabError) -> StormLabError:
-    """The same error, which names the case."""
-    if not isinstance(error, UserError):
-        return error
-    return UserError(
-        f"case {name!r}: {error.message}", field=error.field, value=error.value, remedy=error.remedy
-    )
-
-
 def refusal_json(name: str, error: StormLabError) -> dict[str, object]:
     """The answer to a case that is refused."""
     return {"name": name, "assignments": {}, "status": {}, "refused": str(error)}

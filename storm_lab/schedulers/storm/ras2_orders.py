@@ -80,8 +80,8 @@ class NodeOrder:
     """Nodes in the order in which one executor tries them.
 
     Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
-    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then what
-    `Rank` says about what is available, then the smaller name.
+    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then the
+    share of what is available that `Rank` looks at, then the smaller name.
     """
 
     def __init__(

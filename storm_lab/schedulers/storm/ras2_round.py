@@ -11,10 +11,10 @@ from storm_lab.model import Resources, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order, hash_map_order
-from storm_lab.schedulers.storm.ras2_search import Search
 from storm_lab.schedulers.storm.ras2_round_robin import RoundRobin
-from storm_lab.schedulers.storm.ras2_strategy import strategy_of
+from storm_lab.schedulers.storm.ras2_search import Search
 from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras2_strategy import strategy_of
 from storm_lab.schedulers.storm.ras2_worker import Sums
 
 _MAX_ATTEMPTS = 5

@@ -1,7 +1,7 @@
 """Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
 
-Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept: nodes
-are sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. As there, the moment
+to sort the nodes anew is when the component is the *same* as before; their order is reused when it changes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Search:
         if success:
             placed = [executor for executor in order if executor in self._state.held[executor.topology]]
             decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
-            return SearchResult(True, f"Fully Scheduled by {self._strategy.name} ({effort})", decisions=decisions)
+            return SearchResult(
+                True, f"Fully Scheduled by {self._strategy.name} ({effort})", decisions=decisions
+            )
         outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
         return SearchResult(False, f"Cannot schedule by {self._strategy.name} ({outcome})", True, dead_end)
 

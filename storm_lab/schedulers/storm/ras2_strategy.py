@@ -1,7 +1,7 @@
 """The strategies of Storm 2.x's resource-aware scheduler, by the names of their classes.
 
-Source: ``org.apache.storm.scheduler.resource.strategies.scheduling`` of Storm 2.8.3. Without generic resources,
-which are not built, each pair of default and generic strategy differs in its name, or in how it ranks nodes.
+Source: ``org.apache.storm.scheduler.resource.strategies.scheduling`` of Storm 2.8.3, by its answers. Generic
+resources are not built; without them the default and the generic strategy differ in name only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from storm_lab.schedulers.storm.ras2_orders import Rank
 class Strategy:
     """How a topology's executors look for places.
 
-    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted anew on the way. ``goes_round``: each
-    executor goes on at the node after the one before, instead of starting at the first one again.
+    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted anew on the way. ``goes_round``:
+    each executor goes on at the node after the one before, instead of starting at the first one again.
     """
 
     name: str
