@@ -10,7 +10,7 @@ import pytest
 from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.tables import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
@@ -140,34 +140,6 @@ def test_an_idle_spout_sleeps_as_long_as_its_wait_strategy_says() -> None:
     ]
 
 
-def test_the_time_between_tries_to_connect_is_set() -> None:
-    def first_after_the_cut(**given: Any) -> int:
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(0, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False),
-            nodes(2),
-            apart,
-            version=V0_9_7,
-            ideal=True,
-            settings=given,
-        )
-        plane = scene.plane
-        plane.run_until(2 * SECOND)
-        plane.set_link("node0", "node1", cut=True)
-        plane.run_until(5_050 * MS)
-        plane.set_link("node0", "node1")
-        plane.run_until(8 * SECOND)
-        plane.finish()
-        times = np.sort(scene.tape.column("executions", "enqueue_ns"))
-        return int(times[times > 2 * SECOND][0])
-
-    assert first_after_the_cut() == 5_500 * MS
-    every_600 = {settings.NETTY_MIN_WAIT_MS: 600, settings.NETTY_MAX_WAIT_MS: 600}
-    # Tries at 2.6, 3.2, 3.8, 4.4, 5.0, 5.6 s.
-    assert first_after_the_cut(**every_600) == 5_600 * MS
-
-
 def test_a_low_watermark_above_the_high_one_is_refused() -> None:
     with pytest.raises(UserError, match=r"low\.watermark = 8388608: .*give at most 1000"):
         start(
@@ -185,7 +157,9 @@ def test_every_timer_has_its_setting() -> None:
     for number, (key, (timer, _)) in enumerate(settings.TIMERS.items()):
         made = timers_of(V0_9_7, {key: 7.5 + number})
         assert made == replace(timers_of(V0_9_7), **{timer: 7.5 + number})  # type: ignore[arg-type]
-        assert isinstance(made, Timers)
+    assert timers_of(V2_8_8, {"supervisor.monitor.frequency.secs": 1}) == replace(
+        timers_of(V2_8_8), slot_running_s=1.0
+    )
 
 
 def test_supervisor_periods_decide_when_a_dead_worker_is_replaced() -> None:
