@@ -59,7 +59,6 @@ class Node:
     offer: Resources = DEFAULT_OFFER
 
     def __post_init__(self) -> None:
-        check_name("a node", "id", self.id)
         owner = f"node {self.id!r}"
         for port in self.ports:
             check_whole(owner, "port", port, low=0, high=65535)
@@ -87,12 +86,15 @@ class Cluster:
     """The worker nodes, in the order in which Nimbus learns of them.
 
     Raises:
-        UserError: two nodes have the same id.
+        UserError: two nodes have the same id, or one has none.
     """
 
     nodes: tuple[Node, ...]
 
     def __post_init__(self) -> None:
+        # A machine type is a node without an id.
+        for node in self.nodes:
+            check_name("a node of a cluster", "id", node.id)
         check_distinct("the cluster", "node", [node.id for node in self.nodes])
 
     def node(self, node_id: str) -> Node:

@@ -11,6 +11,7 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from storm_lab.errors import UserError
 from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
@@ -269,6 +270,15 @@ def _unknown(owner: str, key: str, known: Iterable[str]) -> UserError:
         value=key,
         remedy=guess + listed,
     )
+
+
+def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
+    """Of a topology's whole configuration, the settings that are heard here."""
+    return {
+        key: cast(SettingValue, conf[key])
+        for key, setting in OF_TOPOLOGY.items()
+        if key in conf and setting.fits(conf[key])
+    }
 
 
 def number_of(settings: Mapping[str, SettingValue], key: str, default: float) -> float:

@@ -16,6 +16,8 @@ from storm_lab.model.settings import SettingValue, check_topology_settings
 
 DEFAULT_STREAM = "default"
 ACKER = "__acker"
+_OWN_COMPONENTS = frozenset({ACKER, "__system"})
+_OWN_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
 MOST_TASKS = 100_000
 """Most tasks of a topology, and most executors, ackers and workers. Storm has no limit but memory."""
 MOST_AMOUNT = 1e12
@@ -96,11 +98,14 @@ class Component:
     def __post_init__(self) -> None:
         check_name("a component", "id", self.id)
         owner = f"component {self.id!r}"
-        for name in (self.id, *self.outputs):
-            if name.startswith("__"):
+        for field_name, names, kept in (
+            ("component", (self.id,), _OWN_COMPONENTS),
+            ("stream", tuple(self.outputs), _OWN_STREAMS),
+        ):
+            for name in kept.intersection(names):
                 raise UserError(
-                    f"{owner} has a name that Storm keeps for itself",
-                    field="component" if name == self.id else "stream",
+                    f"{owner} has a name that Storm keeps for its ackers",
+                    field=field_name,
                     value=name,
                     remedy="choose one that does not begin with two underscores",
                 )

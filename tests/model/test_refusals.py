@@ -38,7 +38,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),  # type: ignore[arg-type]
     "tasks=-1": (lambda: Component("count", tasks=-1), "tasks = -1: component 'count'"),
     "__acker": (lambda: Component("__acker"), "'__acker': component '__acker' has a name that Storm keeps"),
-    "a system stream": (lambda: Component("c", outputs={"__ack": ()}), "stream = '__ack'"),
+    "a stream of the ackers": (
+        lambda: Component("c", outputs={"__ack_init": ()}),
+        "stream = '__ack_init'",
+    ),
     "an empty id": (lambda: Component(""), "id = '': a component needs a name"),
     "tick_seconds=0": (lambda: Component("c", tick_seconds=0), "tick_seconds = 0: component 'c'"),
     "tick_seconds=1e-12": (lambda: Component("c", tick_seconds=1e-12), "tick_seconds = 1e-12"),
