@@ -6,6 +6,9 @@ status that the error carries; any other exception is a defect of the project an
 
 from __future__ import annotations
 
+import sysconfig
+import traceback
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -56,15 +59,45 @@ class UserError(StormLabError):
     def _line(self) -> str:
         parts = []
         if self.field is not None and self.value is not None:
-            parts.append(f"{self.field} = {_short(self.value)}: ")
+            parts.append(f"{self.field} = {shown(self.value)}: ")
         elif self.field is not None:
             parts.append(f"{self.field}: ")
         elif self.value is not None:
-            parts.append(f"{_short(self.value)}: ")
+            parts.append(f"{shown(self.value)}: ")
         parts.append(self.message)
         if self.remedy:
             parts.append(f"; {self.remedy}")
         return _one_line("".join(parts))
+
+
+_OTHERS = tuple(
+    str(Path(folder).resolve())
+    for folder in (str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+)
+"""Folders whose code is not the reader's own."""
+
+_LONGEST_TEXT = 200
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception of a reader's own code says, with the last line of that code that led to it.
+
+    For example ``ZeroDivisionError: division by zero (my_idea.py, line 12)``.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not str(Path(frame.filename).resolve()).startswith(_OTHERS)]
+    text = _one_line(traceback.format_exception_only(error)[-1])
+    if len(text) > _LONGEST_TEXT:
+        text = f"{text[: _LONGEST_TEXT - 3]}..."
+    if not (own or frames):
+        return text
+    frame = (own or frames)[-1]
+    return f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
+
+
+def is_own_code(kind: type) -> bool:
+    """Whether a class is the project's own; what others write may raise anything."""
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _rebuild(
@@ -76,7 +109,8 @@ def _rebuild(
 _LONGEST_VALUE = 160
 
 
-def _short(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as messages show it: its `repr`, of which a long one loses its middle."""
     text = repr(value)
     if len(text) <= _LONGEST_VALUE:
         return text

@@ -115,7 +115,7 @@ class Bundle:
                 (k.cost, ("wake", "idle_sleep")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
-                (k.source, ("sleep", "fetch", "answer")),
+                (k.source, ("pause", "sleep", "fetch", "answer")),
             ):
                 for name in names:
                     table[name] *= self.size

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.model.checks import check_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,6 @@ def check_constants(model: Any) -> None:
         UserError: names the constant, its value and the allowed range.
     """
     for entry in constants_of(model):
-        if not entry.low <= entry.value <= entry.high:
-            raise UserError(
-                f"constant {entry.name} is outside its physical range",
-                field=entry.name,
-                value=entry.value,
-                remedy=f"choose {entry.low:g} to {entry.high:g} {entry.unit}",
-            )
+        check_number(
+            "a physical constant", entry.name, entry.value, low=entry.low, high=entry.high, unit=entry.unit
+        )

@@ -64,7 +64,7 @@ class Emulation:
 
     def __init__(self, spec: EmulationSpec) -> None:
         check_spec(spec)
-        self.spec = spec
+        self.spec = spec.with_defaults()
 
     def run(self, recorder: Recorder | None = None, progress: Progress | None = None) -> EmulationOutcome:
         """Play the run and write its rows; the recorder is neither opened nor finished here.
@@ -111,6 +111,7 @@ class Emulation:
             sample_every=spec.sample_every,
             bundle=spec.bundle,
             unreached=spec.unreached,
+            settings=spec.settings,
         )
 
     def wire(self, plane: Plane) -> ControlPlane:
@@ -123,7 +124,7 @@ class Emulation:
             spec.scheduler,
             spec.migration,
             times=spec.times,
-            timers=timers_of(spec.version) if spec.timers is None else spec.timers,
+            timers=timers_of(spec.version, spec.settings) if spec.timers is None else spec.timers,
             zookeeper=spec.zookeeper,
             seed=spec.seed,
             unreached=spec.unreached,

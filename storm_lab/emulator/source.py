@@ -7,7 +7,6 @@ answers (N-Storm's DRPC clients).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +16,12 @@ from numpy.typing import NDArray
 
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
+from storm_lab.model.checks import check_number, check_whole
 from storm_lab.workloads.trace import WorkloadTrace
+
+LONGEST_NS = 10**18
+"""Times of a source, 31 years at most: sums of them stay within 64 bits."""
+MOST_CALLERS = 10_000_000
 
 
 class SourceKind(Enum):
@@ -87,16 +91,18 @@ def check_source(spout: str, plan: SourcePlan) -> None:
             f"source of spout {spout!r}: {field} cannot be {value!r}", field=field, value=value, remedy=remedy
         )
 
-    if plan.kind is SourceKind.RATE and not (math.isfinite(plan.rate_per_s) and 0 <= plan.rate_per_s <= 1e8):
-        refuse("rate_per_s", plan.rate_per_s, "give lines per second from 0 to 1e8")
+    owner = f"the source of spout {spout!r}"
+    check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")
+    for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
+        check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)
     if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
         refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
-    if plan.kind is SourceKind.CLOSED_LOOP and plan.calls < 1:
-        refuse("calls", plan.calls, "give at least one concurrent caller")
+    if plan.kind is SourceKind.CLOSED_LOOP:
+        check_whole(owner, "calls", plan.calls, low=1, high=MOST_CALLERS)
     if plan.kind is SourceKind.TRACE:
         times = plan.arrivals_ns
-        if times is None or len(times) == 0:
-            refuse("arrivals_ns", None, "give at least one arrival time")
+        if not isinstance(times, np.ndarray) or times.dtype.kind not in "iu" or len(times) == 0:
+            refuse("arrivals_ns", type(times).__name__, "give an array of at least one whole number of ns")
         elif times[0] < 0 or np.any(np.diff(times) < 0):
             refuse(
                 "arrivals_ns", "not ascending from 0", "sort the arrival times and start them at 0 or later"
@@ -112,6 +118,3 @@ def check_source(spout: str, plan: SourcePlan) -> None:
             refuse(
                 "checkpoint_ns", plan.checkpoint_ns, "a log replays and needs acks: set on_fail and anchored"
             )
-    for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns"):
-        if getattr(plan, field) < 0:
-            refuse(field, getattr(plan, field), "give a time of 0 or more nanoseconds")

@@ -6,8 +6,8 @@ imported here.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from storm_lab.emulator.bundle import Bundle
@@ -16,14 +16,31 @@ from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.service import Service
-from storm_lab.emulator.control.times import ControlTimes, Timers, check_timers
+from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment, Cluster, InvalidAssignmentError, StormVersion, check_assignment
+from storm_lab.model import (
+    Assignment,
+    Cluster,
+    InvalidAssignmentError,
+    StormVersion,
+    check_assignment,
+    check_slots,
+)
+from storm_lab.model.checks import check_distinct, check_number, check_whole
 from storm_lab.model.executor import executors_of
+from storm_lab.model.settings import (
+    OF_TOPOLOGY,
+    TIMERS,
+    SettingValue,
+    check_cluster_settings,
+    check_settings_version,
+)
+from storm_lab.model.topology import LONGEST_S, SHORTEST_S
 from storm_lab.schedulers.contract import Scheduler
 
 
@@ -44,7 +61,7 @@ class EmulationSpec:
         faults: what happens to the cluster, and when.
         placement: a first assignment fixed by hand, for all topologies that it names completely.
         times: durations of the control plane.
-        timers: Storm's periods and timeouts; None = those of the version.
+        timers: Storm's periods and timeouts; None = those of the version, with the settings.
         zookeeper: ZooKeeper's speed and other load.
         window_s: length of the windows in which traffic and CPU are counted, for the log and the monitors.
         sample_every: log the executions of one root tuple in this many.
@@ -52,6 +69,8 @@ class EmulationSpec:
         warm_up_s: what the steady state leaves out at the start; told in the log's manifest, changes no play.
         unreached: what becomes of messages without a connection; None = the version's own way.
         control_only: play Nimbus, ZooKeeper, supervisors and workers alone, without a single tuple.
+        settings: Storm's settings by full key, as ``storm.yaml`` of all machines has them: of the daemons, of
+            the connections between workers, and defaults for topologies.
     """
 
     cluster: Cluster
@@ -74,6 +93,18 @@ class EmulationSpec:
     warm_up_s: float = 0.0
     unreached: Unreached | None = None
     control_only: bool = False
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+
+    def with_defaults(self) -> EmulationSpec:
+        """The same run with the cluster's settings in every topology that has none of its own."""
+        defaults = {key: value for key, value in self.settings.items() if key in OF_TOPOLOGY}
+        if not defaults:
+            return self
+        plans = (
+            replace(plan, topology=replace(plan.topology, settings={**defaults, **plan.topology.settings}))
+            for plan in self.topologies
+        )
+        return replace(self, topologies=tuple(plans))
 
 
 def check_spec(spec: EmulationSpec) -> None:
@@ -82,18 +113,24 @@ def check_spec(spec: EmulationSpec) -> None:
     Raises:
         UserError: names the field, the value and the remedy.
     """
-    for name, value in (("duration_s", spec.duration_s), ("window_s", spec.window_s)):
-        if not (math.isfinite(value) and value > 0):
-            raise UserError(
-                "a time must be positive", field=name, value=value, remedy="give seconds, more than 0"
-            )
-    if not (math.isfinite(spec.warm_up_s) and spec.warm_up_s >= 0):
-        raise UserError("a time must not be negative", field="warm_up_s", value=spec.warm_up_s)
+    check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
+    check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
+    check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")
+    check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
+    check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
+    if not isinstance(spec.scheduler, Scheduler):
+        raise UserError(
+            "this is no scheduler",
+            field="scheduler",
+            value=repr(spec.scheduler),
+            remedy="give an instance of a subclass of Scheduler",
+        )
+    check_slots(spec.cluster)
+    check_cluster_settings(spec.settings)
+    check_settings_version("the cluster", spec.settings, spec.version)
     if not spec.topologies:
         raise UserError("there is nothing to run", field="topologies", remedy="give at least one topology")
-    ids = [plan.topology.id for plan in spec.topologies]
-    for twice in {name for name in ids if ids.count(name) > 1}:
-        raise UserError("two topologies have this id", field="topologies", value=twice, remedy="rename one")
+    check_distinct("the run", "topology", [plan.topology.id for plan in spec.topologies])
     for plan in spec.topologies:
         if not 0 <= plan.submit_s < spec.duration_s:
             raise UserError(
@@ -102,17 +139,17 @@ def check_spec(spec: EmulationSpec) -> None:
                 value=plan.submit_s,
                 remedy=f"give seconds, from 0 to less than {spec.duration_s:g}",
             )
-        for spout in plan.topology.spouts:
-            if spout.id not in plan.sources:
-                raise UserError(
-                    f"spout {spout.id!r} of topology {plan.topology.id!r} has no source",
-                    field="sources",
-                    value=sorted(plan.sources),
-                    remedy="give each spout a SourcePlan",
-                )
-            check_source(spout.id, plan.sources[spout.id])
-    if spec.timers is not None:
-        check_timers(spec.timers)
+        check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
+        if not spec.control_only:
+            check_trace(plan.topology, plan.trace)
+            check_plan(plan)
+    if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
+        raise UserError(
+            "the run has timers of its own, which leave no room for this setting",
+            field="settings",
+            value=both[0],
+            remedy=f"set timers.{TIMERS[both[0]][0]} instead",
+        )
     for constants in (spec.cost, spec.times, spec.zookeeper):
         check_constants(constants)
     spec.faults.check(

@@ -18,7 +18,7 @@ from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.entrant import Entrant
-from storm_lab.model import Cluster, StormVersion, Topology
+from storm_lab.model import Cluster, StormVersion, Topology, check_slots
 from storm_lab.model.version import V0_8_2
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Spout
@@ -54,7 +54,7 @@ class Site:
         Raises:
             UserError: the parts do not fit; names the component, the spout or the node.
         """
-        _check_cluster(cluster)
+        check_slots(cluster)
         plans: dict[str, SourcePlan] = {}
         spouts = [spout.id for spout in topology.spouts]
         for name, given in sources.items():
@@ -110,27 +110,3 @@ class Site:
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),
         )
-
-
-def _check_cluster(cluster: Cluster) -> None:
-    names = [node.id for node in cluster.nodes]
-    if not names:
-        raise UserError("there is no node", field="cluster", remedy="give at least one")
-    for node in cluster.nodes:
-        if names.count(node.id) > 1:
-            raise UserError("two nodes have this id", field="cluster", value=node.id, remedy="rename one")
-        for field in ("cores", "core_mhz", "memory_mb", "nic_mbps"):
-            if not 0 < getattr(node, field) < float("inf"):
-                raise UserError(
-                    f"{field} must be positive",
-                    field=f"node {node.id}",
-                    value=getattr(node, field),
-                    remedy="give what the machine has",
-                )
-        if not node.ports or len(set(node.ports)) < len(node.ports):
-            raise UserError(
-                "a node needs ports, each once",
-                field=f"node {node.id}",
-                value=node.ports,
-                remedy="one a slot",
-            )

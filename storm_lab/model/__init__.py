@@ -1,7 +1,7 @@
 """The field's nouns, frozen: topology, component, grouping, cluster, node, slot, executor, assignment."""
 
 from storm_lab.model.assignment import Assignment, InvalidAssignmentError, check_assignment
-from storm_lab.model.cluster import Cluster, Node, Slot
+from storm_lab.model.cluster import Cluster, Node, Slot, check_slots
 from storm_lab.model.executor import Executor, acker_count, executors_of
 from storm_lab.model.load import MeasuredLoad
 from storm_lab.model.topology import ACKER, Component, Grouping, Resources, Subscription, Topology
@@ -24,5 +24,6 @@ __all__ = [
     "Topology",
     "acker_count",
     "check_assignment",
+    "check_slots",
     "executors_of",
 ]

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from storm_lab.errors import UserError
+from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
 from storm_lab.model.topology import Resources
 
 DEFAULT_PORTS = (6700, 6701, 6702, 6703)
 DEFAULT_RACK = "/default-rack"
 DEFAULT_OFFER = Resources(cpu_points=400.0, memory_mb=4096.0)
 """What a supervisor offers unless its configuration says otherwise (Storm 2.x)."""
+MOST_CORES = 4096
 
 
 class Slot(NamedTuple):
@@ -38,6 +41,9 @@ class Node:
     of the cost model's ``process_penalty`` that a further worker process costs here, 0 to 1: 1 where all
     processes share one core, as on the hosts on which the penalty was fitted; 1/``cores`` where they are
     spread evenly over the cores; 0 where they cost nothing beyond their threads.
+
+    Raises:
+        UserError: a figure is no number or out of range, or a port is there twice; names node and field.
     """
 
     id: str
@@ -52,6 +58,18 @@ class Node:
     process_sharing: float = 1.0
     offer: Resources = DEFAULT_OFFER
 
+    def __post_init__(self) -> None:
+        owner = f"node {self.id!r}"
+        for port in self.ports:
+            check_whole(owner, "port", port, low=0, high=65535)
+        check_distinct(owner, "port", self.ports)
+        check_whole(owner, "cores", self.cores, low=1, high=MOST_CORES)
+        check_whole(owner, "threads_per_core", self.threads_per_core, low=1, high=16)
+        check_number(owner, "core_mhz", self.core_mhz, low=1.0, high=1e5, unit="MHz")
+        check_number(owner, "memory_mb", self.memory_mb, low=1.0, high=1e9, unit="MB")
+        check_number(owner, "nic_mbps", self.nic_mbps, low=0.001, high=1e7, unit="Mbit/s")
+        check_number(owner, "process_sharing", self.process_sharing, high=1.0)
+
     @property
     def slots(self) -> tuple[Slot, ...]:
         """The node's slots, in order of declaration of its ports."""
@@ -65,9 +83,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The worker nodes, in the order in which Nimbus learns of them."""
+    """The worker nodes, in the order in which Nimbus learns of them.
+
+    Raises:
+        UserError: two nodes have the same id, or one has none.
+    """
 
     nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        # A machine type is a node without an id.
+        for node in self.nodes:
+            check_name("a node of a cluster", "id", node.id)
+        check_distinct("the cluster", "node", [node.id for node in self.nodes])
 
     def node(self, node_id: str) -> Node:
         """The node of that id.
@@ -89,3 +117,15 @@ class Cluster:
         """All slots, node by node."""
         for node in self.nodes:
             yield from node.slots
+
+
+def check_slots(cluster: Cluster) -> None:
+    """Refuse a cluster on which nothing can ever run.
+
+    Raises:
+        UserError: it has no node, or none of its nodes has a port.
+    """
+    if not any(node.ports for node in cluster.nodes):
+        raise UserError(
+            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
+        )

@@ -10,8 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from storm_lab.errors import UserError
+from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
+from storm_lab.model.settings import SettingValue, check_topology_settings
+
 DEFAULT_STREAM = "default"
 ACKER = "__acker"
+_OWN_COMPONENTS = frozenset({ACKER, "__system"})
+_OWN_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
+MOST_TASKS = 100_000
+"""Most tasks of a topology, and most executors, ackers and workers. Storm has no limit but memory."""
+MOST_AMOUNT = 1e12
+"""Most CPU points or MB of an executor or a node: sums of them stay far from infinity."""
+SHORTEST_S = 0.001
+LONGEST_S = 1e9
+"""Periods and time-outs: a millisecond is what Storm's timers can keep; the most is 31 years."""
 
 
 class Grouping(Enum):
@@ -39,11 +52,19 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one executor asks for, or a node offers: CPU points and memory in MB."""
+    """What one executor asks for, or a node offers: CPU points and memory in MB.
+
+    Raises:
+        UserError: a figure is negative or no number.
+    """
 
     cpu_points: float = 0.0
     memory_mb: float = 0.0
     offheap_mb: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("cpu_points", "memory_mb", "offheap_mb"):
+            check_number("a demand or offer", name, getattr(self, name), high=MOST_AMOUNT)
 
     @property
     def total_memory_mb(self) -> float:
@@ -61,6 +82,9 @@ class Component:
 
     ``outputs`` maps each declared output stream to its field names. ``resources`` is what the
     topology's author asks for per executor, or None when nothing was declared.
+
+    Raises:
+        UserError: the id is one that Storm keeps for itself, or a figure is no whole number or out of range.
     """
 
     id: str
@@ -70,6 +94,26 @@ class Component:
     outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     resources: Resources | None = None
     tick_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_name("a component", "id", self.id)
+        owner = f"component {self.id!r}"
+        for field_name, names, kept in (
+            ("component", (self.id,), _OWN_COMPONENTS),
+            ("stream", tuple(self.outputs), _OWN_STREAMS),
+        ):
+            for name in kept.intersection(names):
+                raise UserError(
+                    f"{owner} has a name that Storm keeps for its ackers",
+                    field=field_name,
+                    value=name,
+                    remedy="choose one that does not begin with two underscores",
+                )
+        check_whole(owner, "executors", self.executors, low=0, high=MOST_TASKS)
+        if self.tasks is not None:
+            check_whole(owner, "tasks", self.tasks, low=0, high=MOST_TASKS)
+        if self.tick_seconds is not None:
+            check_number(owner, "tick_seconds", self.tick_seconds, low=SHORTEST_S, high=LONGEST_S, unit="s")
 
     @property
     def is_spout(self) -> bool:
@@ -88,8 +132,12 @@ class Topology:
 
     ``ackers`` None means the version's own default: one in 0.8, one per requested worker from 0.9 on.
     ``message_timeout_s`` is ``topology.message.timeout.secs``; ``max_spout_pending`` counts root tuples
-    per spout task (None = unlimited). ``settings`` holds further numeric Storm settings by their full key,
-    validated where they are read.
+    per spout task (None = unlimited). ``settings`` holds further Storm settings by their full key, those that
+    `storm_lab.model.settings` lists.
+
+    Raises:
+        UserError: two components have the same id, one reads from a component that is not there, a figure is
+            no number or out of range, or a setting is unknown.
     """
 
     id: str
@@ -102,7 +150,35 @@ class Topology:
     priority: int = 29
     message_timeout_s: float = 30.0
     max_spout_pending: int | None = None
-    settings: Mapping[str, float | str | bool] = field(default_factory=dict)
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_name("a topology", "id", self.id)
+        owner = f"topology {self.id!r}"
+        ids = [component.id for component in self.components]
+        check_distinct(owner, "component", ids)
+        for component in self.components:
+            for subscription in component.inputs:
+                if subscription.source not in ids:
+                    raise UserError(
+                        f"component {component.id!r} of {owner} reads from a component that is not there",
+                        field="from",
+                        value=subscription.source,
+                        remedy=f"there are: {', '.join(ids)}",
+                    )
+        tasks = sum(component.task_count for component in self.components)
+        check_whole(owner, "tasks of all components", tasks, low=0, high=MOST_TASKS)
+        check_whole(owner, "workers", self.workers, low=1, high=MOST_TASKS)
+        if self.ackers is not None:
+            check_whole(owner, "ackers", self.ackers, low=0, high=MOST_TASKS)
+        if self.max_spout_pending is not None:
+            check_whole(owner, "max_spout_pending", self.max_spout_pending, low=1, high=2**31 - 1)
+        check_whole(owner, "priority", self.priority, low=0, high=2**31 - 1)
+        check_number(owner, "launch_time_s", self.launch_time_s)
+        check_number(
+            owner, "message_timeout_s", self.message_timeout_s, low=SHORTEST_S, high=LONGEST_S, unit="s"
+        )
+        check_topology_settings(owner, self.settings)
 
     def component(self, component_id: str) -> Component:
         """The component of that id.

@@ -8,24 +8,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import total_ordering
 
+from storm_lab.errors import UserError
+
+_RELEASED = {(0, 8), (0, 9), (0, 10), (1, 0), (1, 1), (1, 2)} | {(2, minor) for minor in range(9)}
+"""Major and minor numbers of the releases whose behaviour is known."""
+
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class StormVersion:
-    """A release of Apache Storm, for example ``StormVersion.parse("0.9.7")``."""
+    """A release of Apache Storm from 0.8 to 2.8, for example ``StormVersion.parse("0.9.7")``.
+
+    Raises:
+        UserError: no such release is known.
+    """
 
     parts: tuple[int, int, int]
+
+    def __post_init__(self) -> None:
+        if self.parts[:2] not in _RELEASED or not 0 <= self.parts[2] < 100:
+            raise UserError(
+                "is no version of Storm that is known here",
+                field="storm version",
+                value=".".join(map(str, self.parts)),
+                remedy="choose one from 0.8.0 to 2.8",
+            )
 
     @classmethod
     def parse(cls, text: str) -> StormVersion:
         """Read ``major.minor.patch``.
 
         Raises:
-            ValueError: the text is not three numbers separated by dots.
+            UserError: the text is not three numbers separated by dots, or no such release is known.
         """
         pieces = text.strip().split(".")
-        if len(pieces) != 3 or not all(piece.isdigit() for piece in pieces):
-            raise ValueError(f"storm version {text!r}: write it as three numbers, for example 0.9.7")
+        if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
+            raise UserError(
+                "is no version of Storm",
+                field="storm version",
+                value=text,
+                remedy="write it as three numbers, for example 0.9.7",
+            )
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
     def __lt__(self, other: StormVersion) -> bool:

@@ -18,6 +18,7 @@ from storm_lab.monitoring.adoption import judge
 from storm_lab.monitoring.database import GeneratedSchedule, LoadDatabase, WindowLoad, parameters_json
 from storm_lab.monitoring.monitor import LoadMonitor
 from storm_lab.monitoring.overload import OverloadDetector, OverloadRule
+from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 
 ACTOR = "generator"
@@ -157,7 +158,7 @@ def generate(
     if load is None:
         return None
     view = replace(view, load=load)
-    result = policy.schedule(view)
+    result = ask(policy, view, case=f"{cause} generation at {now_ns / 1e9:g} s")
     verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
     schedule = GeneratedSchedule(
         generated_ns=now_ns,

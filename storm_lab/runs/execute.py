@@ -59,14 +59,14 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
     return _folder(identity_of(spec), home)
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether a complete run of this schema lies there."""
-    return _refusal(folder) is None
+def is_whole(folder: Path, *, verify: bool = False) -> bool:
+    """Whether a complete run of this schema lies there; with ``verify`` every byte of it is looked at."""
+    return _refusal(folder, verify=verify) is None
 
 
-def _refusal(folder: Path) -> RunRefused | None:
+def _refusal(folder: Path, *, verify: bool) -> RunRefused | None:
     try:
-        open_run(folder)
+        open_run(folder, verify=verify)
     except RunRefused as refusal:
         return refusal
     return None
@@ -112,7 +112,7 @@ def play_all(
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
     missing = {}
     for run, task in distinct.items():
-        refusal = _refusal(_folder(task[1], home))
+        refusal = _refusal(_folder(task[1], home), verify=True)
         if refusal is not None and refusal.folder.exists():
             on_damage(refusal)
         if fresh or refusal is not None:

@@ -1,7 +1,7 @@
 """A few processes that do tasks handed to them one by one: emulations, metrics, notebooks.
 
 The processes ignore Ctrl-C themselves: the parent asks them to stop, waits until each has cleaned up, and
-only then passes the interruption on.
+only then passes the interruption on. Where the parent is killed, they clean up and end by themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, TypeAlias, TypeVar, cast
@@ -221,11 +221,29 @@ def _reporter(pipe: _Pipe) -> Advance:
     return advance
 
 
+def _end_with_parent() -> None:
+    """Watch the process that started this one: once it is gone, however it ended, clean up and end as well.
+
+    A killed parent cannot ask for it, and a task that computes for minutes reads no pipe meanwhile.
+    """
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_GRACE_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # SystemExit unwinds through what the task has open, so that nothing half done stays.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    _end_with_parent()
     while True:
         try:
             task = pipe.recv()

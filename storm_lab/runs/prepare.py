@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storm_lab.pipeline.summary import keep_metrics, missing_metrics
-from storm_lab.runs.execute import JOBS, OnDamage, PlayedRun, play_all, progress_bar
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all, progress_bar
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
@@ -81,7 +81,8 @@ def prepare(
     began = time.perf_counter()
     if missing:
         say(f"metrics of {len(missing)} runs")
-        _kept(missing, {run.folder: run for run in played}, damaged, jobs, show_progress)
+        with progress_bar(1, show_progress, "metrics") as advance:
+            Pool(1, _keep, name=lambda task: "the metrics").do([dict(missing)], advance)
     metrics_s = time.perf_counter() - began
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
@@ -100,28 +101,6 @@ def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
 
 def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*one, *other]))
-
-
-def _kept(
-    missing: Mapping[Path, Sequence[str]],
-    played: Mapping[Path, PlayedRun],
-    damaged: OnDamage,
-    jobs: int,
-    show_progress: bool,
-) -> None:
-    """Compute the metrics; a run whose bytes turn out to have changed is played again."""
-    mended: set[Path] = set()
-    while True:
-        try:
-            with progress_bar(1, show_progress, "metrics") as advance:
-                Pool(1, _keep, name=lambda task: "the metrics").do([dict(missing)], advance)
-            return
-        except RunRefused as refusal:
-            if refusal.folder in mended:
-                raise
-            damaged(refusal)
-            mended.add(refusal.folder)
-            play_all([played[refusal.folder].spec], jobs=jobs, fresh=True)
 
 
 def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:

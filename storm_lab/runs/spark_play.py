@@ -68,7 +68,9 @@ def play_on_spark(
     tasks = [(spec, identity_of(spec)) for spec in specs]
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
     missing = {
-        run: task for run, task in distinct.items() if fresh or not is_whole(run_folder(task[0], home))
+        run: task
+        for run, task in distinct.items()
+        if fresh or not is_whole(run_folder(task[0], home), verify=True)
     }
     lost: set[str] = set()
     if missing:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
 
 COLUMNS = (
@@ -27,8 +28,8 @@ COLUMNS = (
 
 
 def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
-    """The policy's answer with a reason for every decision."""
-    return scheduler.schedule(dataclasses.replace(view, explain=True))
+    """The policy's answer with a reason for every decision, checked as `storm_lab.schedulers.ask` does."""
+    return ask(scheduler, dataclasses.replace(view, explain=True))
 
 
 def explanation(result: SchedulingResult) -> pd.DataFrame:

@@ -8,31 +8,30 @@ from storm_lab.model import (
     Assignment,
     Executor,
     InvalidAssignmentError,
-    Resources,
     Slot,
-    Topology,
     check_assignment,
+    check_slots,
 )
+from storm_lab.model.checks import check_distinct
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 
 
 def check_view(view: SchedulingView) -> None:
     """Refuse impossible input with an error that names it.
 
+    What a topology or a node cannot be is refused where it is made; here is what they cannot be together.
+
     Raises:
-        UserError: no nodes or no slots at all, a topology without components or executors, workers below one,
-            a source that does not exist, negative resources, a duplicate id, or a slot with two topologies.
+        UserError: no slots at all, a topology without executors, a duplicate id, or a slot with two
+            topologies.
     """
-    _unique("node", [node.id for node in view.cluster.nodes])
-    _unique("topology", [topology.id for topology in view.topologies])
-    if not any(node.ports for node in view.cluster.nodes):
-        raise UserError(
-            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
-        )
-    for node in view.cluster.nodes:
-        _not_negative(node.offer, f"node {node.id!r}")
+    check_distinct("the view", "topology", [topology.id for topology in view.topologies])
+    check_slots(view.cluster)
     for topology in view.topologies:
-        _check_topology(topology)
+        if not any(component.executors > 0 for component in topology.components):
+            raise UserError(
+                "no component of the topology has an executor", field="topology", value=topology.id
+            )
     components = {t.id: {ACKER, *(c.id for c in t.components)} for t in view.topologies}
     tenants: dict[Slot, Executor] = {}
     for executor, slot in view.present.slots.items():
@@ -56,57 +55,6 @@ def check_view(view: SchedulingView) -> None:
                 field="component",
                 value=executor.component,
             )
-
-
-def _check_topology(topology: Topology) -> None:
-    if not topology.components:
-        raise UserError("the topology has no components", field="topology", value=topology.id)
-    ids = [component.id for component in topology.components]
-    _unique(f"component of topology {topology.id!r}", ids)
-    if not any(component.executors > 0 for component in topology.components):
-        raise UserError("no component of the topology has an executor", field="topology", value=topology.id)
-    if topology.workers < 1:
-        raise UserError(
-            f"topology {topology.id!r} needs at least one worker", field="workers", value=topology.workers
-        )
-    if topology.ackers is not None and topology.ackers < 0:
-        raise UserError(
-            f"topology {topology.id!r} cannot have fewer than no ackers",
-            field="ackers",
-            value=topology.ackers,
-        )
-    for component in topology.components:
-        owner = f"component {component.id!r} of topology {topology.id!r}"
-        if component.executors < 0 or component.task_count < 0:
-            raise UserError(
-                f"{owner} cannot have fewer than no executors or tasks",
-                field="executors",
-                value=component.executors,
-            )
-        if component.resources is not None:
-            _not_negative(component.resources, owner)
-        for subscription in component.inputs:
-            if subscription.source not in ids:
-                raise UserError(
-                    f"{owner} reads from a component that the topology does not have",
-                    field="from",
-                    value=subscription.source,
-                )
-
-
-def _unique(what: str, ids: list[str]) -> None:
-    seen: set[str] = set()
-    for identity in ids:
-        if identity in seen:
-            raise UserError(f"this id of a {what} is there twice", field="id", value=identity)
-        seen.add(identity)
-
-
-def _not_negative(resources: Resources, owner: str) -> None:
-    for name in ("cpu_points", "memory_mb", "offheap_mb"):
-        value = getattr(resources, name)
-        if not value >= 0:
-            raise UserError(f"{owner} must not have a negative amount", field=name, value=value)
 
 
 def check_result(view: SchedulingView, result: SchedulingResult) -> None:

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from storm_lab.errors import UserError
+from storm_lab.errors import StormLabError, UserError, said_by, shown
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.emitted import Emitted, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
-from storm_lab.workloads.trace import EMISSION, FAILS, LARGEST, RECORD, WorkloadTrace
+from storm_lab.workloads.trace import EMISSION, FAILS, RECORD, WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
 """Calls of user code that one source record may lead to. A loop that never ends is stopped here."""
+MOST_CALLS = 10_000_000
+"""Calls of user code in all: some gigabytes of memory. An input that never ends is stopped here."""
 
 _LONGEST_US = 3.6e9  # an hour
 _KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
@@ -47,9 +49,9 @@ def build_trace(
 
     Raises:
         UserError: topology and code do not fit, a grouping names a field that its stream lacks, user code
-            emits on a
-            stream it did not declare or with the wrong number of values, a cost is negative or not a number,
-            a value cannot be hashed or sized, or a loop never ends. The message names component and stream.
+            raises or emits on a stream it did not declare or with the wrong number of values, a cost is
+            negative or not a number, a value cannot be hashed or sized, or a loop or an input never ends.
+            The message names component, stream and record.
     """
     _check_code(topology, code)
     recording = _Recording(topology, code, version)
@@ -57,15 +59,14 @@ def build_trace(
     for name, spout in code.items():
         if isinstance(spout, Spout):
             recording.sources[name] = []
-    passes = {name: iter(spout.records()) for name, spout in code.items() if isinstance(spout, Spout)}
+    passes = {name: _records(name, spout) for name, spout in code.items() if isinstance(spout, Spout)}
     while passes:
         for name in list(passes):
-            try:
-                record = next(passes[name])
-            except StopIteration:
+            record = next(passes[name], None)
+            if record is None:
                 del passes[name]
-                continue
-            recording.play_source(name, tuple(record))
+            else:
+                recording.play_source(name, record)
     for name in recording.sources:
         if not recording.sources[name]:
             raise UserError(
@@ -130,8 +131,13 @@ class _Recording:
         assert isinstance(spout, Spout)
         row = self._new_rows(1)
         self.sources[name].append(row)
-        cost = spout.cost(record)
-        spout.next_tuple(record, self.emits[name])
+        call = "cost"
+        try:
+            cost = spout.cost(record)
+            call = "next_tuple"
+            spout.next_tuple(record, self.emits[name])
+        except Exception as error:
+            raise _told(error, name, call, shown(record)) from error
         self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
@@ -140,8 +146,13 @@ class _Recording:
         assert isinstance(bolt, Bolt)
         row = self._new_rows(1)
         self.ticks[name] = row
-        cost = bolt.tick_cost()
-        bolt.tick(self.emits[name])
+        call = "tick_cost"
+        try:
+            cost = bolt.tick_cost()
+            call = "tick"
+            bolt.tick(self.emits[name])
+        except Exception as error:
+            raise _told(error, name, call, "a tick tuple") from error
         self._play_tree(row, name, cost)
 
     def _play_tree(self, row: int, name: str, cost: Cost) -> None:
@@ -151,7 +162,7 @@ class _Recording:
         while waiting:
             record, component, values, key = waiting.popleft()
             calls += 1
-            if calls > LARGEST_TREE:
+            if calls + len(waiting) > LARGEST_TREE:
                 raise UserError(
                     f"one record of the input leads to more than {LARGEST_TREE} executions",
                     field=component,
@@ -159,13 +170,17 @@ class _Recording:
                 )
             bolt = self.code[component]
             assert isinstance(bolt, Bolt)
-            cost = bolt.cost(values)
             failed = False
+            call = "cost"
             try:
+                cost = bolt.cost(values)
+                call = "execute"
                 bolt.execute(values, self.emits[component])
             except TupleFailedError:
                 self.made.clear()
                 failed = True
+            except Exception as error:
+                raise _told(error, component, call, shown(tuple(values))) from error
             self._note_call(record, component, cost, key, waiting, failed=failed)
 
     def _note_call(
@@ -201,7 +216,7 @@ class _Recording:
         where = f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
         tasks = route.target.task_count
         if grouping is Grouping.DIRECT:
-            if emitted.task is None or not 0 <= emitted.task < tasks:
+            if not isinstance(emitted.task, int) or not 0 <= emitted.task < tasks:
                 raise UserError(
                     "a direct stream needs a task to go to",
                     field=where,
@@ -213,21 +228,23 @@ class _Recording:
             if grouping is Grouping.FIELDS:
                 return fields_key(selected, self.version), 0
             return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise UserError(
                 str(error), field=where, remedy="group on texts, numbers or lists of them"
             ) from None
 
-    def _checked_cost(self, name: str, cost: Cost) -> tuple[int, int, int]:
-        # What is not a number fails the comparison.
-        if not (0 <= cost.cpu_us <= _LONGEST_US and 0 <= cost.server_us <= _LONGEST_US):
-            cpu_fits = 0 <= cost.cpu_us <= _LONGEST_US
-            raise UserError(
-                f"the cost {'server_us' if cpu_fits else 'cpu_us'} is not a time",
-                field=name,
-                value=cost.server_us if cpu_fits else cost.cpu_us,
-                remedy="give microseconds, from 0 to an hour",
-            )
+    def _checked_cost(self, name: str, given: object) -> tuple[int, int, int]:
+        cost = given if isinstance(given, Cost) else None
+        server: object = cost.server if cost else None
+        if cost is None or not isinstance(server, str):
+            raise UserError(f"{shown(given)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
+        for time in ("cpu_us", "server_us"):
+            if not _is_time(getattr(cost, time)):
+                raise UserError(
+                    f"{time} of {shown(cost)} is not a time",
+                    field=f"{name}.cost",
+                    remedy="give microseconds, from 0 to an hour",
+                )
         if not cost.server:
             return round(cost.cpu_us * 1000), -1, 0
         server = self.servers.setdefault(cost.server, len(self.servers))
@@ -235,9 +252,11 @@ class _Recording:
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)
-        if first + count > LARGEST:
+        if first + count > MOST_CALLS:
             raise UserError(
-                "the input leads to more executions than a trace can hold", remedy="give less input"
+                f"the input leads to more than {MOST_CALLS} calls of user code",
+                field="records",
+                remedy="end records() or give less input: the emulator takes it again from the start",
             )
         self.records.extend([_EMPTY] * count)
         return first
@@ -267,6 +286,39 @@ class _Recording:
             reference_mhz=reference_mhz,
             digest=digest.hexdigest(),
         )
+
+
+def _is_time(value: object) -> bool:
+    """Whether this is a number of microseconds, up to an hour."""
+    try:
+        return bool(0 <= value <= _LONGEST_US)  # type: ignore[operator]
+    except (TypeError, ValueError):
+        return False
+
+
+def _told(error: Exception, component: str, call: str, given: str) -> StormLabError:
+    """The one line for an exception of user code."""
+    if isinstance(error, StormLabError):
+        return error
+    return UserError(f"raised {said_by(error)}", field=f"{component}.{call}({given})")
+
+
+def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
+    """A spout's records, each checked to be one."""
+    number = 0
+    try:
+        given: Iterable[object] = spout.records()
+        for record in given:
+            if isinstance(record, str | bytes) or not isinstance(record, Iterable):
+                raise UserError(
+                    f"record {number}, {shown(record)}, is no tuple",
+                    field=f"{name}.records",
+                    remedy="yield a tuple of values",
+                )
+            yield tuple(record)
+            number += 1
+    except Exception as error:
+        raise _told(error, name, "records", f"record {number}") from error
 
 
 def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
@@ -307,14 +359,18 @@ def _check_groupings(topology: Topology) -> None:
     for component in topology.bolts:
         for subscription in component.inputs:
             where = f"{component.id} from {subscription.source}.{subscription.stream}"
-            if subscription.source not in outputs:
-                raise UserError("subscribes to a component that the topology lacks", field=where)
             streams = outputs[subscription.source]
             if subscription.stream not in streams:
                 raise UserError(
                     "subscribes to a stream that is not declared",
                     field=where,
                     remedy="declared are: " + (", ".join(streams) or "none"),
+                )
+            if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
+                raise UserError(
+                    "the partial-key grouping needs a field, and the stream has none",
+                    field=where,
+                    remedy="declare one, or choose another grouping",
                 )
             missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
             if missing:

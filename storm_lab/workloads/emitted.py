@@ -10,6 +10,9 @@ from storm_lab.workloads.size import payload_bytes
 from storm_lab.workloads.trace import LARGEST
 from storm_lab.workloads.usercode import Emit
 
+MOST_EMITS = 1_000_000
+"""Emits of one call of user code. A call that never ends to emit is stopped here."""
+
 
 @dataclass(slots=True)
 class Emitted:
@@ -21,11 +24,15 @@ class Emitted:
     task: int | None
 
 
+def _is_size(size: object) -> bool:
+    return isinstance(size, int) and 0 <= size <= LARGEST
+
+
 def emit_call(component: Component, made: list[Emitted]) -> Emit:
     """The emit call of a component's user code, which adds to ``made``.
 
-    It raises `UserError` for a stream that is not declared, a wrong number of values, or a size that is not
-    known or out of range.
+    It raises `UserError` for a stream that is not declared, a wrong number of values, a size that is not
+    known or out of range, or more emits than one call may make.
     """
     name, outputs = component.id, component.outputs
 
@@ -53,12 +60,18 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
                 raise UserError(
                     str(error), field=f"{name}.{stream}", remedy="emit it with size=..."
                 ) from None
-        if size < 0 or size > LARGEST:
+        if not _is_size(size):
             raise UserError(
                 "the size is out of range",
                 field=f"{name}.{stream}",
                 value=size,
                 remedy="give bytes from 0",
+            )
+        if len(made) >= MOST_EMITS:
+            raise UserError(
+                f"one call emits more than {MOST_EMITS} tuples",
+                field=f"{name}.{stream}",
+                remedy="end the loop around emit",
             )
         made.append(Emitted(stream, values, size, task))
 

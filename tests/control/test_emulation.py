@@ -42,12 +42,21 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
     return [
         (replace(good, duration_s=0.0), "duration_s = 0.0"),
         (replace(good, duration_s=float("nan")), "duration_s = nan"),
+        (replace(good, duration_s="600"), "duration_s = '600': the run needs a number"),
         (replace(good, window_s=-1.0), "window_s = -1.0"),
+        (replace(good, window_s=1e-9), "window_s = 1e-09"),
+        (replace(good, sample_every=0), "sample_every = 0: the run needs a whole number"),
+        (replace(good, seed=0.5), "seed = 0.5"),
+        (replace(good, scheduler=_Gather), "scheduler = .*: this is no scheduler; give an instance"),
+        (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*unknown or without effect.*known are"),
+        (
+            replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
+            "'nimbus.monitor.freq.secs'.*set timers.nimbus_round_s instead",
+        ),
         (replace(good, topologies=()), "topologies: there is nothing to run"),
-        (replace(good, topologies=(plan, plan)), "topologies = 'tree': two topologies"),
+        (replace(good, topologies=(plan, plan)), "topology = 'tree': the run has this topology twice"),
         (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
         (replace(good, times=ControlTimes(jvm_start_s=60.0)), "jvm_start_s = 60.0.*3 to 10 s"),
-        (replace(good, timers=replace(timers_of(V0_9_7), refresh_s=0.0)), r"timers\.refresh_s = 0\.0"),
         (replace(good, placement=lonely), "placement: executor .* has no slot"),
         (
             replace(good, faults=FaultPlan.of_rows([{"fault": "kill-node", "at_s": 99, "node": "node01"}])),
@@ -68,6 +77,45 @@ def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:
     assert outcome.duration_ns == ns(20)
     assert outcome.stopped == ""
     assert seen == [(second * SECOND, ns(20)) for second in range(1, 21)]
+
+
+class _LeavesOneOut(Scheduler):  # type: ignore[type-arg]
+    """Everything but the last executor, and calls it complete."""
+
+    name = "forgetful"
+    version = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        whole = _Gather().schedule(view)
+        some = dict(list(whole.assignment.slots.items())[:-1])
+        return SchedulingResult(Assignment(some), whole.status)
+
+
+class _Stumbles(_LeavesOneOut):
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        raise LookupError("no such thing")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (_LeavesOneOut(), r"executor sink\[\d+,\d+\] of 'tree' has no slot, yet that counts as scheduled"),
+        (_Stumbles(), r"raised LookupError: no such thing \(test_emulation\.py, line \d+\)"),
+    ],
+    ids=["leaves one out", "stumbles"],
+)
+@pytest.mark.parametrize("online", [False, True], ids=["nimbus", "generator"])
+def test_every_answer_of_a_policy_is_checked(policy: _LeavesOneOut, message: str, online: bool) -> None:
+    run = spec(duration_s=60.0)
+    if online:
+        run = replace(run, services=(OnlineScheduling(policy, period_s=20.0),))
+    else:
+        run = replace(run, scheduler=policy)
+    with pytest.raises(UserError, match=message) as refusal:
+        Emulation(run).run()
+    text = str(refusal.value)
+    assert text.startswith("scheduler = 'forgetful': it")
+    assert ("generation at " if online else "a topology has been submitted at 0 s") in text
 
 
 def test_progress_changes_nothing_in_the_run() -> None:

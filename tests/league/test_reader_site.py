@@ -109,19 +109,9 @@ def test_whatever_is_changed_about_it_makes_another_run() -> None:
     assert len({base, *map(run_of, others)}) == len(others) + 1
 
 
-@pytest.mark.parametrize(
-    ("nodes", "says"),
-    [
-        ((), "no node"),
-        ((Node("a"), Node("a")), "'a': two nodes"),
-        ((Node("a", cores=0),), "cores must be positive"),
-        ((Node("a", core_mhz=float("nan")),), "core_mhz must be positive"),
-        ((Node("a", ports=()),), "needs ports"),
-        ((Node("a", ports=(1, 1)),), "each once"),
-    ],
-)
-def test_machines_that_cannot_be_are_refused_by_name(nodes: tuple[Node, ...], says: str) -> None:
-    with pytest.raises(UserError, match=says):
+@pytest.mark.parametrize("nodes", [(), (Node("a", ports=()),)], ids=["no node", "no port"])
+def test_machines_without_a_slot_are_refused(nodes: tuple[Node, ...]) -> None:
+    with pytest.raises(UserError, match="the cluster has no slots at all"):
         site(cluster=Cluster(nodes))
 
 

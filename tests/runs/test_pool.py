@@ -1,6 +1,7 @@
 """Tasks in other processes: results in order, and every failure with the name of its task."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -87,3 +88,56 @@ def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(root)},
     )
     assert (made.returncode, made.stdout, made.stderr) == (0, "[(0, 1.0), (1, 2.0)]\n", "")
+
+
+def sit(task: str, advance: Advance) -> int:
+    """Leaves its number in a file, and takes the file away when it is asked to end."""
+    note = Path(task) / str(os.getpid())
+    note.touch()
+    try:
+        time.sleep(600)
+    finally:
+        note.unlink()
+    return 0
+
+
+PARENT = """
+import sys
+from storm_lab.runs.pool import Pool
+from tests.runs.test_pool import sit
+if __name__ == "__main__":
+    Pool(2, sit).do([sys.argv[1]] * 2)
+"""
+
+
+def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    script, notes = tmp_path / "parent.py", tmp_path / "notes"
+    script.write_text(PARENT)
+    notes.mkdir()
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(notes)], cwd=root, env=os.environ | {"PYTHONPATH": str(root)}
+    )
+    try:
+        while len(children := [int(note.name) for note in notes.iterdir()]) < 2:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        end = time.monotonic() + 60
+        while any(map(is_alive, children)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not any(map(is_alive, children))
+        assert list(notes.iterdir()) == []
+    finally:
+        parent.kill()
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # In a container nobody may collect orphans; what is left of one does nothing any more.
+    stat = Path(f"/proc/{process}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"

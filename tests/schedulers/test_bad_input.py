@@ -85,7 +85,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
     ),
     "no slots at all": (lambda i: i["supervisors"][0].update(ports=[]), ("no slots",)),
     "no supervisors": (lambda i: i.update(supervisors=[]), ("no slots",)),
-    "an empty topology": (lambda i: topology(i).update(components=[]), ("t-1-1", "no components")),
+    "an empty topology": (lambda i: topology(i).update(components=[]), ("t-1-1", "executor")),
     "a topology without executors": (
         lambda i: topology(i).update(components=[{"id": "a", "par": 0}]),
         ("t-1-1", "executor"),
@@ -114,7 +114,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
         lambda i: i["supervisors"][0].update(resources={"supervisor.cpu.capacity": -1}),
         ("supervisor.cpu.capacity", "n1", "-1"),
     ),
-    "a port twice": (lambda i: i["supervisors"][0].update(ports=[6700, 6700]), ("ports", "n1")),
+    "a port twice": (lambda i: i["supervisors"][0].update(ports=[6700, 6700]), ("port", "n1")),
     "negative traffic": (lambda i: i.update(traffic={"t-1-1": [[1, 3, -1]]}), ("traffic", "-1")),
     "traffic of an unknown task": (lambda i: i.update(traffic={"t-1-1": [[1, 30, 1]]}), ("30", "t-1-1")),
 }

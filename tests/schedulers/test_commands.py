@@ -95,6 +95,42 @@ def test_explain_shows_candidates_scores_and_constraints() -> None:
     assert rows[0] == ",".join(["case", *COLUMNS])
 
 
+def test_a_refused_case_is_an_answer_and_not_the_end_of_the_batch() -> None:
+    strategy = {"topology.scheduler.strategy": "org.example.Unheard"}
+    topology = SMALL["input"]["topologies"][0]
+    unheard = {"name": "unheard", "input": {**SMALL["input"], "topologies": [{**topology, "conf": strategy}]}}
+    slotless = {"name": "slotless", "input": {**SMALL["input"], "supervisors": []}}
+    lines = [json.dumps(SMALL), "{oops", json.dumps(unheard), json.dumps(slotless), json.dumps(SMALL)]
+    for command in (schedule, explain):
+        result = CliRunner().invoke(command, ["-", "--scheduler", "ras"], input="\n".join(lines))
+        assert result.exit_code == 0
+        assert result.stderr.splitlines()[-1].startswith("3 of 5 cases were refused, first")
+    result = CliRunner().invoke(schedule, ["-", "--scheduler", "ras"], input="\n".join(lines))
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [answer["name"] for answer in answers] == ["small", "line 2", "unheard", "slotless", "small"]
+    assert ["refused" in answer for answer in answers] == [False, True, True, True, False]
+    assert answers[0] == answers[4] != answers[3]
+    assert "is not JSON" in answers[1]["refused"]
+    assert "'Unheard': topology 't-1-1' asks for a strategy that is not built" in answers[2]["refused"]
+    assert "no slots" in answers[3]["refused"]
+    assert all(not a["assignments"] and not a["status"] for a in answers[1:4])
+
+
+def test_where_all_cases_are_refused_the_command_fails() -> None:
+    slotless = {"name": "slotless", "input": {**SMALL["input"], "supervisors": []}}
+    for command in (schedule, explain):
+        result = CliRunner().invoke(command, ["-", "--scheduler", "even"], input=json.dumps(slotless))
+        assert isinstance(result.exception, UserError)
+        assert "case 'slotless': " in str(result.exception)
+
+
+def test_half_a_surrogate_pair_in_a_name_is_printed_as_json_spells_it() -> None:
+    odd = json.dumps({**SMALL, "name": "n"}).replace('"n"', '"\\ud800"')
+    result = CliRunner().invoke(schedule, ["-", "--scheduler", "even"], input=odd)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["name"] == "\ud800"
+
+
 def test_an_unknown_case_is_refused() -> None:
     result = CliRunner().invoke(
         explain, ["-", "--scheduler", "even", "--case", "nix"], input=json.dumps(SMALL)

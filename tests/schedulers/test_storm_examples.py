@@ -126,8 +126,7 @@ def asking(name: str, executors: int, cpu: float, memory: float, *sources: str) 
 @pytest.mark.parametrize("version", ["1.0.6", "2.8.8"])
 def test_a_blacklisted_host_stops_all_of_storm_1_0_but_only_itself_in_2(version: str) -> None:
     new, old = (
-        Topology(name, (asking("spout", 2, 10.0, 128.0),), settings={"topology.acker.executors": 0})
-        for name in ("new-1-1", "old-1-1")
+        Topology(name, (asking("spout", 2, 10.0, 128.0),), ackers=0) for name in ("new-1-1", "old-1-1")
     )
     view = SchedulingView(
         (new, old),

@@ -6,7 +6,8 @@ Storm's classes on many more random clusters. "settings" are resource-aware case
 users, existing workers, blacklisted hosts and the settings of ``topology.ras``; "fractions" ask for amounts
 such as 33.3, so that the order of the additions shows; "wide" ones have dead executors, hidden and missing
 ports, unequal nodes and up to a dozen topologies, in four versions; "ras-wide" ones vary every key: no rack,
-nodes with nothing to offer, components without demands, all hosts blacklisted, up to eight topologies.
+nodes with nothing to offer, components without demands, all hosts blacklisted, up to eight topologies;
+"strategies" have a strategy for each topology.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ OF_THE_REAL_CLASSES: dict[str, Callable[[Workers], object]] = {
     "settings-1.0.6.jsonl": worker_contents_per_node,
     "fractions-1.0.6.jsonl": worker_contents_per_node,
     "fractions-2.8.3.jsonl": components_per_slot,
+    "strategies-2.8.3.jsonl": components_per_slot,
 }
 OWN_CASES = Path(__file__).parent / "cases"
 

@@ -308,7 +308,7 @@ def test_maps_are_sized_and_grouped_by() -> None:
 def test_a_cost_that_is_no_time_is_refused(cost: Cost) -> None:
     sink = Do()
     sink.price = cost
-    with pytest.raises(UserError, match=r"sink = .*is not a time"):
+    with pytest.raises(UserError, match=r"sink\.cost: .*is not a time"):
         trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": sink})
 
 
@@ -317,7 +317,7 @@ def test_a_cost_that_is_no_time_is_refused(cost: Cost) -> None:
     [
         (on_spout(Grouping.FIELDS, "word"), r"sink from spout\.default = 'word'.*its fields are: n"),
         (Subscription("spout", "other"), r"sink from spout\.other: .*not declared"),
-        (Subscription("nobody"), r"sink from nobody\.default: .*lacks"),
+        (Subscription("nobody"), r"from = 'nobody': component 'sink'.*there are: spout, sink"),
     ],
 )
 def test_a_grouping_that_does_not_fit_is_refused(subscription: Subscription, message: str) -> None:

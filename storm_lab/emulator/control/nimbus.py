@@ -17,12 +17,10 @@ from storm_lab.emulator.control.delays import Delays
 from storm_lab.emulator.control.last_answer import LastAnswer
 from storm_lab.emulator.control.liveness import Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
-from storm_lab.errors import UserError
 from storm_lab.model import (
     Assignment,
     Cluster,
     Executor,
-    InvalidAssignmentError,
     MeasuredLoad,
     Slot,
     Topology,
@@ -306,10 +304,9 @@ class Nimbus:
             dead_slots=frozenset(dead_slots),
             seed=self._seed,
         )
-        result = self._last_answer.of(self.scheduler, view)
+        result = self._last_answer.of(self.scheduler, view, f"{reason} at {now / 1e9:g} s")
         if not dead and scratch is None and dict(result.assignment.slots) == present:
             return
-        self._refuse_invalid(result.assignment, view)
         if dead:
             reason = f"{dead} executors give no heartbeat"
         for topology_id in self.topologies:
@@ -318,20 +315,6 @@ class Nimbus:
             if slots and (old is None or dict(old.slots) != dict(slots)):
                 origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
                 self.write(topology_id, slots, origin, reason)
-
-    def _refuse_invalid(self, assignment: Assignment, view: SchedulingView) -> None:
-        foreign = [e for e in assignment.slots if e.topology not in view.topology]
-        expected = {e for executors in view.executors.values() for e in executors}
-        unknown = foreign or [e for e in assignment.slots if e not in expected]
-        try:
-            check_assignment(assignment, self._cluster, [e for e in assignment.slots if e not in unknown])
-        except InvalidAssignmentError as error:
-            raise UserError(
-                f"its schedule is refused: {error}",
-                field="scheduler",
-                value=self.scheduler.name,
-                remedy="mend the scheduler or choose another",
-            ) from error
 
     def _beat_arrived(self, topology_id: str) -> None:
         stored = self._control.zookeeper.assignments.get(topology_id)

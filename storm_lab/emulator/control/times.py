@@ -7,12 +7,16 @@ versions.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 
 from storm_lab.emulator.constant import constant
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
+from storm_lab.model.checks import check_number
+from storm_lab.model.settings import TIMERS, TIMERS_2, SettingValue, number_of
+from storm_lab.model.topology import LONGEST_S, SHORTEST_S
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
 
@@ -104,6 +108,9 @@ class Timers:
     supervisors at once, and their sync is only the fallback; ``heartbeats_by_thrift``: workers' liveness
     goes to Nimbus past ZooKeeper, which gets statistics every ``statistics_s`` (0 = none). ``status_watch``
     says whether a change of a topology's status wakes its workers at once.
+
+    Raises:
+        UserError: a period or time-out that no daemon could keep; names it.
     """
 
     nimbus_round_s: float = 10.0
@@ -134,34 +141,36 @@ class Timers:
     heartbeats_by_thrift: bool = False
     status_watch: bool = True
 
-
-def check_timers(timers: Timers) -> None:
-    """Refuse periods and timeouts that no daemon could keep.
-
-    Raises:
-        UserError: names the timer.
-    """
-    for item in fields(timers):
-        value = getattr(timers, item.name)
-        if isinstance(value, bool) or value is None:
-            continue
-        least = 0.0 if item.name in _MAY_BE_NOTHING else 1e-3
-        if not (math.isfinite(value) and value >= least):
-            raise UserError(
-                "a period or timeout is too short",
-                field=f"timers.{item.name}",
-                value=value,
-                remedy=f"give seconds, {least:g} or more",
-            )
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(item.default, bool):
+                if not isinstance(value, bool):
+                    raise UserError(
+                        "a timer's switch is true or false", field=f"timers.{item.name}", value=value
+                    )
+            elif value is not None or item.name not in _MAY_BE_NONE:
+                least = 0.0 if item.name in _MAY_BE_NOTHING else SHORTEST_S
+                check_number("a timer", f"timers.{item.name}", value, low=least, high=LONGEST_S, unit="s")
 
 
 _MAY_BE_NOTHING = frozenset(
     {"worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s"}
 )
+_MAY_BE_NONE = frozenset({"rebalance_wait_s"})
 
 
-def timers_of(version: StormVersion) -> Timers:
-    """The timers that a Storm version has out of the box (0.8.2 to 2.8)."""
+def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:
+    """The timers of a Storm version: those out of the box, where the ``settings`` have no others."""
+    given = {
+        TIMERS_2.get(key, timer) if version >= V2_0_0 else timer: number_of(settings, key, 0.0)
+        for key, (timer, _) in TIMERS.items()
+        if key in settings
+    }
+    return replace(_out_of_the_box(version), **given)  # type: ignore[arg-type]
+
+
+def _out_of_the_box(version: StormVersion) -> Timers:
     if version >= V2_0_0:
         # One state machine a slot, a process exit is seen at its next look; workers re-read who is where by
         # their timer alone (WorkerState.refreshConnections), the status by a watch, too.

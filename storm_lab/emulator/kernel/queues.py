@@ -143,7 +143,8 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     c = cost_at(k, 0)
     period = c.inactive_sleep if e.active == 0 else c.idle_sleep
     if e.active != 0 and e.source >= 0:
-        period += source_at(k, e.source).fetch
+        source = source_at(k, e.source)
+        period = (source.pause if source.pause > 0 else period) + source.fetch
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase

@@ -103,7 +103,8 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 @inline
 def period_of(k: State, source_index: int) -> int:
     """From one turn of an idle spout to the next: it asks its queue's server, then sleeps."""
-    return cost_at(k, 0).idle_sleep + source_at(k, source_index).fetch
+    source = source_at(k, source_index)
+    return (source.pause if source.pause > 0 else cost_at(k, 0).idle_sleep) + source.fetch
 
 
 @inline

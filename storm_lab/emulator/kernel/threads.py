@@ -38,6 +38,7 @@ from storm_lab.emulator.state.arrays import (
     record_at,
     s_at,
     thread_at,
+    topology_at,
     worker_at,
 )
 from storm_lab.emulator.state.jit import inline, jit
@@ -160,7 +161,7 @@ def go_on(k: State, thread: int) -> None:
     elif t.kind == MAIN:
         bolt_start(k, thread)
     elif t.kind == RECEIVE:
-        _batch_start(k, thread, cost_at(k, 0).receive_batch)
+        _batch_start(k, thread, topology_at(k, worker_at(k, t.worker).topology).receive_batch)
     elif t.kind == SEND and s_at(k, 0).version_09 == 0:
         # All that has gathered: the queue itself bounds it.
         _batch_start(k, thread, t.length)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
@@ -30,6 +31,7 @@ from storm_lab.emulator.state.pools import (
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
+from storm_lab.model.settings import SettingValue
 from storm_lab.tuplelog.recorder import Recorder
 
 
@@ -39,7 +41,7 @@ class DataPlane(Playing):
     ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
     :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
     the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
-    None is the version's own way.
+    None is the version's own way. ``settings`` are those of the cluster.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class DataPlane(Playing):
         most_messages: int = 20_000_000,
         bundle: Bundle | None = None,
         unreached: Unreached | None = None,
+        settings: Mapping[str, SettingValue] = MappingProxyType({}),
     ) -> None:
         self._bundle = bundle or Bundle()
         self._bundle.check()
@@ -69,11 +72,12 @@ class DataPlane(Playing):
             most_messages,
             self._bundle,
             unreached,
+            settings,
         )
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
-        self._sizes = QueueSizes.of(version)
+        self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
         self._executors: dict[tuple[int, Executor], int] = {}
         self._workers = 0
         self._threads = 0
@@ -106,7 +110,7 @@ class DataPlane(Playing):
             node,
             topology,
             self._threads,
-            self._sizes.transfer,
+            self._sizes[topology_id].transfer,
             self._cost,
         )
         self._threads += lifecycle.THREADS_PER_WORKER
@@ -158,8 +162,8 @@ class DataPlane(Playing):
             len(executor.tasks),
             names.source_of(executor),
             self._threads,
-            self._sizes.main,
-            self._sizes.send,
+            self._sizes[executor.topology].main,
+            self._sizes[executor.topology].send,
         )
         self._executor_rows += 1
         self._threads += lifecycle.THREADS_PER_EXECUTOR

@@ -12,8 +12,9 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
-from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
 from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
+from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_MS, flag_of, number_of
 from storm_lab.model.version import V1_0_0
 
 # Pairs of tasks that may change their distance before the counters are read out.
@@ -63,7 +64,7 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
             for target, grouping in group:
                 index = names.component_index[topology.id, target.id]
                 kind = _GROUPINGS[grouping]
-                plain = bool(topology.settings.get("topology.disable.loadaware.messaging", False))
+                plain = flag_of(topology.settings, LOAD_AWARE_OFF)
                 load_aware = version >= V1_0_0 and not plain
                 if kind == kinds.G_SHUFFLE and version >= V1_0_0:
                     kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
@@ -195,6 +196,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.first_line, row.lines = line_base, len(own)
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.fetch, row.answer = source.sleep_ns, source.fetch_ns, source.answer_ns
+            row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 0.0) * NS_PER_MS)
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns

@@ -6,6 +6,7 @@ from storm_lab.emulator.setup.trace_check import check_values
 from storm_lab.emulator.source import TopologyPlan, check_source
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
+from storm_lab.model.settings import MESSAGE_TIMEOUTS, flag_of
 from storm_lab.workloads.trace import WorkloadTrace
 
 
@@ -46,10 +47,10 @@ def check_plan(plan: TopologyPlan) -> None:
             value=0,
             remedy="give the topology ackers, or set checkpoint_ns to 0",
         )
-    if plan.topology.settings.get("topology.enable.message.timeouts", True) is False:
+    if not flag_of(plan.topology.settings, MESSAGE_TIMEOUTS, True):
         raise UserError(
             f"time-outs of topology {plan.topology.id!r} are switched off, which is not played",
-            field="topology.enable.message.timeouts",
+            field=MESSAGE_TIMEOUTS,
             value=False,
             remedy="leave them on and give a message time-out longer than the run: then none is reached",
         )

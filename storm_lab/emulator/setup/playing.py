@@ -5,7 +5,7 @@ What is full is enlarged or emptied and the kernel entered again; when that happ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from storm_lab.emulator.bundle import Bundle
@@ -26,6 +26,7 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import Cluster, StormVersion
+from storm_lab.model.settings import SettingValue
 from storm_lab.model.version import V1_0_0
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -49,10 +50,11 @@ class Playing:
         most_messages: int,
         bundle: Bundle,
         unreached: Unreached | None,
+        settings: Mapping[str, SettingValue],
     ) -> None:
         self._most_messages = most_messages
         self._kernel, self._names = build(
-            cluster, version, cost, plans, seed, sample_every, bundle, unreached
+            cluster, version, cost, plans, seed, sample_every, bundle, unreached, settings
         )
         self._kernel = grow_messages(self._kernel, 1 << 12)
         self._kernel = grow_roots(self._kernel, 1 << 12)

@@ -7,8 +7,9 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from storm_lab.emulator.unreached import (
     gives_up_after_ns,
     unreached_of,
 )
+from storm_lab.errors import UserError
 from storm_lab.model import (
     ACKER,
     Cluster,
@@ -37,18 +39,35 @@ from storm_lab.model import (
     acker_count,
     executors_of,
 )
+from storm_lab.model.settings import (
+    BACK_PRESSURE,
+    DEBUG,
+    NETTY_BUFFER,
+    NETTY_HIGH,
+    NETTY_LOW,
+    RECEIVE_BUFFER,
+    RECEIVER_BATCH,
+    SEND_BUFFER,
+    TRANSFER_BUFFER,
+    SettingValue,
+    flag_of,
+    number_of,
+)
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
-# storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
-NETTY_HIGH_WATERMARK = 16_777_216
-NETTY_LOW_WATERMARK = 8_388_608
-# storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
-NETTY_BUFFER = 5_242_880
+# Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
+HIGH_WATERMARK = 16_777_216
+LOW_WATERMARK = 8_388_608
+# Default of storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
+SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
-# topology.executor.receive.buffer.size, topology.executor.send.buffer.size, topology.transfer.buffer.size of
-# Storm 0.8 to 1.x: places, each for a list of tuples that were handed over at once.
+# Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
+# topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
+# at once. Of 2.x: tuples.
 PLACES = 1024
+RECEIVE_PLACES_2 = 32768
+TRANSFER_PLACES_2 = 1000
 # From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
 TUPLES_PER_PLACE = 8
 
@@ -62,12 +81,24 @@ class QueueSizes:
     transfer: int
 
     @classmethod
-    def of(cls, version: StormVersion) -> QueueSizes:
-        """Storm's default buffer sizes."""
+    def of(
+        cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
+    ) -> QueueSizes:
+        """Storm's default buffer sizes, or those of a topology's settings."""
+
+        def size(key: str, default: int) -> int:
+            return round(number_of(settings, key, default))
+
         if version >= V2_0_0:
-            return cls(main=32768, send=1, transfer=1000)
-        held = PLACES if version < V0_9_0 else PLACES * TUPLES_PER_PLACE
-        return cls(main=held, send=PLACES, transfer=held)
+            # The ring of a receive queue has a power of two of places; executors have no send queue.
+            main = 1 << (size(RECEIVE_BUFFER, RECEIVE_PLACES_2) - 1).bit_length()
+            return cls(main=main, send=1, transfer=size(TRANSFER_BUFFER, TRANSFER_PLACES_2))
+        held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        return cls(
+            main=size(RECEIVE_BUFFER, PLACES) * held,
+            send=size(SEND_BUFFER, PLACES),
+            transfer=size(TRANSFER_BUFFER, PLACES) * held,
+        )
 
 
 def build(
@@ -79,8 +110,9 @@ def build(
     sample_every: int,
     bundle: Bundle | None = None,
     unreached: Unreached | None = None,
+    settings: Mapping[str, SettingValue] = MappingProxyType({}),
 ) -> tuple[Kernel, Names]:
-    """Lay out the arrays for one run.
+    """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
     Raises:
         UserError: a topology and its trace or sources do not fit together; names component and stream.
@@ -93,7 +125,7 @@ def build(
     arrays["s"] = records("s", 1)
     arrays["cost"] = _costs(cost)
     _lay_nodes(arrays, cluster, cost)
-    _lay_components(arrays, version, plans, names, seed)
+    _lay_components(arrays, version, plans, names, seed, cost)
     flow.lay_streams(arrays, version, plans, names)
     flow.lay_traces(arrays, plans, cost)
     flow.lay_sources(arrays, plans, names)
@@ -135,10 +167,7 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
-    kernel.cost[0].wire_high = NETTY_HIGH_WATERMARK if version >= V2_0_0 else 0
-    kernel.cost[0].wire_low = NETTY_LOW_WATERMARK
-    s.unread_high = NETTY_HIGH_WATERMARK + 2 * NETTY_BUFFER
-    s.unread_low = NETTY_LOW_WATERMARK + 2 * NETTY_BUFFER
+    _limit_connections(kernel, version, settings)
     s.reconnect_first = RECONNECT_FIRST_NS
     s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
     s.queued_bytes = round(cost.queued_tuple_bytes)
@@ -154,6 +183,24 @@ def build(
     if bundle is not None:
         bundle.apply(kernel)
     return kernel, names
+
+
+def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[str, SettingValue]) -> None:
+    """How many bytes wait on a connection of 2.x before its sender stops."""
+    s, cost = kernel.s[0], kernel.cost[0]
+    high = round(number_of(settings, NETTY_HIGH, HIGH_WATERMARK))
+    low = round(number_of(settings, NETTY_LOW, LOW_WATERMARK))
+    if low > high:
+        raise UserError(
+            "the low watermark must not be above the high one",
+            field=NETTY_LOW,
+            value=low,
+            remedy=f"give at most {high}, or set {NETTY_HIGH} as well",
+        )
+    sockets = 2 * round(number_of(settings, NETTY_BUFFER, SOCKET_BUFFER))
+    cost.wire_high = high if version >= V2_0_0 else 0
+    cost.wire_low = low
+    s.unread_high, s.unread_low = high + sockets, low + sockets
 
 
 def _ids(topology: Topology) -> list[str]:
@@ -273,6 +320,7 @@ def _lay_components(
     plans: Sequence[TopologyPlan],
     names: Names,
     seed: int,
+    cost: CostModel,
 ) -> None:
     components = records("component", len(names.components))
     topologies = records("topology", len(plans))
@@ -284,8 +332,9 @@ def _lay_components(
         row.acker_component = names.component_index[topology.id, ACKER]
         row.ackers = acker_count(topology, version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
-        row.back_pressure = int(bool(topology.settings.get("topology.backpressure.enable", False)))
-        row.debug = int(bool(topology.settings.get("topology.debug")))
+        row.back_pressure = int(flag_of(topology.settings, BACK_PRESSURE))
+        row.debug = int(flag_of(topology.settings, DEBUG))
+        row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):

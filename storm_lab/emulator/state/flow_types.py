@@ -43,6 +43,7 @@ TOPOLOGY = lined_record(
     ("debug", I8),  # topology.debug: log lines are written
     ("back_pressure", I8),  # 1.x: topology.backpressure.enable
     ("raised", I8),  # 1.x: executors that ask the spouts to stop
+    ("receive_batch", I8),  # most tuples that a receive thread hands over at once
 )
 
 
@@ -76,6 +77,7 @@ SOURCE = lined_record(
     ("first_arrival", I8),
     ("arrivals", I8),
     ("arrival_period", I8),
+    ("pause", I8),  # an idle spout's sleep between two turns; 0 = as the cost model has it
     ("sleep", I8),
     ("fetch", I8),
     ("answer", I8),  # closed loop: time from the ack to the next call

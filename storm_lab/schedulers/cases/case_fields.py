@@ -10,6 +10,9 @@ from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.model import Slot
+from storm_lab.model.topology import MOST_AMOUNT
+
+_MOST = 1 << 63
 
 
 def a_mapping(raw: Any, what: str) -> Mapping[str, Any]:
@@ -45,6 +48,13 @@ def refuse_unknown_keys(raw: Mapping[str, Any], known: set[str], owner: str) -> 
             )
 
 
+def a_name(raw: Any, what: str) -> str:
+    """A text that is not empty, or a whole number, which stands for its digits."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int) or raw == "":
+        raise UserError("must be a text", field=what, value=raw if raw is not None else "null")
+    return str(raw)
+
+
 def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
     """A list of just so many values; ``shape`` says which."""
     row = a_sequence(raw, what)
@@ -56,12 +66,12 @@ def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
 def a_slot(raw: Any, what: str) -> Slot:
     """A row ``[node, port]``."""
     node, port = a_row(raw, 2, what, "[node, port]")
-    return Slot(str(node), a_whole(port, what))
+    return Slot(a_name(node, what), a_whole(port, what))
 
 
 def a_whole(raw: Any, what: str) -> int:
-    """A whole number."""
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0:
+    """A whole number of at most 63 bits."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0 or abs(raw) >= _MOST:
         raise UserError("must be a whole number", field=what, value=raw)
     return int(raw)
 
@@ -70,8 +80,8 @@ def an_amount(raw: Any, what: str) -> float:
     """A finite number that is not negative."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise UserError("must be a number", field=what, value=raw)
-    if not 0 <= raw < float("inf"):
-        raise UserError("must not be negative, and finite", field=what, value=raw)
+    if not 0 <= raw <= MOST_AMOUNT:
+        raise UserError(f"must not be negative or more than {MOST_AMOUNT:g}", field=what, value=raw)
     return float(raw)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -29,10 +29,13 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP, check_topology_settings
+from storm_lab.model.settings import number_of as setting_of
 from storm_lab.model.topology import DEFAULT_DEMAND
 from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.cases.case_fields import (
     a_mapping,
+    a_name,
     a_row,
     a_sequence,
     a_slot,
@@ -43,7 +46,6 @@ from storm_lab.schedulers.cases.case_fields import (
     required,
 )
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.demand import CPU, OFFHEAP, ONHEAP, number_setting
 
 _INPUT_KEYS = {
     "scheduler", "supervisors", "topologies", "existing", "conf", "traffic", "cpu", "node_cpu",
@@ -60,6 +62,7 @@ _MEMORY_OFFER_UNTIL_1 = 3072.0
 _USER_POOLS = "resource.aware.scheduler.user.pools"
 _ISOLATED = "isolation.scheduler.machines"
 _PRIORITY = "topology.priority"
+_MOST_EXECUTORS = "topology.max.task.parallelism"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +74,46 @@ class Case:
     view: SchedulingView
 
 
-def read_cases(lines: Iterable[str], version: StormVersion, *, explain: bool = False) -> Iterator[Case]:
+@dataclass(frozen=True, slots=True)
+class RefusedCase:
+    """A line that is no case, by its name or number, and what is wrong with it."""
+
+    name: str
+    error: StormLabError
+
+    def named(self) -> StormLabError:
+        """The error, which names the case."""
+        error = self.error
+        if not isinstance(error, UserError):
+            return error
+        return UserError(
+            f"case {self.name!r}: {error.message}", field=error.field, value=error.value, remedy=error.remedy
+        )
+
+
+def read_cases(
+    lines: Iterable[str], version: StormVersion, *, explain: bool = False
+) -> Iterator[Case | RefusedCase]:
     """The cases in ``lines``, one JSON object a line; empty lines are skipped.
 
-    Raises:
-        UserError: with the line's number when it is not JSON, else with the case's name.
+    A line that is not JSON goes by its number.
     """
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        name = f"line {number}"
         try:
+            # Python reads neither numbers of thousands of digits nor a tower of lists.
             raw = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(f"line {number} is not JSON: {error}", field="cases") from None
-        name = str(raw.get("name", f"line {number}")) if isinstance(raw, dict) else f"line {number}"
+        except (ValueError, RecursionError) as error:
+            yield RefusedCase(name, UserError(f"line {number} is not JSON: {error}", field="cases"))
+            continue
+        if isinstance(raw, dict):
+            name = str(raw.get("name", name))
         try:
             yield read_case(raw, name, version, explain=explain)
-        except UserError as error:
-            raise UserError(
-                f"case {name!r}: {error.message}", field=error.field, value=error.value, remedy=error.remedy
-            ) from error
+        except StormLabError as error:
+            yield RefusedCase(name, error)
 
 
 def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = False) -> Case:
@@ -120,7 +143,8 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
         present=_present(a_mapping(given.get("existing", {}), "existing"), cluster, book),
         load=_load(given, book),
         blacklisted_hosts=frozenset(
-            str(h) for h in a_sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
+            a_name(h, "blacklisted_hosts")
+            for h in a_sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
         ),
         dead_slots=frozenset(
             a_slot(row, "dead_slots") for row in a_sequence(given.get("dead_slots", []), "dead_slots")
@@ -166,20 +190,18 @@ class _TaskBook:
 
 def _node(raw: Any, version: StormVersion) -> Node:
     node = a_mapping(raw, "supervisor")
-    identity = str(required(node, "id", "a supervisor"))
+    identity = a_name(required(node, "id", "a supervisor"), "id of a supervisor")
     owner = f"supervisor {identity!r}"
     refuse_unknown_keys(node, _NODE_KEYS, owner)
     offer = a_mapping(node.get("resources", {}), f"resources of {owner}")
     ports = tuple(
         a_whole(p, f"ports of {owner}") for p in a_sequence(node.get("ports", []), f"ports of {owner}")
     )
-    if len(set(ports)) != len(ports):
-        raise UserError(f"{owner} lists a port twice", field="ports", value=list(ports))
     defaults = Node(identity)
     return Node(
         id=identity,
-        host=str(node.get("host", identity)),
-        rack=str(node.get("rack", DEFAULT_RACK)),
+        host=a_name(node.get("host", identity), f"host of {owner}"),
+        rack=a_name(node.get("rack", DEFAULT_RACK), f"rack of {owner}"),
         ports=ports,
         cores=a_whole(node.get("cores", defaults.cores), f"cores of {owner}"),
         core_mhz=number_of(node, "mhz", defaults.core_mhz),
@@ -197,32 +219,31 @@ def _node(raw: Any, version: StormVersion) -> Node:
 
 def _topology(raw: Any) -> Topology:
     topology = a_mapping(raw, "topology")
-    identity = str(required(topology, "id", "a topology"))
+    identity = a_name(required(topology, "id", "a topology"), "id of a topology")
     owner = f"topology {identity!r}"
     refuse_unknown_keys(topology, _TOPOLOGY_KEYS, owner)
     conf = dict(a_mapping(topology.get("conf", {}), f"conf of {owner}"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
-    for key, value in conf.items():
-        if not isinstance(value, int | float | str | bool):
-            raise UserError(f"{owner} needs a number, a text or true/false here", field=key, value=value)
-    bare = Topology(id=identity, components=(), settings=conf)
+    # It caps the executors at submission, and a case has those that came out.
+    conf.pop(_MOST_EXECUTORS, None)
+    check_topology_settings(owner, conf)
     # What a component leaves out comes from the topology's settings, and then from Storm's defaults.
     defaults = Resources(
-        number_setting(bare, CPU, DEFAULT_DEMAND.cpu_points),
-        number_setting(bare, ONHEAP, DEFAULT_DEMAND.memory_mb),
-        number_setting(bare, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
+        setting_of(conf, CPU, DEFAULT_DEMAND.cpu_points),
+        setting_of(conf, ONHEAP, DEFAULT_DEMAND.memory_mb),
+        setting_of(conf, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
     )
     ackers = topology.get("ackers")
     return Topology(
         id=identity,
-        name=str(topology.get("name", identity)),
+        name=a_name(topology.get("name", identity), f"name of {owner}"),
         components=tuple(
             _component(c, owner, defaults)
             for c in a_sequence(required(topology, "components", owner), f"components of {owner}")
         ),
         workers=a_whole(topology.get("workers", 1), f"workers of {owner}"),
         ackers=None if ackers is None else a_whole(ackers, f"ackers of {owner}"),
-        owner=str(topology.get("owner", "")),
+        owner=a_name(topology["owner"], f"owner of {owner}") if topology.get("owner") else "",
         launch_time_s=number_of(topology, "launch", 0.0),
         priority=priority,
         settings=conf,
@@ -231,7 +252,7 @@ def _topology(raw: Any) -> Topology:
 
 def _component(raw: Any, owner: str, defaults: Resources) -> Component:
     component = a_mapping(raw, f"component of {owner}")
-    identity = str(required(component, "id", f"a component of {owner}"))
+    identity = a_name(required(component, "id", f"a component of {owner}"), f"id of a component of {owner}")
     what = f"component {identity!r} of {owner}"
     refuse_unknown_keys(component, _COMPONENT_KEYS, what)
     tasks = component.get("tasks")
@@ -265,11 +286,16 @@ def _subscription(raw: Any, owner: str) -> Subscription:
             f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}"
         ) from None
     return Subscription(
-        source=str(required(given, "from", f"an input of {owner}")),
-        stream=str(given.get("stream", "default")),
+        source=a_name(required(given, "from", f"an input of {owner}"), f"from of an input of {owner}"),
+        stream=a_name(given.get("stream", "default"), f"stream of an input of {owner}"),
         grouping=grouping,
-        fields=tuple(str(f) for f in a_sequence(given.get("fields", []), f"fields of {owner}")),
+        fields=_names(given, "fields", owner),
     )
+
+
+def _names(raw: Mapping[str, Any], key: str, owner: str) -> tuple[str, ...]:
+    where = f"{key} of {owner}"
+    return tuple(a_name(name, where) for name in a_sequence(raw.get(key, []), where))
 
 
 def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assignment:
@@ -277,7 +303,8 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
     pairs: list[tuple[Executor, Slot]] = []
     for topology_id, rows in raw.items():
         for row in a_sequence(rows, "existing"):
-            node, port, start, end = a_row(row, 4, "existing", "[node, port, start task, end task]")
+            place, port, start, end = a_row(row, 4, "existing", "[node, port, start task, end task]")
+            node = a_name(place, "existing")
             executor = book.executor(topology_id, start, "the existing assignment")
             if (executor.start, executor.end) != (start, end):
                 raise UserError(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
-from storm_lab.schedulers.cases.schedule_cases import load_cases, parse_version, schedule_cases, to_line
+from storm_lab.errors import StormLabError
+from storm_lab.schedulers.cases.case_format import RefusedCase
+from storm_lab.schedulers.cases.schedule_cases import (
+    load_cases,
+    parse_version,
+    schedule_cases,
+    to_line,
+)
 from storm_lab.schedulers.explain import explained, explanation, explanation_text
 from storm_lab.schedulers.registry import make_scheduler
 
@@ -25,11 +34,16 @@ _parameters = click.option(
 def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: tuple[str, ...]) -> None:
     """Schedule cases, one JSON object a line (- reads standard input), and print one answer a line.
 
-    The format is described in docs/schedulers.md.
+    The format is described in docs/schedulers.md. A case that is refused has an answer that says why; where
+    all are, the command fails.
     """
     loaded = load_cases(cases, parse_version(storm_version))
-    for answer in schedule_cases(loaded, scheduler, parameters):
+    refused: list[RefusedCase] = []
+    for answer, error in schedule_cases(loaded, scheduler, parameters):
         click.echo(to_line(answer))
+        if error is not None:
+            refused.append(RefusedCase(str(answer["name"]), error))
+    _tell(refused, len(loaded))
 
 
 @click.command()
@@ -58,13 +72,32 @@ def explain(
         loaded = [case for case in loaded if case.name == case_name]
         if not loaded:
             raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
+    refused: list[RefusedCase] = []
+    shown = 0
     for case in loaded:
-        result = explained(policy, case.view)
+        if isinstance(case, RefusedCase):
+            refused.append(case)
+            continue
+        try:
+            result = explained(policy, case.view)
+        except StormLabError as error:
+            refused.append(RefusedCase(case.name, error))
+            continue
+        shown += 1
         if as_csv:
             table = explanation(result)
             table.insert(0, "case", case.name)
-            click.echo(table.to_csv(index=False, header=case is loaded[0]), nl=False)
+            click.echo(table.to_csv(index=False, header=shown == 1), nl=False)
             continue
         click.echo(f"case {case.name}, scheduler {policy.name}")
         for line in explanation_text(result, most=candidates):
             click.echo(line)
+    _tell(refused, len(loaded))
+
+
+def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
+    """Count the refused cases on standard error; without any other case they are the command's failure."""
+    if refused and len(refused) == cases:
+        raise refused[0].named()
+    if refused:
+        click.echo(f"{len(refused)} of {cases} cases were refused, first {refused[0].named()}", err=True)

@@ -9,11 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.model import InvalidAssignmentError, StormVersion
-from storm_lab.schedulers.cases.case_format import Case, read_cases
+from storm_lab.model import StormVersion
+from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult
 from storm_lab.schedulers.registry import make_scheduler
-from storm_lab.schedulers.view_checks import check_result
 
 
 def parse_version(text: str | None) -> StormVersion:
@@ -22,19 +22,14 @@ def parse_version(text: str | None) -> StormVersion:
     Raises:
         UserError: the text is no version.
     """
-    if text is None:
-        return DEFAULT_STORM_VERSION
-    try:
-        return StormVersion.parse(text)
-    except ValueError as error:
-        raise UserError(str(error), field="storm-version") from None
+    return DEFAULT_STORM_VERSION if text is None else StormVersion.parse(text)
 
 
-def load_cases(path: str, version: StormVersion, *, explain: bool = False) -> list[Case]:
-    """The cases of a file, or of standard input for ``-``.
+def load_cases(path: str, version: StormVersion, *, explain: bool = False) -> list[Case | RefusedCase]:
+    """The cases of a file, or of standard input for ``-``, and its lines that are none.
 
     Raises:
-        UserError: no such file, no case in it, or a case that is wrong.
+        UserError: no such file, or nothing in it.
     """
     try:
         with nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
@@ -47,30 +42,32 @@ def load_cases(path: str, version: StormVersion, *, explain: bool = False) -> li
 
 
 def schedule_cases(
-    cases: Iterable[Case], scheduler: str, parameters: Iterable[str] = ()
-) -> Iterator[dict[str, object]]:
+    cases: Iterable[Case | RefusedCase], scheduler: str, parameters: Iterable[str] = ()
+) -> Iterator[tuple[dict[str, object], StormLabError | None]]:
     """Each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
 
+    A case that cannot be scheduled at all, or whose assignment no cluster could run, has an answer too, with
+    the reason under ``refused``; the error comes with it.
+
     Raises:
-        UserError: unknown scheduler or parameter, or a case that cannot be scheduled at all; names the case.
-        StormLabError: the policy returned an assignment that no cluster could run.
+        UserError: unknown scheduler or parameter.
     """
     policy = make_scheduler(scheduler, parameters)
     for case in cases:
+        if isinstance(case, RefusedCase):
+            yield refusal_json(case.name, case.error), case.error
+            continue
         try:
-            result = policy.schedule(case.view)
-        except UserError as error:
-            raise UserError(
-                f"case {case.name!r}: {error.message}",
-                field=error.field,
-                value=error.value,
-                remedy=error.remedy,
-            ) from error
-        try:
-            check_result(case.view, result)
-        except InvalidAssignmentError as error:
-            raise StormLabError(f"scheduler {scheduler!r}, case {case.name!r}: {error}") from error
-        yield answer_json(case, result)
+            result = ask(policy, case.view)
+        except StormLabError as error:
+            yield refusal_json(case.name, error), error
+        else:
+            yield answer_json(case, result), None
+
+
+def refusal_json(name: str, error: StormLabError) -> dict[str, object]:
+    """The answer to a case that is refused."""
+    return {"name": name, "assignments": {}, "status": {}, "refused": str(error)}
 
 
 def answer_json(case: Case, result: SchedulingResult) -> dict[str, object]:
@@ -91,4 +88,6 @@ def answer_json(case: Case, result: SchedulingResult) -> dict[str, object]:
 
 def to_line(answer: dict[str, object]) -> str:
     """One line of JSON; the same answer gives the same bytes."""
-    return json.dumps(answer, ensure_ascii=False)
+    text = json.dumps(answer, ensure_ascii=False)
+    # Half of a surrogate pair, which JSON can spell and no encoding can write.
+    return text if text.isprintable() else json.dumps(answer)

@@ -14,8 +14,10 @@ from typing import ClassVar
 
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model.checks import check_whole
 from storm_lab.model.executor import integer_divided
 from storm_lab.model.javahash import int32, string_hash
+from storm_lab.model.topology import MOST_TASKS
 from storm_lab.model.version import V0_9_0, V2_0_0
 from storm_lab.schedulers.contract import (
     Candidate,
@@ -82,8 +84,7 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         check_view(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}
         for name, number in machines.items():
-            if number < 1:
-                raise UserError("an isolated topology needs at least one machine", field=name, value=number)
+            check_whole("an isolated topology", f"machines of {name}", number, low=1, high=MOST_TASKS)
         journal = Journal(view)
         state = ClusterState(view)
         isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])

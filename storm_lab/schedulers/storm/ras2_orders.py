@@ -1,12 +1,13 @@
 """The two orders of Storm 2.x's resource-aware search: executors, and nodes rack by rack.
 
-Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` (COMMON) of Storm 2.8.8.
+Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` of Storm 2.8.8.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import lru_cache
 
 from storm_lab.model import ACKER, Executor, Topology
@@ -64,17 +65,31 @@ def executor_order(
     return ordered + system + ackers
 
 
+class Rank(Enum):
+    """Which of two places with as many executors of the topology comes first: the one with the larger share.
+
+    Of what is available on all places of a level, in per cent: the average over CPU and memory, or the least.
+    """
+
+    AVERAGE_THEN_LEAST = "COMMON"
+    LEAST_THEN_AVERAGE = "DEFAULT_RAS"
+    AVERAGE = "GENERIC_RAS"
+
+
 class NodeOrder:
     """Nodes in the order in which one executor tries them.
 
     Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
-    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then a
-    larger average share of what is available around, then a larger minimum share, then the smaller name.
+    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then the
+    share of what is available that `Rank` looks at, then the smaller name.
     """
 
-    def __init__(self, state: Ras2State, topology_id: str, places: Places) -> None:
+    def __init__(
+        self, state: Ras2State, topology_id: str, places: Places, rank: Rank = Rank.AVERAGE_THEN_LEAST
+    ) -> None:
         self._state = state
         self._places = places
+        self._rank = rank
         # A copy: walks that are repeated later see the numbers of now.
         self._on_node = dict(state.executors_on(topology_id))
         self._racks = self._ranked(places.nodes_of_rack, self._on_rack)
@@ -116,22 +131,23 @@ class NodeOrder:
                 cpu += more_cpu
                 memory += more_memory
             offers.append((place, executors_on(place), cpu, memory))
-        return _best_first(tuple(offers))
+        return _best_first(tuple(offers), self._rank)
 
 
 @lru_cache(_ORDERS_KEPT)
-def _best_first(offers: tuple[tuple[str, int, float, float], ...]) -> tuple[str, ...]:
+def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -> tuple[str, ...]:
     """Places in order of preference.
 
     Args:
         offers: per place, in the order of adding up: its name, the topology's executors there, and the CPU
             points and memory in MB that are available.
+        rank: which shares of what is available count.
     """
     all_cpu = all_memory = 0.0
     for _, _, cpu, memory in offers:
         all_cpu += cpu
         all_memory += memory
-    ranks = []
+    ranks: list[tuple[int, tuple[float, ...], str]] = []
     for place, executors, cpu, memory in offers:
         cpu_share = cpu / all_cpu if all_cpu else 1.0
         memory_share = memory / all_memory if all_memory else 1.0
@@ -140,9 +156,15 @@ def _best_first(offers: tuple[tuple[str, int, float, float], ...]) -> tuple[str,
         else:
             average = (cpu_share if all_cpu else memory_share) * 100.0
         least = min(1.0, memory_share, cpu_share) * 100.0
-        ranks.append((-executors, -average, -least, place))
+        if rank is Rank.AVERAGE_THEN_LEAST:
+            shares: tuple[float, ...] = (-average, -least)
+        elif rank is Rank.LEAST_THEN_AVERAGE:
+            shares = (-least, -average)
+        else:
+            shares = (-average,)
+        ranks.append((-executors, shares, place))
     ranks.sort()
-    return tuple(place for _, _, _, place in ranks)
+    return tuple(place for _, _, place in ranks)
 
 
 class Places:

@@ -11,8 +11,10 @@ from storm_lab.model import Resources, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order, hash_map_order
-from storm_lab.schedulers.storm.ras2_search import Search, refusals
+from storm_lab.schedulers.storm.ras2_round_robin import RoundRobin
+from storm_lab.schedulers.storm.ras2_search import Search
 from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras2_strategy import strategy_of
 from storm_lab.schedulers.storm.ras2_worker import Sums
 
 _MAX_ATTEMPTS = 5
@@ -115,7 +117,7 @@ class _Turn:
             trial = self._work.copy()
             message = ""
             if self._may_fit():
-                result = Search(trial, self._topology).run()
+                result = search_for(trial, self._topology).run()
                 if result.success:
                     self.state, self.decisions = trial, result.decisions
                     complete = not trial.unassigned(self._topology)
@@ -126,7 +128,7 @@ class _Turn:
                 self.decisions = result.decisions
             elif self._work.view.explain:
                 # Storm does not search at all here; these are the reasons a search would have met.
-                self.decisions = refusals(trial.copy(), self._topology)
+                self.decisions = search_for(trial.copy(), self._topology).refusals()
             # Storm counts what a search that ran out of states had placed as scheduled already.
             self._scheduled = trial.request(trial.held[self._topology.id])
             self._scheduled_memory = trial.memory_of_workers(self._topology.id)
@@ -183,3 +185,8 @@ class _Turn:
             left = max(0.0, self._available_cpu - self._scheduled[0])
             text += f"Additional CPU Required: {cpu}% CPU (Available: {left} % CPU)."
         return text
+
+
+def search_for(state: Ras2State, topology: Topology) -> Search:
+    """An attempt at the topology, in the way that it asks for."""
+    return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)

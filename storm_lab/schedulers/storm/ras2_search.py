@@ -1,8 +1,7 @@
 """Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
 
-Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. Its quirks are kept:
-    nodes are
-sorted anew when the component is the *same* as before, and the order of the nodes is reused when it changes.
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. As there, the moment
+to sort the nodes anew is when the component is the *same* as before; their order is reused when it changes.
 """
 
 from __future__ import annotations
@@ -10,21 +9,22 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.model.settings import (
+    ACKERS_PER_WORKER,
+    ONE_COMPONENT,
+    ONE_EXECUTOR,
+    STATE_LIMIT,
+    flag_of,
+    number_of,
+)
 from storm_lab.schedulers.contract import Candidate, Decision
-from storm_lab.schedulers.demand import flag_setting, max_worker_heap_mb, number_setting
+from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.storm.hash_order import free_slot_order
 from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras2_strategy import strategy_of
 
-STRATEGY = "DefaultResourceAwareStrategy"
-_STATE_LIMIT = "topology.ras.constraint.max.state.search"
-_ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
-_ONE_COMPONENT = "topology.ras.one.component.per.worker"
-_ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
-_STRATEGY = "topology.scheduler.strategy"
-_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
 _SCORE = "rank of the node (lowest wins)"
@@ -49,15 +49,15 @@ class Search:
     """One attempt at one topology. Changes ``state``; give it a copy."""
 
     def __init__(self, state: Ras2State, topology: Topology) -> None:
-        _refuse_unknown_strategies(topology)
         self._state, self._topology = state, topology
+        self._strategy = strategy_of(topology)
         self._places = Places(state)
         self._max_heap = max_worker_heap_mb(topology)
-        self._one_executor = flag_setting(topology, _ONE_EXECUTOR)
-        self._one_component = flag_setting(topology, _ONE_COMPONENT)
-        self._ackers_per_worker = int(number_setting(topology, _ACKERS_PER_WORKER, 1))
+        self._one_executor = flag_of(topology.settings, ONE_EXECUTOR)
+        self._one_component = flag_of(topology.settings, ONE_COMPONENT)
+        self._ackers_per_worker = int(number_of(topology.settings, ACKERS_PER_WORKER, 1))
         self._limit = int(
-            min(number_setting(topology, _STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
+            min(number_of(topology.settings, STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
         )
         # Slots that are free now stay candidates although the search fills them; the topology's own old ones
         # do not.
@@ -74,7 +74,7 @@ class Search:
         """Place all unassigned executors, or say why not."""
         unassigned = self._state.unassigned(self._topology)
         if not unassigned:
-            return SearchResult(True, f"Fully Scheduled by {STRATEGY}")
+            return SearchResult(True, f"Fully Scheduled by {self._strategy.name}")
         if not self._state.nodes:
             return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
         if not self._topology.spouts:
@@ -93,9 +93,11 @@ class Search:
         if success:
             placed = [executor for executor in order if executor in self._state.held[executor.topology]]
             decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
-            return SearchResult(True, f"Fully Scheduled by {STRATEGY} ({effort})", decisions=decisions)
+            return SearchResult(
+                True, f"Fully Scheduled by {self._strategy.name} ({effort})", decisions=decisions
+            )
         outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
-        return SearchResult(False, f"Cannot schedule by {STRATEGY} ({outcome})", True, dead_end)
+        return SearchResult(False, f"Cannot schedule by {self._strategy.name} ({outcome})", True, dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         """Walk the executors; returns the index that was reached and whether the last one got its place."""
@@ -112,8 +114,8 @@ class Search:
                 k += 1
                 continue
             same_component = k == 0 or executor.component == order[k - 1].component
-            if nodes is None or same_component:
-                nodes = NodeOrder(self._state, self._topology.id, self._places)
+            if nodes is None or (self._strategy.sorts_again and same_component):
+                nodes = self._node_order()
                 skip = tried[k] + 1
             else:
                 skip = 0
@@ -134,6 +136,9 @@ class Search:
             while k > 0 and order[k] in self._bound_ackers:
                 k -= 1
             self._take_back(order[k])
+
+    def _node_order(self) -> NodeOrder:
+        return NodeOrder(self._state, self._topology.id, self._places, self._strategy.rank)
 
     def _first_fit(
         self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
@@ -262,7 +267,7 @@ class Search:
 
     def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
         found = []
-        for rank, node_id in enumerate(NodeOrder(self._state, self._topology.id, self._places)):
+        for rank, node_id in enumerate(self._node_order()):
             for slot in self._free[node_id]:
                 obstacle = self._obstacle(executor, slot)
                 if obstacle is None:
@@ -285,26 +290,3 @@ class Search:
             decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
-
-
-def refusals(state: Ras2State, topology: Topology) -> tuple[Decision, ...]:
-    """What each unassigned executor would see when the topology's request is more than the cluster has left.
-
-    Each is put where it fits before the next is looked at, so that the nodes run out in the order in which
-    the search would have filled them. Those that find a slot are not placed in the end. Changes ``state``.
-    """
-    search = Search(state, topology)
-    return search.refusals()
-
-
-def _refuse_unknown_strategies(topology: Topology) -> None:
-    strategy = str(topology.settings.get(_STRATEGY, STRATEGY)).rsplit(".", 1)[-1]
-    # Without generic resources the two strategies are the same.
-    if strategy not in (STRATEGY, "GenericResourceAwareStrategy"):
-        raise UserError(
-            f"topology {topology.id!r} asks for a strategy that is not built", field=_STRATEGY, value=strategy
-        )
-    if flag_setting(topology, _PROXIMITY):
-        raise UserError(
-            f"topology {topology.id!r} asks for an executor order that is not built", field=_PROXIMITY
-        )

@@ -1,0 +1,292 @@
+"""Storm's settings, by their full keys: which are heard here, by whom, and in which versions they exist.
+
+A setting that is not listed would have no effect, so it is refused. Those of a topology stand in
+`Topology.settings`; those of the cluster's daemons (and defaults for all topologies), which Storm reads from
+``storm.yaml``, in the settings of an emulation. Versions are those whose ``defaults.yaml`` has the key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from storm_lab.errors import UserError
+from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
+
+SettingValue = float | str | bool
+
+_MOST = 1e12
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What may be given for a key.
+
+    ``kind`` is the type of the value: ``float``, ``int`` (also as a float without fraction), ``bool`` (also
+    as the texts true and false) or ``str``. A number lies between ``low`` and ``high``. The key exists from
+    version ``since`` on and until before ``until``. ``power_of_two`` until before 2.0, as Storm demands it.
+    """
+
+    kind: type
+    low: float = 0.0
+    high: float = _MOST
+    since: StormVersion | None = None
+    until: StormVersion | None = None
+    power_of_two: bool = False
+
+    def fits(self, value: object) -> bool:
+        """Whether the value has the type and the range."""
+        if self.kind is bool:
+            return isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false"))
+        if self.kind is str:
+            return isinstance(value, str) and value != ""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return self.low <= value <= self.high and (self.kind is float or value == math.floor(value))
+
+    @property
+    def allowed(self) -> str:
+        """What fits, in words."""
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is str:
+            return "a text"
+        noun = "a whole number" if self.kind is int else "a number"
+        return f"{noun} from {self.low:g}" + (f" to {self.high:g}" if self.high < _MOST else "")
+
+
+_BUFFER = 1 << 24
+
+RECEIVE_BUFFER = "topology.executor.receive.buffer.size"
+SEND_BUFFER = "topology.executor.send.buffer.size"
+TRANSFER_BUFFER = "topology.transfer.buffer.size"
+RECEIVER_BATCH = "topology.receiver.buffer.size"
+SPOUT_SLEEP_MS = "topology.sleep.spout.wait.strategy.time.ms"
+BACK_PRESSURE = "topology.backpressure.enable"
+DEBUG = "topology.debug"
+LOAD_AWARE_OFF = "topology.disable.loadaware.messaging"
+MESSAGE_TIMEOUTS = "topology.enable.message.timeouts"
+
+ONHEAP = "topology.component.resources.onheap.memory.mb"
+OFFHEAP = "topology.component.resources.offheap.memory.mb"
+CPU = "topology.component.cpu.pcore.percent"
+ACKER_ONHEAP = "topology.acker.resources.onheap.memory.mb"
+ACKER_OFFHEAP = "topology.acker.resources.offheap.memory.mb"
+ACKER_CPU = "topology.acker.cpu.pcore.percent"
+MAX_HEAP = "topology.worker.max.heap.size.mb"
+STRATEGY = "topology.scheduler.strategy"
+STATE_LIMIT = "topology.ras.constraint.max.state.search"
+ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
+ONE_COMPONENT = "topology.ras.one.component.per.worker"
+ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
+BY_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
+ISOLATE_MACHINES = "topology.isolate.machines"
+
+SCHEDULING: Mapping[str, Setting] = {
+    key: Setting(kind, low)
+    for key, kind, low in (
+        (ONHEAP, float, 0),
+        (OFFHEAP, float, 0),
+        (CPU, float, 0),
+        (ACKER_ONHEAP, float, 0),
+        (ACKER_OFFHEAP, float, 0),
+        (ACKER_CPU, float, 0),
+        (MAX_HEAP, float, 0),
+        (STRATEGY, str, 0),
+        (STATE_LIMIT, int, 0),
+        (ONE_EXECUTOR, bool, 0),
+        (ONE_COMPONENT, bool, 0),
+        (ACKERS_PER_WORKER, int, 0),
+        (BY_PROXIMITY, bool, 0),
+        (ISOLATE_MACHINES, int, 1),
+    )
+}
+"""Settings of a topology that schedulers read; a scheduler that does not know one goes by without it."""
+
+MESSAGE_PATH: Mapping[str, Setting] = {
+    RECEIVE_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
+    SEND_BUFFER: Setting(int, 1, _BUFFER, until=V2_0_0, power_of_two=True),
+    TRANSFER_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
+    RECEIVER_BATCH: Setting(int, 1, 1000, until=V0_10_0),
+    SPOUT_SLEEP_MS: Setting(int, 1, 60_000, until=V2_0_0),
+    BACK_PRESSURE: Setting(bool, since=V1_0_0, until=V2_0_0),
+    DEBUG: Setting(bool),
+    LOAD_AWARE_OFF: Setting(bool, since=V1_0_0),
+    MESSAGE_TIMEOUTS: Setting(bool),
+}
+"""Settings of a topology that the emulator's message path plays."""
+
+NETTY_HIGH = "storm.messaging.netty.buffer.high.watermark"
+NETTY_LOW = "storm.messaging.netty.buffer.low.watermark"
+NETTY_BUFFER = "storm.messaging.netty.buffer_size"
+
+NETWORK: Mapping[str, Setting] = {
+    NETTY_HIGH: Setting(int, 1, 1 << 40, since=V2_0_0),
+    NETTY_LOW: Setting(int, 1, 1 << 40, since=V2_0_0),
+    NETTY_BUFFER: Setting(int, 1, 1 << 40, since=V2_0_0),
+}
+"""Settings of the connections between workers, for the whole cluster."""
+
+_PERIOD = Setting(float, 0.001, 1e9)
+
+TIMERS: Mapping[str, tuple[str, Setting]] = {
+    "nimbus.monitor.freq.secs": ("nimbus_round_s", _PERIOD),
+    "nimbus.task.timeout.secs": ("task_timeout_s", _PERIOD),
+    "nimbus.task.launch.secs": ("task_launch_s", Setting(float, 0, 1e9)),
+    "nimbus.supervisor.timeout.secs": ("supervisor_timeout_s", Setting(float, 0.001, 1e9, since=V0_9_0)),
+    "supervisor.heartbeat.frequency.secs": ("supervisor_heartbeat_s", _PERIOD),
+    "supervisor.monitor.frequency.secs": ("process_sync_s", _PERIOD),
+    "supervisor.worker.start.timeout.secs": ("worker_start_timeout_s", _PERIOD),
+    "supervisor.worker.timeout.secs": ("worker_timeout_s", _PERIOD),
+    "supervisor.worker.shutdown.sleep.secs": ("worker_shutdown_s", Setting(float, 0, 1e9, since=V0_10_0)),
+    "worker.heartbeat.frequency.secs": ("worker_heartbeat_s", _PERIOD),
+    "task.heartbeat.frequency.secs": ("task_heartbeat_s", Setting(float, 0.001, 1e9, until=V2_0_0)),
+    "executor.metrics.frequency.secs": ("statistics_s", Setting(float, 0.001, 1e9, since=V2_0_0)),
+    "task.refresh.poll.secs": ("refresh_s", _PERIOD),
+}
+"""Periods and time-outs of the daemons and workers: the timer that each sets."""
+
+TIMERS_2 = {"supervisor.monitor.frequency.secs": "slot_running_s"}
+"""Where 2.x uses another timer: a slot's look at its running worker."""
+
+OF_TOPOLOGY: Mapping[str, Setting] = {**SCHEDULING, **MESSAGE_PATH}
+OF_CLUSTER: Mapping[str, Setting] = {
+    **NETWORK,
+    **{key: setting for key, (_, setting) in TIMERS.items()},
+    **OF_TOPOLOGY,
+}
+
+_FIELDS = {
+    "topology.acker.executors": "Topology.ackers",
+    "topology.max.spout.pending": "Topology.max_spout_pending",
+    "topology.message.timeout.secs": "Topology.message_timeout_s",
+    "topology.name": "Topology.name",
+    "topology.priority": "Topology.priority",
+    "topology.tasks": "Component.tasks",
+    "topology.tick.tuple.freq.secs": "Component.tick_seconds",
+    "topology.workers": "Topology.workers",
+}
+_NOT_PLAYED = {
+    "topology.spout.wait.": "wait strategies other than a spout's sleep",
+    "topology.bolt.wait.": "wait strategies of bolts",
+    "topology.backpressure.wait.": "wait strategies of back-pressure",
+    "topology.disruptor.": "batches of Storm 1's queues",
+    "topology.producer.batch.size": "batches of Storm 2's queues",
+    "topology.transfer.batch.size": "batches of Storm 2's queues",
+    "topology.batch.flush.interval.millis": "batches of Storm 2's queues",
+}
+
+
+def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
+    """Refuse settings of a topology that nobody hears, and values that do not fit.
+
+    Raises:
+        UserError: names the key, and lists those that are known.
+    """
+    for key, value in settings.items():
+        if key in OF_CLUSTER and key not in OF_TOPOLOGY:
+            raise UserError(
+                f"{owner} cannot set what belongs to the whole cluster",
+                field="settings",
+                value=key,
+                remedy="give it in the settings of the emulation",
+            )
+        _check(owner, key, value, OF_TOPOLOGY)
+
+
+def check_cluster_settings(settings: Mapping[str, object]) -> None:
+    """Refuse settings of a cluster that nobody hears, and values that do not fit.
+
+    Raises:
+        UserError: names the key, and lists those that are known.
+    """
+    for key, value in settings.items():
+        _check("the cluster", key, value, OF_CLUSTER)
+
+
+def check_settings_version(owner: str, settings: Mapping[str, object], version: StormVersion) -> None:
+    """Refuse settings that this version of Storm does not have.
+
+    Raises:
+        UserError: names the key.
+    """
+    for key, value in settings.items():
+        setting = OF_CLUSTER[key]
+        if (setting.since is not None and version < setting.since) or (
+            setting.until is not None and version >= setting.until
+        ):
+            exists = [f"from {setting.since} on"] * (setting.since is not None) + [
+                f"before {setting.until}"
+            ] * (setting.until is not None)
+            raise UserError(
+                f"{owner} sets what Storm {version} does not have",
+                field="settings",
+                value=key,
+                remedy=f"leave it out: it exists {' and '.join(exists)}",
+            )
+        if setting.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1):  # type: ignore[call-overload]
+            raise UserError(
+                f"{owner} needs a power of two: Storm {version} takes no other size",
+                field=key,
+                value=value,
+                remedy=f"give {1 << int(value).bit_length()}",  # type: ignore[call-overload]
+            )
+
+
+def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) -> None:
+    if key not in known:
+        raise _unknown(owner, key, known)
+    if not known[key].fits(value):
+        raise UserError(
+            f"{owner} needs {known[key].allowed} here",
+            field=key,
+            value=value if value is not None else "None",
+            remedy="mend the value or leave the setting out",
+        )
+
+
+def _unknown(owner: str, key: str, known: Iterable[str]) -> UserError:
+    listed = f"known are: {', '.join(sorted(known))}"
+    if key in _FIELDS:
+        return UserError(
+            f"{owner} has a field for this setting",
+            field="settings",
+            value=key,
+            remedy=f"give it as {_FIELDS[key]}",
+        )
+    missing = next((what for prefix, what in _NOT_PLAYED.items() if key.startswith(prefix)), None)
+    if missing is not None:
+        return UserError(
+            f"{owner} sets what is not played: {missing}", field="settings", value=key, remedy=listed
+        )
+    close = difflib.get_close_matches(key, list(known), n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return UserError(
+        f"{owner} has a setting that is unknown or without effect here",
+        field="settings",
+        value=key,
+        remedy=guess + listed,
+    )
+
+
+def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
+    """Of a topology's whole configuration, the settings that are heard here."""
+    return {
+        key: cast(SettingValue, conf[key])
+        for key, setting in OF_TOPOLOGY.items()
+        if key in conf and setting.fits(conf[key])
+    }
+
+
+def number_of(settings: Mapping[str, SettingValue], key: str, default: float) -> float:
+    """A setting that is a number, checked when it was given."""
+    return float(settings.get(key, default))
+
+
+def flag_of(settings: Mapping[str, SettingValue], key: str, default: bool = False) -> bool:
+    """A setting that is true or false, checked when it was given."""
+    value = settings.get(key, default)
+    return value.lower() == "true" if isinstance(value, str) else bool(value)

@@ -1,0 +1,77 @@
+"""Asking a policy, and refusing what is no answer: anybody may write a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from storm_lab.errors import StormLabError, UserError, is_own_code, said_by
+from storm_lab.model import Assignment, Executor, InvalidAssignmentError, Slot
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.view_checks import check_result
+
+_REMEDY = "mend the scheduler or choose another"
+
+
+def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
+    """The policy's answer, as `Scheduler.schedule` promises it.
+
+    Args:
+        scheduler: whom to ask.
+        view: what it may look at.
+        case: what is asked, for the message.
+
+    Raises:
+        UserError: the policy raised, returned something else, or an assignment that no cluster could run;
+            names policy, case, executor and slot. An exception of one of the project's own policies, which
+            is a defect, passes as it is.
+    """
+    about = f", {case}" if case else ""
+    try:
+        result = scheduler.schedule(view)
+    except StormLabError:
+        raise
+    except Exception as error:
+        if is_own_code(type(scheduler)):
+            raise
+        raise UserError(
+            f"it raised {said_by(error)}{about}", field="scheduler", value=scheduler.name, remedy=_REMEDY
+        ) from error
+    try:
+        _check_types(result)
+        check_result(view, result)
+    except InvalidAssignmentError as error:
+        raise UserError(
+            f"its answer is refused{about}: {error}", field="scheduler", value=scheduler.name, remedy=_REMEDY
+        ) from error
+    return result
+
+
+def _check_types(result: object) -> None:
+    """Refuse what only looks like an answer: a tuple is equal to a slot, and has no node."""
+    if not isinstance(result, SchedulingResult):
+        raise InvalidAssignmentError(f"schedule returned {_kind(result)}, not a SchedulingResult")
+    assignment: object = result.assignment
+    slots: object = getattr(assignment, "slots", None)
+    status: object = result.status
+    if not isinstance(assignment, Assignment) or not isinstance(slots, Mapping):
+        raise InvalidAssignmentError(f"the assignment is {_kind(assignment)}, not an Assignment")
+    if not isinstance(status, Mapping):
+        raise InvalidAssignmentError(f"the status is {_kind(status)}, not a mapping by topology id")
+    for executor, slot in slots.items():
+        if not isinstance(executor, Executor):
+            raise InvalidAssignmentError(f"{executor!r} is {_kind(executor)}, not an Executor")
+        if not isinstance(slot, Slot):
+            raise InvalidAssignmentError(
+                f"executor {executor} of {executor.topology!r} is placed in {slot!r}, "
+                f"which is {_kind(slot)}, not a Slot"
+            )
+    for topology, entry in status.items():
+        if not isinstance(entry, TopologyStatus):
+            raise InvalidAssignmentError(
+                f"the status of topology {topology!r} is {_kind(entry)}, not a TopologyStatus"
+            )
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"

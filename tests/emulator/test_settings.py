@@ -1,0 +1,216 @@
+"""Storm's settings do what Storm does with them, in the versions that have them; all others are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot, StormVersion, settings
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.control.real_world import TOPOLOGY, play, spec
+
+TOGETHER = Slot("node0", 6700)
+
+
+def apart(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def overloaded(
+    version: StormVersion, place: Any = lambda executor: TOGETHER, spouts: int = 1, **given: Any
+) -> Scene:
+    """A spout that is never short of lines before a bolt that takes a millisecond a tuple; half a second."""
+    scene = start(
+        chain((spouts, 1), ackers=0, settings=given),
+        chain_trace([constant_work(MS)]),
+        SourcePlan(SourceKind.SATURATED, anchored=False),
+        nodes(2),
+        place,
+        version=version,
+    )
+    scene.plane.run_until(SECOND // 2)
+    return scene
+
+
+def longest_receive_queue(scene: Scene) -> int:
+    k = scene.plane.kernel
+    main = k.executor["main_thread"][k.component["is_spout"][k.executor["component"]] == 0]
+    return int(max(k.thread["places"][main]))
+
+
+@pytest.mark.parametrize(
+    ("version", "size", "places"),
+    [(V0_8_2, 16, 16), (V0_9_7, 16, 128), (V1_0_6, 16, 128), (V2_8_8, 16, 16), (V2_8_8, 20, 32)],
+    ids=str,
+)
+def test_a_receive_queue_holds_what_its_buffer_size_says(
+    version: StormVersion, size: int, places: int
+) -> None:
+    scene = overloaded(version, **{settings.RECEIVE_BUFFER: size})
+    assert longest_receive_queue(scene) == places
+    # Up to 1.x a queue is taken in batches, so none is far from full; nobody gets far ahead of the bolt.
+    assert longest_receive_queue(overloaded(version)) > places
+
+
+def test_send_and_transfer_queues_hold_what_their_buffer_sizes_say() -> None:
+    given = {settings.SEND_BUFFER: 4, settings.TRANSFER_BUFFER: 2}
+    assert QueueSizes.of(V0_8_2, given) == QueueSizes(main=1024, send=4, transfer=2)
+    assert QueueSizes.of(V0_9_7, given) == QueueSizes(main=8192, send=4, transfer=16)
+    assert QueueSizes.of(V2_8_8, {settings.TRANSFER_BUFFER: 7}) == QueueSizes(32768, 1, 7)
+    # A spout that finds its send queue full goes to sleep.
+    ahead = overloaded(V0_8_2, apart).plane.kernel
+    held = overloaded(V0_8_2, apart, **{settings.SEND_BUFFER: 4}).plane.kernel
+    assert 3 * max(held.task["emitted"]) < max(ahead.task["emitted"])
+    assert most_to_send(**{settings.TRANSFER_BUFFER: 2}) == 2
+    assert most_to_send() > 2
+
+
+def most_to_send(**given: Any) -> int:
+    """Most places of the spouts' worker's transfer queue that are seen in use."""
+    plane = overloaded(V0_8_2, apart, spouts=8, **given).plane
+    worker = plane.kernel.worker[plane.kernel.worker["node"] == 0][0]
+    most = 0
+    for step in range(500):
+        plane.run_until(SECOND // 2 + 37_000 * step)
+        most = max(most, int(plane.kernel.thread[worker.transfer_thread].places))
+    return most
+
+
+def enqueued(batch: int | None) -> list[int]:
+    """When the bolt gets the first sixteen tuples that reached its worker together."""
+    given = {} if batch is None else {settings.RECEIVER_BATCH: batch}
+    scene = start(
+        chain((1, 1), ackers=0, settings=given),
+        chain_trace([constant_work(0)]),
+        SourcePlan(
+            SourceKind.TRACE,
+            arrivals_ns=np.zeros(64, np.int64),
+            arrival_period_ns=100 * SECOND,
+            anchored=False,
+        ),
+        nodes(2),
+        apart,
+    )
+    scene.plane.run_until(SECOND)
+    scene.plane.finish()
+    times = scene.tape.column("executions", "enqueue_ns")
+    return [int(t) for t in np.sort(times)[-16:]]
+
+
+def test_a_receive_thread_hands_over_as_many_tuples_at_once_as_its_buffer_size_says() -> None:
+    alone, default, wide = enqueued(1), enqueued(None), enqueued(16)
+    assert len(set(alone)) == 16
+    assert len(set(default)) < 16
+    assert len(set(wide)) <= len(set(default)) < len(set(alone))
+
+
+def found(version: StormVersion, **given: Any) -> list[int]:
+    scene = start(
+        chain((1, 1), ackers=0, settings=given),
+        chain_trace([constant_work(0)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=3.0, anchored=False),
+        nodes(1),
+        lambda executor: TOGETHER,
+        version=version,
+        ideal=True,
+    )
+    scene.plane.run_until(2 * SECOND)
+    scene.plane.finish()
+    return [int(t) for t in np.sort(scene.tape.column("executions", "enqueue_ns"))]
+
+
+def test_an_idle_spout_sleeps_as_long_as_its_wait_strategy_says() -> None:
+    # Lines come at 0, 333, 667, 1000 ms, ...; each is found at the next turn.
+    assert found(V0_9_7, **{settings.SPOUT_SLEEP_MS: 250})[:5] == [
+        0,
+        500 * MS,
+        750 * MS,
+        1000 * MS,
+        1500 * MS,
+    ]
+
+
+def test_a_low_watermark_above_the_high_one_is_refused() -> None:
+    with pytest.raises(UserError, match=r"low\.watermark = 8388608: .*give at most 1000"):
+        start(
+            chain((1, 1)),
+            chain_trace([constant_work(0)]),
+            SourcePlan(SourceKind.SATURATED),
+            nodes(1),
+            lambda executor: TOGETHER,
+            version=V2_8_8,
+            settings={settings.NETTY_HIGH: 1000},
+        )
+
+
+def test_every_timer_has_its_setting() -> None:
+    for number, (key, (timer, _)) in enumerate(settings.TIMERS.items()):
+        made = timers_of(V0_9_7, {key: 7.5 + number})
+        assert made == replace(timers_of(V0_9_7), **{timer: 7.5 + number})  # type: ignore[arg-type]
+    assert timers_of(V2_8_8, {"supervisor.monitor.frequency.secs": 1}) == replace(
+        timers_of(V2_8_8), slot_running_s=1.0
+    )
+
+
+def test_supervisor_periods_decide_when_a_dead_worker_is_replaced() -> None:
+    slot = {"node": "node01", "port": 6700}
+    kill = FaultPlan.of_rows([{"fault": "kill-worker", "at_s": 30, **slot}])
+
+    def replaced_s(**given: float) -> float:
+        run = replace(spec(duration_s=75.0, faults=kill), timers=None, settings=given)
+        starts = [
+            d.time_ns / SECOND
+            for d in play(run).outcome.decisions
+            if d.action == "start-worker" and d.subject == "node01:6700"
+        ]
+        return starts[1] - 30.0
+
+    # A heartbeat file of the last second, older than 30 s, seen at the next look, 3 s apart.
+    assert 29.0 <= replaced_s() <= 34.0
+    assert 4.0 <= replaced_s(**{"supervisor.worker.timeout.secs": 5}) <= 9.0
+    brisk = {"supervisor.worker.timeout.secs": 5, "supervisor.monitor.frequency.secs": 0.01}
+    assert replaced_s(**brisk) == pytest.approx(5.0, abs=1.02)
+
+
+def test_the_clusters_settings_are_defaults_of_its_topologies() -> None:
+    (plan,) = spec().topologies
+    own = replace(plan, topology=replace(TOPOLOGY, settings={settings.SEND_BUFFER: 8}))
+    given = {settings.SEND_BUFFER: 2, settings.RECEIVE_BUFFER: 64}
+    run = Emulation(replace(spec(), topologies=(own,), settings=given))
+    assert run.spec.topologies[0].topology.settings == {settings.SEND_BUFFER: 8, settings.RECEIVE_BUFFER: 64}
+
+
+@pytest.mark.parametrize(
+    ("version", "given", "message"),
+    [
+        (V2_8_8, {settings.SEND_BUFFER: 8}, "sets what Storm 2.8.8 does not have; .* exists before 2.0.0"),
+        (V0_9_7, {settings.BACK_PRESSURE: True}, "exists from 1.0.0 on and before 2.0.0"),
+        (V0_9_7, {settings.RECEIVE_BUFFER: 100}, "= 100: topology 'tree' needs a power of two.*give 128"),
+        (V0_9_7, {settings.MESSAGE_TIMEOUTS: False}, "switched off, which is not played"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_the_version_does_not_have_is_refused(
+    version: StormVersion, given: dict[str, Any], message: str
+) -> None:
+    run = spec(version=version)
+    (plan,) = run.topologies
+    with pytest.raises(UserError, match=message):
+        Emulation(replace(run, topologies=(replace(plan, topology=replace(TOPOLOGY, settings=given)),)))
+
+
+def test_a_power_of_two_is_not_needed_from_2_on() -> None:
+    run = spec(version=V2_8_8)
+    (plan,) = run.topologies
+    wide = replace(TOPOLOGY, settings={settings.RECEIVE_BUFFER: 100})
+    Emulation(replace(run, topologies=(replace(plan, topology=wide),)))

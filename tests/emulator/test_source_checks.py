@@ -1,0 +1,46 @@
+"""Sources that cannot be played are refused by spout, field and value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, check_source
+from storm_lab.errors import UserError
+
+RATE = SourcePlan(SourceKind.RATE, rate_per_s=10.0)
+LOOP = SourcePlan(SourceKind.CLOSED_LOOP, calls=2)
+TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_period_ns=10)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (replace(RATE, rate_per_s="100"), "rate_per_s = '100': the source of spout 's' needs a number"),
+        (replace(RATE, rate_per_s=None), "rate_per_s: the source of spout 's' needs a number, not None"),
+        (replace(RATE, rate_per_s=float("nan")), "rate_per_s = nan"),
+        (replace(RATE, rate_per_s=-1.0), "rate_per_s = -1.0"),
+        (replace(RATE, sleep_ns=-5), "sleep_ns = -5"),
+        (replace(RATE, fetch_ns=0.5), "fetch_ns = 0.5"),
+        (replace(RATE, checkpoint_ns=10), "checkpoint_ns cannot be 10"),
+        (replace(LOOP, calls=0), "calls = 0"),
+        (replace(LOOP, anchored=False), "anchored cannot be False"),
+        (replace(TRACE, arrivals_ns=None), "arrivals_ns"),
+        (replace(TRACE, arrivals_ns=[0, 5]), "give an array"),
+        (replace(TRACE, arrivals_ns=np.array([0.5, 1.0])), "give an array of at least one whole number"),
+        (replace(TRACE, arrivals_ns=np.array([5, 0])), "not ascending"),
+        (replace(TRACE, arrival_period_ns=5), "arrival_period_ns cannot be 5"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_it_is_refused_by_name(plan: SourcePlan, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refusal:
+        check_source("s", plan)
+    assert "\n" not in str(refusal.value)
+
+
+def test_what_can_be_played_passes() -> None:
+    for plan in (RATE, LOOP, TRACE, replace(RATE, on_fail=FailurePolicy.REPLAY, checkpoint_ns=10)):
+        check_source("s", plan)

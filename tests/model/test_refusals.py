@@ -1,0 +1,138 @@
+"""What no topology, node or cluster can be is refused where it is made, in one line that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model import Cluster, Component, Node, Resources, StormVersion, Subscription, Topology
+from storm_lab.model.topology import MOST_TASKS
+
+NAN = float("nan")
+SPOUT = Component("spout")
+
+
+def topology(**changes: object) -> Topology:
+    return Topology("t", (SPOUT,), **changes)  # type: ignore[arg-type]
+
+
+def node(**changes: object) -> Node:
+    return Node("n1", **changes)  # type: ignore[arg-type]
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "executors=1.5": (
+        lambda: Component("count", executors=1.5),  # type: ignore[arg-type]
+        "executors = 1.5: component 'count' needs a whole number; give 0 to 100000",
+    ),
+    "executors=2**70": (
+        lambda: Component("count", executors=2**70),
+        "component 'count' needs a whole number",
+    ),
+    "executors=None": (
+        lambda: Component("c", executors=None),
+        "component 'c' needs a whole number, not None",
+    ),  # type: ignore[arg-type]
+    "tasks=-1": (lambda: Component("count", tasks=-1), "tasks = -1: component 'count'"),
+    "__acker": (lambda: Component("__acker"), "'__acker': component '__acker' has a name that Storm keeps"),
+    "a stream of the ackers": (
+        lambda: Component("c", outputs={"__ack_init": ()}),
+        "stream = '__ack_init'",
+    ),
+    "an empty id": (lambda: Component(""), "id = '': a component needs a name"),
+    "tick_seconds=0": (lambda: Component("c", tick_seconds=0), "tick_seconds = 0: component 'c'"),
+    "tick_seconds=1e-12": (lambda: Component("c", tick_seconds=1e-12), "tick_seconds = 1e-12"),
+    "a negative demand": (lambda: Resources(cpu_points=-1), "cpu_points = -1"),
+    "a demand of NaN": (lambda: Resources(memory_mb=NAN), "memory_mb = nan"),
+    "two components": (lambda: Topology("t", (SPOUT, SPOUT)), "component = 'spout': topology 't' has"),
+    "an unknown source": (
+        lambda: Topology("t", (SPOUT, Component("b", inputs=(Subscription("s"),)))),
+        "from = 's': component 'b' of topology 't' reads from a component that is not there",
+    ),
+    "too many tasks": (
+        lambda: Topology("t", (Component("a", MOST_TASKS), Component("b", 1))),
+        "tasks of all components = 100001",
+    ),
+    "message_timeout_s=0": (lambda: topology(message_timeout_s=0), "message_timeout_s = 0: topology 't'"),
+    "message_timeout_s=-1": (lambda: topology(message_timeout_s=-1.0), "message_timeout_s = -1.0"),
+    "message_timeout_s=NaN": (lambda: topology(message_timeout_s=NAN), "message_timeout_s = nan"),
+    "message_timeout_s text": (lambda: topology(message_timeout_s="30"), "message_timeout_s = '30'"),
+    "workers=0": (lambda: topology(workers=0), "workers = 0: topology 't'"),
+    "workers=2**70": (lambda: topology(workers=2**70), "workers = 1180591620717411303424"),
+    "ackers=-1": (lambda: topology(ackers=-1), "ackers = -1"),
+    "max_spout_pending=0": (lambda: topology(max_spout_pending=0), "max_spout_pending = 0"),
+    "no.such.key": (
+        lambda: topology(settings={"no.such.key": 1}),
+        "settings = 'no.such.key': topology 't' has a setting that is unknown or without effect here; "
+        "known are: .*topology.debug",
+    ),
+    "a misspelt key": (
+        lambda: topology(settings={"topology.debgu": True}),
+        "did you mean topology.debug",
+    ),
+    "a key with a field": (
+        lambda: topology(settings={"topology.workers": 3}),
+        "has a field for this setting; give it as Topology.workers",
+    ),
+    "a key of the cluster": (
+        lambda: topology(settings={"supervisor.monitor.frequency.secs": 3}),
+        "belongs to the whole cluster; give it in the settings of the emulation",
+    ),
+    "a key that is not played": (
+        lambda: topology(settings={"topology.producer.batch.size": 10}),
+        "sets what is not played: batches of Storm 2's queues; known are: ",
+    ),
+    "a flag of another type": (
+        lambda: topology(settings={"topology.debug": "perhaps"}),
+        "topology.debug = 'perhaps': topology 't' needs true or false",
+    ),
+    "a buffer of 1.5": (
+        lambda: topology(settings={"topology.transfer.buffer.size": 1.5}),
+        "topology.transfer.buffer.size = 1.5: topology 't' needs a whole number from 1",
+    ),
+    "a setting of None": (
+        lambda: topology(settings={"topology.worker.max.heap.size.mb": None}),
+        "topology.worker.max.heap.size.mb = 'None'",
+    ),
+    "cores=0": (lambda: node(cores=0), "cores = 0: node 'n1' needs a whole number; give 1 to 4096"),
+    "cores=1.5": (lambda: node(cores=1.5), "cores = 1.5"),
+    "threads_per_core=0": (lambda: node(threads_per_core=0), "threads_per_core = 0: node 'n1'"),
+    "core_mhz=0": (lambda: node(core_mhz=0), "core_mhz = 0"),
+    "memory_mb=inf": (lambda: node(memory_mb=float("inf")), "memory_mb = inf"),
+    "nic_mbps=-1": (lambda: node(nic_mbps=-1), "nic_mbps = -1"),
+    "process_sharing=NaN": (
+        lambda: node(process_sharing=NAN),
+        "process_sharing = nan: node 'n1'.*give 0 to 1",
+    ),
+    "a port twice": (lambda: node(ports=(1, 2, 1)), "port = 1: node 'n1' has this port twice"),
+    "a port as text": (lambda: node(ports=("6700",)), "port = '6700'"),
+    "two nodes": (lambda: Cluster((node(), node())), "node = 'n1': the cluster has this node twice"),
+    "version 99": (lambda: StormVersion.parse("99.0.0"), "storm version = '99.0.0'.*0.8.0 to 2.8"),
+    "version 0.11": (lambda: StormVersion((0, 11, 0)), "storm version = '0.11.0'"),
+    "version two": (lambda: StormVersion.parse("two"), "storm version = 'two'.*three numbers"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_refused_in_one_line_that_names_owner_field_and_value(case: str) -> None:
+    make, message = REFUSED[case]
+    with pytest.raises(UserError, match=message) as refusal:
+        make()
+    assert "\n" not in str(refusal.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    count = Component("count", executors=np.int64(3), tick_seconds=np.float32(2.5))  # type: ignore[arg-type]
+    assert count.task_count == 3
+
+
+def test_what_storm_allows_is_allowed() -> None:
+    assert Component("none", executors=0).task_count == 0
+    topology(settings={"topology.debug": "true", "topology.worker.max.heap.size.mb": 512})
+    node(process_sharing=0, ports=())
+    Cluster(())
+    for version in ("0.8.2", "0.9.0", "0.10.2", "1.2.4", "2.0.0", "2.8.8"):
+        assert str(StormVersion.parse(version)) == version

@@ -1,0 +1,169 @@
+"""User code that raises, or never ends, becomes one line that names component and record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.model.topology import Component, Subscription, Topology
+from storm_lab.model.version import V0_9_7
+from storm_lab.workloads import build, emitted
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+
+class Words(Spout):
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return [("to",), ("be",)]
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(1.0)
+
+
+class Pass(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(*values)
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(1.0)
+
+    def tick_cost(self) -> Cost:
+        return Cost(1.0)
+
+
+def played(spout: Spout | None = None, bolt: Bolt | None = None, *, loop: bool = False) -> WorkloadTrace:
+    inputs = (Subscription("words"), Subscription("count")) if loop else (Subscription("words"),)
+    topology = Topology(
+        "t",
+        (
+            Component("words", outputs={"default": ("word",)}),
+            Component("count", inputs=inputs, outputs={"default": ("word",)}, tick_seconds=1.0),
+        ),
+    )
+    return build_trace(topology, {"words": spout or Words(), "count": bolt or Pass()}, V0_9_7)
+
+
+class RaisesInRecords(Words):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield ("to",)
+        raise OSError("the file is gone")
+
+
+class RaisesInNext(Words):
+    def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
+        emit(record[1])
+
+
+class RaisesInSpoutCost(Words):
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(float(str(record[0])))
+
+
+class RaisesInExecute(Pass):
+    def execute(self, values: Values, emit: Emit) -> None:
+        if values[0] == "be":
+            raise KeyError(values[0])
+
+
+class RaisesInCost(Pass):
+    def cost(self, values: Values) -> Cost:
+        return Cost(1 / (len(values) - 1))
+
+
+class RaisesInTick(Pass):
+    def tick(self, emit: Emit) -> None:
+        raise ValueError("two\nlines")
+
+
+class YieldsText(Words):
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return ["to"]  # type: ignore[list-item]
+
+
+class YieldsNumber(Words):
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return [("to",), 7]  # type: ignore[list-item]
+
+
+class CostsNone(Pass):
+    def cost(self, values: Values) -> Cost:
+        return Cost(None)  # type: ignore[arg-type]
+
+
+class CostsNumber(Pass):
+    def cost(self, values: Values) -> Cost:
+        return 3.0  # type: ignore[return-value]
+
+
+class EmitsSizeAsText(Pass):
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(*values, size="10")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            RaisesInRecords(),
+            r"words\.records\(record 1\): raised OSError: .* gone \(test_user.*line \d+\)",
+        ),
+        (RaisesInNext(), r"words\.next_tuple\(\('to',\)\): raised IndexError"),
+        (RaisesInSpoutCost(), r"words\.cost\(\('to',\)\): raised ValueError: could not convert"),
+        (
+            RaisesInExecute(),
+            r"count\.execute\(\('be',\)\): raised KeyError: 'be' \(test_usercode_errors\.py, line",
+        ),
+        (RaisesInCost(), r"count\.cost\(\('to',\)\): raised ZeroDivisionError"),
+        (RaisesInTick(), r"count\.tick\(a tick tuple\): raised ValueError: two lines"),
+        (YieldsText(), r"words\.records: record 0, 'to', is no tuple"),
+        (YieldsNumber(), r"words\.records: record 1, 7, is no tuple"),
+        (CostsNone(), r"count\.cost: cpu_us of Cost\(cpu_us=None, .*\) is not a time"),
+        (CostsNumber(), r"count\.cost: 3\.0 is no Cost; return a Cost"),
+        (EmitsSizeAsText(), r"count\.default = '10': the size is out of range"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_it_names_component_and_record_in_one_line(code: Spout | Bolt, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refusal:
+        played(code if isinstance(code, Spout) else None, code if isinstance(code, Bolt) else None)
+    assert "\n" not in str(refusal.value)
+
+
+class Endless(Words):
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return repeat(("to",))
+
+
+class Twice(Pass):
+    def execute(self, values: Values, emit: Emit) -> None:
+        emit(*values)
+        emit(*values)
+
+
+class ForEver(Pass):
+    def execute(self, values: Values, emit: Emit) -> None:
+        while True:
+            emit(*values)
+
+
+def test_an_input_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MOST_CALLS", 1000)
+    with pytest.raises(UserError, match=r"more than 1000 calls of user code; end records\(\)"):
+        played(Endless())
+
+
+@pytest.mark.parametrize("bolt", [Pass(), Twice()], ids=["one for one", "doubling"])
+def test_a_cycle_that_emits_for_ever_is_refused(bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "LARGEST_TREE", 1000)
+    with pytest.raises(UserError, match=r"count: one record .*; end the loop through stream count\.default"):
+        played(bolt=bolt, loop=True)
+
+
+def test_a_call_that_never_stops_emitting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitted, "MOST_EMITS", 1000)
+    with pytest.raises(UserError, match=r"count\.default: one call emits more than 1000 tuples"):
+        played(bolt=ForEver())
