@@ -102,7 +102,7 @@ def test_python_runs_only_if_asked_for_and_is_said_to_be_their_code(tmp_path: Pa
         (["topology.txt"], "does not end in one of"),
         (["topology.yaml", "topology.yaml"], "several files are one topology only if"),
         (["topology.yaml", "--out", "topology.txt/out.yaml"], "cannot be written"),
-        (["."], "several files|no source|of none"),
+        (["."], "is neither a streamparse project .* nor one of pages"),
     ],
 )
 def test_what_a_user_did_wrong_is_one_line(

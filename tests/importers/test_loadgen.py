@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from storm_lab.model import Grouping
+from storm_lab.workloads.importers import export_loadgen, import_topology
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
+from storm_lab.workloads.importers.loadgen_export import loadgen_document
 from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, said
+from tests.importers.test_plain import WHOLE
 
 CAPTURED = """
 name: wc
@@ -111,3 +114,63 @@ def test_a_bolt_that_emits_of_nothing_is_told(tmp_path: Path) -> None:
     text = CAPTURED.replace("rate: {mean: 100.0, stddev: 25.0, min: 0.0, max: 500.0}", "rate: {mean: 0}")
     imported = import_text(tmp_path, text)
     assert "split.default, 4000 tuples/s: nothing arrives" in said(imported)
+
+
+def test_what_was_captured_is_written_and_read_back_the_same(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, CAPTURED))
+    out = tmp_path / "out.yaml"
+    lost = export_loadgen(playable, out)
+    assert lost == ["sizes of tuples", "what a spout's call costs"]
+    again = ready(import_topology(out))
+    assert again.topology == playable.topology
+    assert again.sources == playable.sources
+    for name, figures in playable.figures.items():
+        found = again.figures[name]
+        for stream, emits in figures.emits.items():
+            assert found.emits[stream].per_call == pytest.approx(emits.per_call)
+            assert found.emits[stream].keys == emits.keys
+        for source, cost in figures.input_cost_us.items():
+            assert found.input_cost_us[source].mean == pytest.approx(cost.mean)
+            assert found.input_cost_us[source].stddev == pytest.approx(cost.stddev)
+
+
+def test_what_the_load_generator_has_no_place_for_is_told(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, WHOLE))
+    document, lost = loadgen_document(playable)
+    assert {item.split(":")[0] for item in lost} == {
+        "sizes of tuples",
+        "sources that are never empty",
+        "names of fields",
+        "tasks beyond one an executor",
+        "external servers",
+        "keys by Zipf's law",
+        "tick tuples",
+        "what a spout's call costs",
+    }
+    assert document["config"]["topology.debug"] is False
+
+
+def test_rates_of_a_loop_and_of_copies_to_all_are_those_that_flow(tmp_path: Path) -> None:
+    text = """
+storm_lab: topology/1
+name: loop
+components:
+  s: {rate_per_s: 90, anchored: true, cost_us: 1, executors: 2, emits: {default: {per_call: 1, bytes: 1}}}
+  a:
+    cost_us: 1
+    inputs: [{from: s}, {from: b}]
+    emits: {default: {per_call: 1, bytes: 1}}
+  b:
+    executors: 3
+    cost_us: 1
+    inputs: [{from: a, grouping: all}]
+    emits: {default: {per_call: 0.1, bytes: 1}}
+"""
+    document, _ = loadgen_document(ready(import_text(tmp_path, text)))
+    rates = {
+        item["id"]: item["streams"][0]["rate"]["mean"] for item in (*document["spouts"], *document["bolts"])
+    }
+    # a = 90 + 0.1 * 3 a, so a = 90 / 0.7; b has three tasks, each a tenth of that.
+    assert rates["s"] == 45.0
+    assert rates["a"] == pytest.approx(90 / 0.7)
+    assert rates["b"] == pytest.approx(90 / 0.7 / 10)

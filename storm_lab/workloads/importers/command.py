@@ -10,7 +10,7 @@ import click
 
 from storm_lab.machine.options import examples, json_option
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
-from storm_lab.workloads.importers.plain_export import export_topology
+from storm_lab.workloads.importers.plain_export import export_loadgen, export_topology
 from storm_lab.workloads.importers.report import report_json, report_text
 
 
@@ -37,6 +37,7 @@ from storm_lab.workloads.importers.report import report_json, report_text
 )
 @click.option("--env", "environment", is_flag=True, help="Take ${ENV-NAME} of Flux from the environment.")
 @click.option("--out", metavar="FILE", help="Write the topology as storm-lab YAML.")
+@click.option("--out-loadgen", metavar="FILE", help="Write it for storm-loadgen, to play it on real Storm.")
 @json_option
 def import_command(
     files: tuple[str, ...],
@@ -46,6 +47,7 @@ def import_command(
     python_seconds: float,
     environment: bool,
     out: str | None,
+    out_loadgen: str | None,
     as_json: bool,
 ) -> None:
     """Read a topology written for Storm: Flux, storm-loadgen, streamparse, pages of Storm's UI, or our YAML.
@@ -64,12 +66,18 @@ def import_command(
     written: tuple[Path, ...] = ()
     if out is not None and imported.playable is not None:
         written = export_topology(imported.playable, Path(out))
+    lost: list[str] = []
+    if out_loadgen is not None and imported.playable is not None:
+        lost = export_loadgen(imported.playable, Path(out_loadgen))
+        written = (*written, Path(out_loadgen))
     if as_json:
-        report = report_json(imported) | {"written": [str(path) for path in written]}
+        report = report_json(imported) | {"written": [str(path) for path in written], "lost": lost}
         click.echo(json.dumps(report, indent=1, ensure_ascii=False))
     else:
         click.echo(report_text(imported), nl=False)
         for path in written:
             click.echo(f"written: {path}")
+        if lost:
+            click.echo(f"lost in {out_loadgen}: {'; '.join(lost)}")
     if imported.playable is None:
         sys.exit(1)

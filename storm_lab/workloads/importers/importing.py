@@ -125,9 +125,9 @@ def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
         )
         return _Read(draft, files)
     if len(paths) == 1 and paths[0].is_dir():
-        paths = sorted(path for path in paths[0].iterdir() if path.suffix == ".json")[:_MOST_FILES]
+        return _folder(paths[0], notes)
     parts = [_part(path, wanted) for path in paths]
-    if parts and all(looks_like_page(part) for part in parts):
+    if all(looks_like_page(part) for part in parts):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
         raise UserError(
@@ -150,6 +150,21 @@ def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
             run_flux(read.commands, path, read.draft, wanted.overlay, wanted.python_seconds)
         return _Read(read.draft, [file.name for file in read.files])
     raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
+
+
+def _folder(folder: Path, notes: Notes) -> _Read:
+    """The pages of Storm's UI in a folder; other files in it are left alone."""
+    files = sorted(path for path in folder.iterdir() if path.suffix == ".json")[:_MOST_FILES]
+    found = [(path, json_part(read_bounded(path), path.name)) for path in files]
+    pages = [(path, part) for path, part in found if looks_like_page(part)]
+    if not pages:
+        raise UserError(
+            "is neither a streamparse project (there is no topologies folder) nor one of pages of Storm's UI",
+            field="file",
+            value=str(folder),
+            remedy="give the file of the topology",
+        )
+    return _ui([part for _, part in pages], [path.name for path, _ in pages], notes)
 
 
 def _part(path: Path, wanted: _Wanted) -> Part:

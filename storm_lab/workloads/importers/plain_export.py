@@ -13,6 +13,7 @@ from storm_lab.machine.whole_file import write_whole
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
 from storm_lab.workloads.importers.imported import Playable, Source
+from storm_lab.workloads.importers.loadgen_export import loadgen_document
 from storm_lab.workloads.importers.recording_file import recording_bytes
 
 
@@ -32,6 +33,17 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
     for file, content in files:
         _write(file, content)
     return tuple(file for file, _ in reversed(files))
+
+
+def export_loadgen(playable: Playable, path: Path) -> list[str]:
+    """Write a topology for storm-loadgen; returns what is lost on the way.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    document, lost = loadgen_document(playable)
+    _write(path, yaml_text(document).encode())
+    return lost
 
 
 def yaml_text(document: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from storm_lab.workloads.multilang import components, dsl, storm_module
 
+_PACKAGES = ("streamparse", "pystorm", "pystorm_a8c")
 _BOLTS = ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "Tuple")
 _SPOUTS = ("Spout", "ReliableSpout")
 _DSL = (
@@ -23,7 +24,7 @@ def install() -> None:
     spouts = {name: getattr(components, name) for name in _SPOUTS}
     base = {"Component": components.Component, "Tuple": components.Tuple}
     language = {name: getattr(dsl, name) for name in _DSL}
-    for package in ("streamparse", "pystorm"):
+    for package in _PACKAGES:
         _module(package, {**bolts, **spouts, **base, **language, "__version__": "4.1.2"})
         _module(f"{package}.bolt", {**bolts, "BasicBolt": components.Bolt})
         _module(f"{package}.spout", spouts)

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ class LoadError(Exception):
 class Loader:
     """Loads user code; modules that are not installed are absent, by name in `absent.roots`."""
 
-    def __init__(self) -> None:
+    def __init__(self, folders: Sequence[str]) -> None:
         self.absent = AbsentModules()
-        self._before = set(sys.modules)
+        self._folders = [Path(folder).resolve() for folder in folders]
         sys.meta_path.append(self.absent)
 
     def topology(self, file: str) -> type:
@@ -91,8 +91,11 @@ class Loader:
         raise LoadError(f"{what} needs too many modules that are not installed")
 
     def _forget(self) -> None:
-        for name in set(sys.modules) - self._before:
-            del sys.modules[name]
+        """Forget the user's modules; others may not be imported a second time."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file and any(Path(file).resolve().is_relative_to(folder) for folder in self._folders):
+                del sys.modules[name]
 
 
 def said(error: BaseException) -> str:

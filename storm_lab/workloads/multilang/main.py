@@ -36,8 +36,7 @@ def run_plan(plan: Plan) -> dict[str, Any]:
     clock = VirtualClock()
     clock.install()
     sys.path[:0] = plan.folders
-    random.seed(1)
-    loader = Loader()
+    loader = Loader([*plan.folders, *([str(Path(plan.topology_file).parent)] if plan.topology_file else [])])
     specs, config = plan.components, plan.config
     faults: list[str] = []
     if plan.topology_file:
@@ -85,6 +84,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
                     broken[spec.name] = instances.faults[spec.name]
                 elif spec.tick_s is None:
                     spec.tick_s = period_of(made) or _tick_of(plan)
+        _seed()
         names = _closed(specs, broken)
         if not names:
             return {"broken": broken}
@@ -99,6 +99,14 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
         if not fresh:
             return {"broken": broken, **recording.outcome(names)}
         broken.update(fresh)
+
+
+def _seed() -> None:
+    """The same draws in every run."""
+    random.seed(1)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(1)
 
 
 def _tasks(spec: ComponentSpec, plan: Plan) -> int:
