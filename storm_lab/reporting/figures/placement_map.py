@@ -32,8 +32,8 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
     """Tiles carry the number of the executor's first task; their colour is the component.
 
     Args:
-        placements: columns component, start_task, worker, node, port; one row an executor, those in force. Where
-            a column topology has several, a component is named with its own.
+        placements: columns component, start_task, worker, node, port; one row an executor, those in force.
+            Where a column topology has several values, components are named with their own.
         nodes: all nodes of the cluster, so that empty ones show.
         about: for the foot; a placement is that of one seed.
 
