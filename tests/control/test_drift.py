@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -53,5 +54,5 @@ def test_a_workers_look_for_its_threads_drifts_by_its_work(drift: bool, apart_s:
     run_to(control, 120.0)
     looks = [time / 1e9 for time, _, _ in plane.held]
     assert len(looks) > 20
-    gaps = [after - before for before, after in zip(looks[1:], looks[2:], strict=False)]
+    gaps = [after - before for before, after in pairwise(looks[1:])]
     assert gaps == pytest.approx([apart_s] * len(gaps))
