@@ -200,8 +200,8 @@ def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_
 
 
 def test_a_sender_of_0_9_2_whose_tries_are_used_up_takes_its_whole_worker_along() -> None:
-    """By hand: 30 tries of 0.1, 0.2, 0.4, 0.8 and 26 times 1 s are 27.5 s. The dead peer is started again only
-    when its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after the kill.
+    """By hand: 30 tries of 0.1, 0.2, 0.4, 0.8 and 26 times 1 s are 27.5 s. The dead peer is started only when
+    its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after the kill.
     """
     control, plane = build(2, version=StormVersion((0, 9, 2)))
     control.nimbus.submit(chain(workers=2, executors=2))
