@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a setting of None": (
         lambda: topology(settings={"topology.worker.max.heap.size.mb": None}),
-        "topology.worker.max.heap.size.mb = 'None'",
+        "topology.worker.max.heap.size.mb: topology 't' needs a number, not None",
     ),
     "cores=0": (lambda: node(cores=0), "cores = 0: node 'n1' needs a whole number; give 1 to 4096"),
     "cores=1.5": (lambda: node(cores=1.5), "cores = 1.5"),
