@@ -123,5 +123,5 @@ def test_what_is_wrong_is_one_line_with_file_line_and_key(body: str, says: str) 
 
 
 def test_a_name_that_is_neither_file_nor_testbed_is_told() -> None:
-    with pytest.raises(UserError, match=r"no such testbed; there are: .*rstorm"):
+    with pytest.raises(UserError, match=r"no such testbed; did you mean rstorm\?"):
         load_machines("rstom")
