@@ -113,8 +113,10 @@ SUPPLIED_TIMEOUT_S = 30.0
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, a few for each reading, and short ones with other windows, numbers of
-    ackers, processes that cost less, and a log that is not always full.
+    """One run of all stages per seed, a few for each reading, and short ones beside them.
+
+    The short ones have other windows, numbers of ackers, processes that cost less, and a log that is not
+    always full.
     """
     values = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
