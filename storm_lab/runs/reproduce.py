@@ -33,7 +33,7 @@ from storm_lab.runs.namespace import CHOICE
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Prepared, Say, prepare
-from storm_lab.runs.refused_runs import left_out
+from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
 
 
@@ -199,8 +199,9 @@ def _verdicts(study: Study) -> Path:
 
 
 def _was_judged_here(study: Study) -> bool:
-    """Whether the verdicts are there and come from this checkout's runs: those that a clone brings along may
-    be right, but whoever reproduces wants to see it.
+    """Whether the verdicts are there and come from this checkout's runs.
+
+    Those that a clone brings along may be right, but whoever reproduces wants to see it.
     """
     own = study.workspace / "verdicts" / f"{study.experiment.slug}.json"
     return own.is_file() and _verdicts(study).is_file()
@@ -261,7 +262,7 @@ def build_report() -> Path:
         home,
         constants=constants,
         notebooks=notebooks,
-        damaged=left_out(runs_folder()),
+        damaged=refused_runs(runs_folder()),
         made_from=_commit(),
     )
     return write_report(home / "index.html", content)
@@ -285,7 +286,6 @@ def published_verdicts() -> tuple[Verdict, ...]:
     Raises:
         UserError: a verdict file is damaged.
     """
-
     return collect_verdicts(reports_folder() / "verdicts")
 
 

@@ -121,7 +121,6 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails, or there is no Java for Spark.
         """
-
         folders = [run.folder for run in self.play()]
         return metrics_of(folders, names=self.experiment.metrics)
 
@@ -134,7 +133,6 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-
         ledger = load_claims()
         measurements = self.experiment.measure(tables, self.parameters)
         record = VerdictFile(
@@ -204,7 +202,6 @@ class Study:
         Raises:
             UserError: no title or no text alternative, or a claim that does not exist.
         """
-
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.saved import save_figure
@@ -227,7 +224,6 @@ def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
 
     Long cells are cut, so that a row fits a terminal; the report has them whole.
     """
-
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
         (

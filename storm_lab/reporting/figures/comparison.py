@@ -43,6 +43,7 @@ def comparison(
         variants: rows from top to bottom; those of the table, in order of appearance, by default.
         printed: (variant, column) -> what the paper prints there.
         logarithmic: columns whose axis is logarithmic.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

@@ -45,6 +45,7 @@ def grouped_bars(
         variants: bars of a group, from left to right.
         about: seeds and warm-up, for the foot.
         printed: (group, variant, column) -> what the paper prints for that bar.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

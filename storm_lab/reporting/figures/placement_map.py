@@ -36,6 +36,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             Where a column topology has several values, components are named with their own.
         nodes: all nodes of the cluster, so that empty ones show.
         about: for the foot; a placement is that of one seed.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

@@ -56,6 +56,10 @@ class Printed:
         """A printed increase in percent, as what it makes of ``level``."""
         return self.mapped(lambda percent: level * (1 + percent / 100))
 
+    def times(self, factor: float) -> Printed:
+        """The same in another unit."""
+        return self.mapped(lambda value: factor * value)
+
     @property
     def numbers(self) -> tuple[float, ...]:
         """Value and ends of the band, those that there are."""
