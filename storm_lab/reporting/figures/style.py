@@ -212,14 +212,14 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
 
 def colour_of(names: Sequence[str]) -> dict[str, str]:
     """A fill for each name, in order, no two alike; light ones, so that dark labels are legible on each."""
-    fills = MACHINES
-    if len(names) > len(MACHINES):
-        # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
-        hues = sns.husl_palette(len(names), s=0.75, l=0.78)
-        fills = tuple(
-            to_hex(hue if place % 2 else [(1 + part) / 2 for part in hue]) for place, hue in enumerate(hues)
-        )
-    return dict(zip(names, fills, strict=False))
+    if len(names) <= len(MACHINES):
+        return dict(zip(names, MACHINES, strict=False))
+    # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
+    hues = [tuple(hue) for hue in sns.husl_palette(len(names), s=0.75, l=0.78)]
+    pale = [
+        hue if place % 2 else tuple((1 + float(part)) / 2 for part in hue) for place, hue in enumerate(hues)
+    ]
+    return {name: str(to_hex((hue[0], hue[1], hue[2]))) for name, hue in zip(names, pale, strict=True)}
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
