@@ -129,3 +129,22 @@ def test_workers_before_any_generated_schedule() -> None:
 def test_the_re_assignment_is_the_one_after_the_first_generated_schedule() -> None:
     assert gamma_runs.stable_after(TABLES, "v", [1, 2]) == [430.0, None]
     assert gamma_runs.spike_at(TABLES, "v", [1, 2]) == [385.0, None]
+
+
+def test_a_printed_spike_is_timed_by_minute_averages_from_submission_and_in_the_printed_phase() -> None:
+    class Peak(Tables):
+        latency_10s = pd.DataFrame(
+            [
+                {**RUN, "t_s": 10.0 * n, "processing_mean_ms": 50.0 if n == 39 else 1.0, "tuples": 10}
+                for n in range(60)
+            ]
+        )
+
+    tables: Any = Peak()
+    # The bin of 390 to 400 s lies in the minute of 360 to 420 s, and in that of 344 to 404 s.
+    own, phased = gamma_runs.spike_claim("tstorm-fig6b-spike", tables, "v", [1], 374.0)
+    assert (own.value().value, own.reading) == (390.0, "")
+    assert phased.value().value == 374.0 and phased.reading
+    later: Any = Peak()
+    later.latency_10s = later.latency_10s.assign(t_s=later.latency_10s["t_s"] + 30)
+    assert gamma_runs.minute_peak_at(later, "v", [1, 2], 14.0) == [434.0, None], "it can fail, too"

@@ -1,15 +1,18 @@
 """Trials: single deviations from an experiment's setting, played to see how much an answer depends on it.
 
-A trial is not a reading of the paper and no verdict rests on it. It is played with one seed, and its runs are
-named after it: the setting's own name, a hyphen, and the trial's.
+A trial is played with one seed, and its runs are named after it: the setting's own name, a hyphen, and the
+trial's. One that is a reading of what the paper leaves open is played with every seed. Verdicts under a trial
+stand beside the claims that it explains, and never replace their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
+from storm_lab.experiments.readings import Tables, beside
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT
 
 TRIALS = Parameter(
@@ -23,13 +26,16 @@ TRIALS = Parameter(
 class Trial:
     """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
 
-    ``default_only``: it changes nothing for R-Storm, which is not played again.
+    ``default_only``: it changes nothing for R-Storm, which is not played again. ``claims``: those that it
+    explains. ``reading``: it is another reading of the paper, and played with every seed.
     """
 
     name: str
     label: str
     changes: Mapping[str, ParameterValue] = field(default_factory=dict)
     default_only: bool = False
+    claims: tuple[str, ...] = ()
+    reading: bool = False
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
@@ -54,6 +60,36 @@ def played(
     """
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     yield None, shared, seeds
-    for trial in trials if parameters.flag("trials") else ():
-        if any(shared[name] != value for name, value in trial.changes.items()):
-            yield trial, shared.changed(**trial.changes), seeds[:1]
+    for trial in trials:
+        if (trial.reading or parameters.flag("trials")) and any(
+            shared[name] != value for name, value in trial.changes.items()
+        ):
+            yield trial, shared.changed(**trial.changes), seeds if trial.reading else seeds[:1]
+
+
+def explained(
+    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
+    tables: Tables,
+    parameters: Parameters,
+    trials: Sequence[Trial],
+    rstorms: Sequence[str],
+) -> tuple[Measurement, ...]:
+    """What ``measure`` finds under each trial that was played, for the claims that the trial explains.
+
+    ``rstorms`` are the variants under R-Storm, which a trial of the default scheduler leaves as they are.
+    """
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    return tuple(
+        found
+        for trial in trials
+        if trial.claims
+        for found in beside(
+            measure,
+            tables,
+            parameters if trial.reading else first,
+            f"-{trial.name}",
+            trial.label,
+            claims=trial.claims,
+            keep=rstorms if trial.default_only else (),
+        )
+    )

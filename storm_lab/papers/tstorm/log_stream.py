@@ -65,7 +65,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         "ackers",
         1,
         "not printed; Storm's default of one makes the 25 executors that give the printed 7 and 5 nodes",
-        low=1,
+        low=0,
         high=40,
     ),
     Parameter("take_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),

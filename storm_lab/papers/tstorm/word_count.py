@@ -52,7 +52,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         "ackers",
         2,
         "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
-        low=1,
+        low=0,
         high=40,
         chosen_on=(
             "tstorm-fig6b-nodes",

@@ -7,11 +7,13 @@ import pandas as pd
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, reductions, value_of
-from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms, spike_at
+from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms, spike_claim
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 
 STABLE_S = 150.0
 """From here on the paper compares the runs with gamma 1."""
+PRINTED_SPIKE_S = 374.0
+"""When figure 6(b) has its spike."""
 TRIED_FROM_S = 250.0
 """From here to their end, runs with other times of an insert are compared."""
 
@@ -78,14 +80,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 ),
             ]
         if gamma == 1.8:
-            found.append(
-                measurement(
-                    "tstorm-fig6b-spike",
-                    spike_at(tables, variant, seeds),
-                    unit="s",
-                    how="middle of the 10 s bin of highest mean processing time after the re-assignment",
-                )
-            )
+            found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     if gains.keys() == _PAPER_GAMMAS.keys():
         values = tuple(measured(gains[gamma], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
         how = "100 * (1 - T-Storm / Storm), as for the three panels"
