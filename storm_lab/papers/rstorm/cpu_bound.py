@@ -23,12 +23,12 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run, value_of
+from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, explained, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 
 SLUG = "rstorm-cpu-bound"
@@ -143,7 +143,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return (
         *_measure(tables, parameters),
         *(replace(each, reading=STAR_OVER_ALL) for each in over_all),
-        *explained(_measure, tables, parameters, TRIED, ()),
+        *explained(_measure, tables, parameters, TRIED),
     )
 
 

@@ -14,13 +14,13 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
+from storm_lab.experiments.trial import TRIALS, Trial, concerns, explained, played, variant_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, explained, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.papers.rstorm.yahoo import LINES, LINES_PER_S
 
@@ -83,11 +83,11 @@ TRIED: tuple[Trial, ...] = (
         "both12",
         "both ask for 12 workers",
         {"processing_workers": MACHINES},
-        default_only=True,
+        only=DEFAULT,
         claims=_FIGURE_13,
         reading=True,
     ),
-    Trial("both1", "both ask for one worker", {"page_load_workers": 1}, default_only=True),
+    Trial("both1", "both ask for one worker", {"page_load_workers": 1}, only=DEFAULT),
     Trial("doubled", "twice the executors", {"executors_times": 2}, claims=_FIGURE_13, reading=True),
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
     Trial("light", "0.1 us a character", {"character_us": 0.1}),

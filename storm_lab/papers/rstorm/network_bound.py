@@ -18,13 +18,13 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
+from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import WORD
 
 SLUG = "rstorm-network-bound"
@@ -87,7 +87,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("ackers1", "one acker", {"ackers": 1}),
     Trial("kilobyte", "tuples of 1 KB", {"tuple_bytes": 1024}),
     Trial("fast", "hosts of 3000 MHz", {"clock_mhz": 3000.0}),
-    Trial("workers1", "default has one worker", {"workers": 1}, default_only=True),
+    Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
     Trial("flood", "no window, no ackers", {"window": 0}),
     Trial("flood-six", "no window, six machines", {"window": 0, "machines": 6}),
 )

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from storm_lab.experiments.readings import Tables, measured, of_run
+from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.rstorm.layouts import layout
-from storm_lab.papers.rstorm.trial import Trial, variant_of
 
 UNIT = "tuples/10 s"
 
@@ -125,7 +125,7 @@ def trial_pairs(
             trial.label,
             topology,
             variant_of(default, trial),
-            rstorm if trial.default_only else variant_of(rstorm, trial),
+            rstorm if trial.only else variant_of(rstorm, trial),
             (seed,),
         )
         for trial in trials

@@ -14,14 +14,14 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 
 SLUG = "rstorm-yahoo"
@@ -77,7 +77,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
     Trial("six", "six machines, two workers each", {"machines": 6}),
-    Trial("workers1", "default has one worker", {"workers": 1}, default_only=True),
+    Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
 )
 """Six machines are those of the recordings; the paper has twelve."""
 

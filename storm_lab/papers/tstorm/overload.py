@@ -39,7 +39,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """One and five spout executors in one worker with every seed; five on five nodes and with other bolts."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    shared = parameters.only(("tuple_kb", "duration_s"))
+    shared = parameters.only(("tuple_kb", "duration_s", "service_cv"))
     main = parameters.number("bolt_ms")
     settings = [
         *((LIGHT, 1, 1, main, seed) for seed in seeds),

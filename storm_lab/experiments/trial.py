@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.experiments.readings import Tables, beside
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT
 
 TRIALS = Parameter(
     "trials",
@@ -26,14 +25,14 @@ TRIALS = Parameter(
 class Trial:
     """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
 
-    ``default_only``: it changes nothing for R-Storm, which is not played again. ``claims``: those that it
-    explains. ``reading``: it is another reading of the paper, and played with every seed.
+    ``only``: the one scheduler whose runs it changes; those of others are not played again. ``claims``: those
+    that it explains. ``reading``: it is another reading of the paper, and played with every seed.
     """
 
     name: str
     label: str
     changes: Mapping[str, ParameterValue] = field(default_factory=dict)
-    default_only: bool = False
+    only: str = ""
     claims: tuple[str, ...] = ()
     reading: bool = False
 
@@ -45,7 +44,7 @@ def variant_of(setting: str, trial: Trial | None = None) -> str:
 
 def concerns(trial: Trial | None, scheduler: str) -> bool:
     """Whether a run under this scheduler is part of the trial."""
-    return trial is None or not trial.default_only or scheduler == DEFAULT
+    return trial is None or trial.only in ("", scheduler)
 
 
 def played(
@@ -72,11 +71,11 @@ def explained(
     tables: Tables,
     parameters: Parameters,
     trials: Sequence[Trial],
-    rstorms: Sequence[str],
+    others: Sequence[str] = (),
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds under each trial that was played, for the claims that the trial explains.
 
-    ``rstorms`` are the variants under R-Storm, which a trial of the default scheduler leaves as they are.
+    ``others`` are the variants that a trial of one scheduler's runs leaves as they are.
     """
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     return tuple(
@@ -90,6 +89,6 @@ def explained(
             f"-{trial.name}",
             trial.label,
             claims=trial.claims,
-            keep=rstorms if trial.default_only else (),
+            keep=others if trial.only else (),
         )
     )
