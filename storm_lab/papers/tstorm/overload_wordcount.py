@@ -27,8 +27,8 @@ from storm_lab.papers.tstorm.word_count import WORKLOAD, run
 SLUG = "tstorm-overload-wordcount"
 
 SEEDS = tuple(range(1, 31))
-"""As many as are ever played: with five, the interval of the time at which the overload is noticed, which is a
-multiple of the monitors' 20 s, reaches across an edge of its band."""
+"""As many as are ever played. With five, the interval of the time at which the overload is noticed, which is
+a multiple of the monitors' 20 s, reaches across an edge of its band."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
