@@ -11,7 +11,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Assignment
 from storm_lab.model.settings import SettingValue
 
@@ -74,13 +74,7 @@ def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
     known = [item.name for item in fields(model)]
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=3)
-            raise UserError(
-                "there is no constant of this name",
-                field=field,
-                value=name,
-                remedy=f"there are: {', '.join(near or known)}",
-            )
+            raise unknown_name("constant", name, known, type(model).__name__, field=field)
     return replace(model, **given)
 
 

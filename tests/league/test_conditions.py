@@ -73,7 +73,7 @@ def test_each_condition_makes_another_run() -> None:
     [
         ({"bundle": 3}, "bundle: a site does not support this"),
         ({"fault": []}, "did you mean faults"),
-        ({"cost": {"emitt_us": 1.0}}, "emitt_us.*there is no constant.*emit_us"),
+        ({"cost": {"emitt_us": 1.0}}, "emitt_us.*CostModel has no such constant; did you mean emit_us"),
         ({"cost": {"emit_us": 1e9}}, "emit_us"),
         ({"settings": {"nimbus.task.timeout": 1}}, "nimbus.task.timeout.secs"),
         ({"faults": [{"fault": "kill-node", "at_s": 1.0, "node": "nowhere"}]}, "no such node"),
