@@ -83,8 +83,8 @@ class Site:
             raise UserError(
                 "the spout has no source", field="sources", value=missing[0], remedy="give its rate"
             )
-        plan = TopologyPlan(topology, build_trace(topology, code, version), plans)
-        site = cls(plan, cluster, version, under)
+        flow = TopologyPlan(topology, build_trace(topology, code, version), plans)
+        site = cls(flow, cluster, version, under)
         # Now, not when a league plays: faults are looked at again then, for its runs end earlier.
         check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), LONGEST_S))
         return site
