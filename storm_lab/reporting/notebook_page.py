@@ -102,25 +102,23 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
             "height": str(about.get("height", "")),
         }
     if "text/markdown" in data:
-        return {"kind": "text", "html": _markdown(_escaped(data["text/markdown"]))}
+        return {"kind": "text", "html": _with_anchors(_markdown(data["text/markdown"], with_markup=False))}
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
-def _markdown(text: str) -> Markup:
-    from nbconvert.filters.markdown import markdown2html
+def _markdown(text: str, *, with_markup: bool = True) -> Markup:
+    """Text as HTML; code may have put out anything, so only the templates' own markup is let through."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    # Our own templates, not the web's: their markup is let through as it is.
-    return Markup(markdown2html(text))
-
-
-_ANCHOR = re.compile(r'&lt;a id="([\w-]+)"&gt;&lt;/a&gt;')
+    return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
 
 
-def _escaped(text: str) -> str:
-    """Markdown that a cell printed, its markup as text; only anchors, to which the report links, stay."""
-    # What is an entity already stays one.
-    text = re.sub(r"&(?!(lt|gt|amp|#\d+);)", "&amp;", text).replace("<", "&lt;")
-    return _ANCHOR.sub(r'<a id="\1"></a>', text)
+_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
+
+
+def _with_anchors(page: Markup) -> Markup:
+    """The text with its anchors, the one markup of code's outputs that is let through: links lead there."""
+    return Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(page)))
 
 
 def _code(text: str) -> Markup:
