@@ -30,11 +30,14 @@ addEventListener("securitypolicyviolation", function (e) {
 
 _ASK = """<script>addEventListener("load", function () { setTimeout(function () {
   var answer = {};
+  function done() {
+    answer.problems = problems;
+    answer.width = innerWidth;
+    answer.page_width = document.documentElement.scrollWidth;
+    parent.postMessage(JSON.stringify(answer), "*");
+  }
   try { (function (answer) { %s })(answer); } catch (e) { problems.push(String(e)); }
-  answer.problems = problems;
-  answer.width = innerWidth;
-  answer.page_width = document.documentElement.scrollWidth;
-  parent.postMessage(JSON.stringify(answer), "*");
+  %s
 }, 200); });</script>"""
 
 # Windows are never narrower than 500 pixels, frames may be.
@@ -46,9 +49,10 @@ _FRAME = """<!doctype html><html style="overflow:hidden"><body style="margin:0">
 }});</script></body></html>"""
 
 
-def ask(page: Path, folder: Path, script: str, *, width: int) -> dict[str, Any]:
+def ask(page: Path, folder: Path, script: str, *, width: int, waits: bool = False) -> dict[str, Any]:
     """Open a copy of the page, run the script (which fills ``answer``), and return the answer.
 
+    A script that ``waits`` for something calls ``done()`` when its answer is whole.
     ``problems`` (errors, warnings, policy violations), ``width`` and ``page_width`` are always in it.
     """
     assert BROWSER is not None
@@ -56,7 +60,9 @@ def ask(page: Path, folder: Path, script: str, *, width: int) -> dict[str, Any]:
     text = page.read_text(encoding="utf-8").replace("script-src 'self'", "script-src 'unsafe-inline' 'self'")
     copy = page.with_name(f".asked-{width}.html")
     copy.write_text(
-        text.replace("<title>", _WATCH + "<title>", 1).replace("</body>", _ASK % script + "</body>"),
+        text.replace("<title>", _WATCH + "<title>", 1).replace(
+            "</body>", _ASK % (script, "" if waits else "done();") + "</body>"
+        ),
         encoding="utf-8",
     )
     frame = _framed(copy, folder, width, 900)
