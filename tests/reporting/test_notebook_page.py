@@ -42,7 +42,7 @@ def example(tmp_path: Path) -> str:
 
 def test_text_code_prints_and_figures_are_all_there(tmp_path: Path) -> None:
     page = example(tmp_path)
-    assert "<title>Title of it</title>" in page and "<em>text</em>" in page
+    assert "<title>Title of it (tstorm-word-count)</title>" in page and "<em>text</em>" in page
     assert "1 &lt; 2" in page and 'alt="Falls &amp; rises"' in page
     assert page == example(tmp_path)
 
@@ -84,7 +84,7 @@ def test_a_picture_has_two_dots_for_each_pixel_on_screen_and_the_text_of_the_sav
     assert int.from_bytes(plain[16:20], "big") == 1760
     save_figure(figure, tmp_path / "a.svg", title="A line", alt="Falls and rises")
     again, told = picture_of(figure)
-    assert told["alt"] == "Falls and rises" and again == plain
+    assert (told["alt"], told["file"]) == ("Falls and rises", "a.svg") and again == plain
 
 
 @in_browser

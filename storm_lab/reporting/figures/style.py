@@ -17,7 +17,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -177,14 +177,26 @@ def log_ticks(axis: Axis) -> None:
 
 def foot(figure: Figure, text: str) -> None:
     """Put the foot line under everything else, at the left, broken so that it fits."""
-    words, lines = text.split(" · "), [""]
-    for word in words:
-        longer = f"{lines[-1]} · {word}" if lines[-1] else word
+    figure.supxlabel(_broken(text.split(" · "), " · "), x=0.01, ha="left", fontsize=8, color=MUTED)
+
+
+def more_foot(figure: Figure, text: str) -> None:
+    """Add a line to the foot; parts are separated by commas."""
+    before = figure.get_supxlabel()
+    line = _broken(text.split(", "), ", ")
+    figure.supxlabel(f"{before}\n{line}" if before else line, x=0.01, ha="left", fontsize=8, color=MUTED)
+
+
+def _broken(parts: Sequence[str], between: str) -> str:
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]}{between}{part}" if lines[-1] else part
         if len(longer) > 118 and lines[-1]:
-            lines.append(word)
+            lines[-1] += between.rstrip() if between == ", " else ""
+            lines.append(part)
         else:
             lines[-1] = longer
-    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=MUTED)
+    return "\n".join(lines)
 
 
 def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
@@ -199,8 +211,15 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
 
 
 def colour_of(names: Sequence[str]) -> dict[str, str]:
-    """A fill for each name, in order; the eleventh gets the first one's again, so label what you draw."""
-    return {name: MACHINES[place % len(MACHINES)] for place, name in enumerate(names)}
+    """A fill for each name, in order, no two alike; light ones, so that dark labels are legible on each."""
+    if len(names) <= len(MACHINES):
+        return dict(zip(names, MACHINES, strict=False))
+    # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
+    hues = [tuple(hue) for hue in sns.husl_palette(len(names), s=0.75, l=0.78)]
+    pale = [
+        hue if place % 2 else tuple((1 + float(part)) / 2 for part in hue) for place, hue in enumerate(hues)
+    ]
+    return {name: str(to_hex((hue[0], hue[1], hue[2]))) for name, hue in zip(names, pale, strict=True)}
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
