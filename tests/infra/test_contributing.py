@@ -71,7 +71,7 @@ def said_by(checkout: Path, *command: str) -> str:
     variables = {
         "PYTHONPATH": str(checkout),
         "STORM_LAB_DATA": str(checkout / "data"),
-        "NUMBA_DISABLE_JIT": "1",
+        "STORM_LAB_JIT": "0",
     }
     done = subprocess.run(
         [sys.executable, *command],
