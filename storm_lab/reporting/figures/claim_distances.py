@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 from storm_lab.experiments.claim import Target, number, with_unit
 from storm_lab.experiments.measurement import Measured
-from storm_lab.reporting.figures.style import INK, LINES, foot, house_style, new_figure
+from storm_lab.reporting.figures.style import INK, LINES, foot, head, house_style, new_figure
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 _EDGE = 1.25
@@ -82,9 +82,8 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), [_said(row) for row in rows], fontsize=8)
         right.tick_params(length=0)
-        figure.legend(handles=_handles(rows), loc="outside upper right", ncols=5, fontsize=8)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        handles = _handles(rows)
+        head(figure, title, {str(handle.get_label()): handle for handle in handles}, len(handles))
         beyond = " · arrows: beyond the axis" if any(abs(_spot(row)) > _EDGE for row in rows) else ""
         foot(figure, "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond)
     return figure

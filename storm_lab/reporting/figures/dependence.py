@@ -17,6 +17,7 @@ from storm_lab.reporting.figures.style import (
     LINES,
     few_ticks,
     foot,
+    head,
     house_style,
     line_look,
     log_ticks,
@@ -110,17 +111,13 @@ def dependence(
                 log_ticks(axes.yaxis)
             else:
                 few_ticks(axes.yaxis, 6)
-        if series:
-            handles = {
-                name: handle
-                for axes in panels
-                for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
-            }
-            figure.legend(
-                list(handles.values()), list(handles), loc="outside upper right", ncols=columns, fontsize=8.5
-            )
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        handles = {
+            name: handle
+            for axes in panels
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+            if series
+        }
+        head(figure, title, handles, columns)
         foot(figure, note + (f" · {FOOT}" if printed or printed_across else ""))
     return figure
 

@@ -17,6 +17,7 @@ from storm_lab.reporting.figures.style import (
     bar_look,
     few_ticks,
     foot,
+    head,
     house_style,
     need,
     new_figure,
@@ -70,9 +71,7 @@ def grouped_bars(
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(variants), fontsize=8.5)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        head(figure, title, dict(zip(labels, handles, strict=True)), len(variants))
         shown = results[results["variant"].isin(variants)].groupby([group, "variant"])[list(metrics)].count()
         refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
         notes = [about.line("bar: mean, line: 95 % interval")]

@@ -35,7 +35,7 @@ def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
     about: dict[str, str | int] = {"width": width, "height": height}
     if figure.get_gid():
         about["file"] = str(figure.get_gid())
-    alt = str(figure.get_label()) or figure.get_suptitle()
+    alt = str(figure.get_label()) or figure.get_suptitle().strip()
     return small.getvalue(), {**about, "alt": alt} if alt else about
 
 

@@ -6,7 +6,7 @@ text column. Colours never carry a distinction alone: lines differ in dash, mark
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -148,6 +148,21 @@ def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
 def legend_on_top(axes: Axes, columns: int) -> None:
     """The legend above the upper right corner, where it hides no data."""
     axes.legend(loc="lower right", ncols=columns, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize=8.5)
+
+
+def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -> None:
+    """Title at the left and legend (text -> handle) at the right, above each other where they would meet."""
+    if handles:
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside upper right", ncols=columns, fontsize=8.5
+        )
+    if not title:
+        return
+    # Inches: letters of either size, and what a legend has beside its letters.
+    rows = [list(handles)[low : low + columns] for low in range(0, len(handles), columns)]
+    legend = max((sum(0.5 + 0.075 * len(text) for text in row) for row in rows), default=0.0)
+    meets = 0.1 + 0.1 * len(title) + legend > WIDTH
+    figure.suptitle("\n" * len(rows) * meets + title, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 def few_ticks(axis: Axis, most: int = 5) -> None:

@@ -15,6 +15,7 @@ from storm_lab.reporting.figures.style import (
     LINES,
     few_ticks,
     foot,
+    head,
     house_style,
     line_look,
     log_ticks,
@@ -98,11 +99,8 @@ def time_panels(
                 axes.axvline(at / unit, color=INK, linewidth=0.8)
         panels[-1].set_xlabel(f"{x_label}, {'min' if minutes else 's'}")
         panels[-1].set_xlim(first / unit, last / unit)
-        if line or spans:
-            handles, texts = panels[0].get_legend_handles_labels()
-            figure.legend(handles, texts, loc="outside upper right", ncols=3, fontsize=8.5)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        handles, texts = panels[0].get_legend_handles_labels()
+        head(figure, title, dict(zip(texts, handles, strict=True)) if line or spans else {}, 3)
         marked = any(quantity.printed for quantity in quantities)
         foot(figure, note + (f" · {FOOT}" if marked else ""))
     return figure
