@@ -50,7 +50,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel: title, variants (label -> variant), marks on its time axis, and what a paper prints for it."""
+    """One panel: title, variants (label -> variant), marks on the time axis, and what a paper prints."""
 
     title: str
     variants: Mapping[str, str]
