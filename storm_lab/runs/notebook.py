@@ -80,8 +80,10 @@ def is_current(executed: Path, digest: str) -> bool:
 
 
 def _stamp(executed: Path) -> Path:
-    """Where it stands from what a notebook was made: beside it and not in it, so that what comes out the same
-    is the same, byte by byte. Stamps are not committed.
+    """Where it stands from what a notebook was made.
+
+    Beside it and not in it, so that what comes out the same is the same, byte by byte. Stamps are not
+    committed.
     """
     return executed.with_name(f".{executed.stem}.digest")
 

@@ -15,9 +15,9 @@ _SCREEN_DPI = 110
 
 
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
-    """The figure as PNG, and what a notebook keeps beside it: size on screen in pixels, text alternative, and
-    the name of the file that it was saved as.
+    """The figure as PNG, and what a notebook keeps beside it.
 
+    That is its size on screen in pixels, a text alternative, and the name of the file that it was saved as.
     The text is the figure's label, which `save_figure` sets, else its title. Same figure, same bytes.
     """
     from PIL import Image

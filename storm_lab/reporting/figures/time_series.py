@@ -50,9 +50,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel: its title, the variants drawn in it (label -> variant), the marks on its time axis, and what
-    a paper prints for it.
-    """
+    """One panel: title, variants (label -> variant), marks on the time axis, and what a paper prints."""
 
     title: str
     variants: Mapping[str, str]
