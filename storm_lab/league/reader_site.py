@@ -21,6 +21,8 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.conditions import Conditions
 from storm_lab.league.entrant import Control, Entrant
+from storm_lab.league.settled import SETTLE_S, SettledRun
+from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
 from storm_lab.model.topology import LONGEST_S
 from storm_lab.model.version import V0_8_2
@@ -99,6 +101,11 @@ class Site:
         """Seeds, length, and the settings of monitors and schedule generator."""
         return PARAMETERS
 
+    @property
+    def sample_every(self) -> int:
+        """That of all leagues."""
+        return SAMPLE_EVERY
+
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the site."""
         return {"site": self.digest}
@@ -107,16 +114,18 @@ class Site:
         """None: the user code has run already."""
         return {}
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
         """Describe the run of an entrant."""
         duration_s = spec.parameters.number("duration_s")
-        return replace(
+        described = replace(
             self._spec(entrant.control(spec.parameters), duration_s),
             seed=spec.seed,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),
         )
+        # What a fault moves is no doing of the scheduler's.
+        return SettledRun(described, None if described.faults.faults else SETTLE_S)
 
     def _spec(self, control: Control, duration_s: float) -> EmulationSpec:
         under = self.conditions

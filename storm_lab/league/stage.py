@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
-from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
 from storm_lab.league.entrant import Entrant
+from storm_lab.league.settled import SettledRun
 from storm_lab.model import StormVersion
 
 EXPERIMENT = "scheduler-league"
@@ -29,13 +29,17 @@ class Stage(Protocol):
     def version(self) -> StormVersion:
         """The Storm version that is played."""
 
+    @property
+    def sample_every(self) -> int:
+        """The executions of one root tuple in so many are logged."""
+
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digests of what is read, by name."""
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
         """Where that lies, by the parameter that says so."""
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
         """Describe the run of an entrant."""
 
 
@@ -46,7 +50,7 @@ class Match:
     stage: Stage
     entrant: Entrant
 
-    def describe(self, spec: RunSpec) -> EmulationSpec:
+    def describe(self, spec: RunSpec) -> SettledRun:
         """Describe one run."""
         return self.stage.describe(self.entrant, spec)
 
@@ -60,8 +64,10 @@ def stage_parameters(stage: Stage, given: Mapping[str, object]) -> Parameters:
     return check_parameters(stage.declared, given, EXPERIMENT)
 
 
-def stage_runs(stage: Stage, entrants: Sequence[Entrant], parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run for every entrant and seed.
+def stage_runs(
+    stage: Stage, entrants: Sequence[Entrant], parameters: Parameters, setting: str = ""
+) -> tuple[RunSpec, ...]:
+    """One run for every entrant and seed; ``setting`` stands before the entrants' names, where there is one.
 
     Raises:
         UserError: the input cannot be read.
@@ -71,14 +77,15 @@ def stage_runs(stage: Stage, entrants: Sequence[Entrant], parameters: Parameters
     return tuple(
         RunSpec(
             experiment=EXPERIMENT,
-            variant=entrant.name,
+            variant=f"{setting}-{entrant.name}" if setting else entrant.name,
             seed=seed,
             parameters=values.changed(online=entrant.online),
-            describe=Match(stage, entrant).describe,
+            # An experiment's runs are played as they are described; these are measured in another window.
+            describe=cast(Describe, Match(stage, entrant).describe),
             storm_version=stage.version,
             inputs={**inputs, "scheduler": entrant.source_digest},
             files=files,
-            sample_every=SAMPLE_EVERY,
+            sample_every=stage.sample_every,
         )
         for entrant in entrants
         for seed in dict.fromkeys(parameters.integers("seeds"))

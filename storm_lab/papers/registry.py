@@ -6,7 +6,6 @@ from importlib import import_module
 
 from storm_lab.errors import unknown_name
 from storm_lab.experiments.experiment import Experiment
-from storm_lab.league.stage import Stage
 
 _MODULES: dict[str, str] = {
     "algorithms": "algorithms.algorithms",
@@ -45,9 +44,6 @@ _MODULES: dict[str, str] = {
 }
 """Slug -> module of `storm_lab.papers` that holds its ``EXPERIMENT``. Imported on demand."""
 
-_STAGES = {"tstorm-word-count": "tstorm.word_count_stage"}
-"""Experiments whose workload and cluster other schedulers may take -> module of their stage."""
-
 
 def experiments() -> tuple[Experiment, ...]:
     """All experiments."""
@@ -61,19 +57,6 @@ def experiment(slug: str) -> Experiment:
         UserError: there is none; lists those that exist.
     """
     return _load(slug)
-
-
-def stages() -> tuple[str, ...]:
-    """Slugs of the experiments with a stage."""
-    return tuple(_STAGES)
-
-
-def stage(slug: str) -> Stage | None:
-    """The stage that an experiment offers to other schedulers; None where it compares fixed ones."""
-    if slug not in _STAGES:
-        return None
-    found: Stage = import_module(f"storm_lab.papers.{_STAGES[slug]}").STAGE
-    return found
 
 
 def module_of(slug: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,7 +13,8 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
-from storm_lab.papers.registry import experiment, stage, stages
+from storm_lab.papers.registry import experiment
+from storm_lab.papers.stages import stage_slugs, stages
 from storm_lab.schedulers.registry import make_scheduler
 
 MOST_SETTINGS = 10_000
@@ -37,7 +38,7 @@ class Subject:
     slug: str
     declared: tuple[Parameter, ...]
     entrants: tuple[Entrant, ...] = ()
-    stage: Stage | None = None
+    stages: Mapping[str, Stage] = field(default_factory=dict)
 
     @classmethod
     def of(cls, slug: str, schedulers: Sequence[str] = ()) -> Subject:
@@ -52,16 +53,16 @@ class Subject:
         found = experiment(slug)
         if not schedulers:
             return cls(slug, found.parameters)
-        offered = stage(slug)
-        if offered is None:
+        offered = stages(slug)
+        if not offered:
             raise UserError(
                 "this experiment compares fixed schedulers",
                 field="scheduler",
                 value=schedulers[0],
-                remedy=f"sweep {' or '.join(stages())} with schedulers of your own, or leave them out",
+                remedy=f"schedulers of your own fit {', '.join(stage_slugs())}; or leave them out",
             )
-        entrants = tuple(_entrant(text) for text in dict.fromkeys(schedulers))
-        return cls(slug, offered.declared, entrants, offered)
+        entrants = tuple(parse_entrant(text) for text in dict.fromkeys(schedulers))
+        return cls(slug, next(iter(offered.values())).declared, entrants, offered)
 
     def parameter(self, name: str) -> Parameter:
         """A declared parameter.
@@ -80,8 +81,12 @@ class Subject:
         Raises:
             UserError: values that do not fit, alone or together.
         """
-        if self.stage is not None:
-            return stage_runs(self.stage, self.entrants, stage_parameters(self.stage, given))
+        if self.stages:
+            return tuple(
+                run
+                for setting, stage in self.stages.items()
+                for run in stage_runs(stage, self.entrants, stage_parameters(stage, given), setting)
+            )
         return experiment(self.slug).runs(check_parameters(self.declared, given, self.slug))
 
 
@@ -224,7 +229,12 @@ def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
     return [setting for setting in kept if setting.specs]
 
 
-def _entrant(text: str) -> Entrant:
+def parse_entrant(text: str) -> Entrant:
+    """``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` as an entrant, ``online:`` before it for measured load.
+
+    Raises:
+        UserError: no such scheduler, or parameters that it does not take.
+    """
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     name, _, given = rest.partition(":")
     scheduler: Any = make_scheduler(name, [piece for piece in given.split(",") if piece.strip()])

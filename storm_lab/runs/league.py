@@ -6,29 +6,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from storm_lab.errors import UserError
-from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.reused import reused_line
+from storm_lab.runs.league_table import COLUMNS, league_table, results
+from storm_lab.runs.reused import reused_by_variant
 
-COLUMNS = {
-    "processing_ms": "processing time, ms",
-    "p99_ms": "99th percentile, ms",
-    "lines_per_s": "lines completed per second",
-    "nodes": "nodes in use",
-    "inter_node_percent": "tuples between nodes, %",
-}
-"""Columns of the results and what they mean; all over the second half of the run at most, after its start."""
-
-KEEPS_UP = 0.9
-"""Share of the most lines per second that an entrant must complete to be ranked by its time."""
+__all__ = ["COLUMNS", "League", "league_table", "results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +63,7 @@ class League:
         ):
             runs = stage_runs(self.stage, entrants, self.parameters)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
-        print(reused_line(sum(run.reused for run in played), len(played)), file=sys.stderr)
+        print(reused_by_variant(played), file=sys.stderr)
         return tuple(played)
 
     def metrics(self) -> MetricTables:
@@ -85,46 +73,3 @@ class League:
             StormLabError: as `play`, or there is no Java for Spark.
         """
         return metrics_of([run.folder for run in self.play()])
-
-
-def results(tables: MetricTables) -> pd.DataFrame:
-    """One row a run: variant, seed and the columns of `COLUMNS`."""
-    keys = ["variant", "seed"]
-    latency = tables.steady_latency[[*keys, "processing_mean_ms", "processing_p99_ms"]]
-    rates = tables.steady[[*keys, "acked_per_s", "nodes_last"]]
-    share = tables.steady_traffic_share[[*keys, "inter_node_share"]]
-    joined = rates.merge(latency, on=keys, how="left").merge(share, on=keys, how="left")
-    joined["inter_node_percent"] = 100 * joined["inter_node_share"]
-    renamed = joined.rename(
-        columns={
-            "processing_mean_ms": "processing_ms",
-            "processing_p99_ms": "p99_ms",
-            "acked_per_s": "lines_per_s",
-            "nodes_last": "nodes",
-        }
-    )
-    return renamed[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)
-
-
-def league_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean and 95 % interval over seeds for every variant, quickest first; columns as texts.
-
-    Those that complete fewer than nine tenths of the most lines come last: who drops load is quick.
-    """
-    table = {
-        variant: {label: _interval(group[column].dropna().tolist()) for column, label in COLUMNS.items()}
-        for variant, group in rows.groupby("variant")
-    }
-    means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
-    means["behind"] = means["lines_per_s"] < KEEPS_UP * means["lines_per_s"].max()
-    order = means.sort_values(["behind", "processing_ms"]).index
-    return pd.DataFrame.from_dict(table, orient="index").loc[list(order)]
-
-
-def _interval(samples: list[float]) -> str:
-    if not samples:
-        return "none"
-    value = over_seeds(samples)
-    if value.low is None or value.high is None:
-        return f"{value.value:.2f}"
-    return f"{value.value:.2f} ± {(value.high - value.low) / 2:.2f}"

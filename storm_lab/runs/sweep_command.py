@@ -42,7 +42,7 @@ Examples:
     "schedulers",
     metavar="NAME[:K=V,...]",
     multiple=True,
-    help="Word Count under this scheduler instead of the paper's; online: before the name for measured load.",
+    help="Instead of the experiment's schedulers; online: before the name for measured load.",
 )
 @click.option(
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."

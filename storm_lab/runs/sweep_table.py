@@ -9,6 +9,8 @@ import pandas as pd
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.measurement import over_seeds
+from storm_lab.league.settled import LEAST_WINDOW_S
+from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting
@@ -17,7 +19,10 @@ from storm_lab.tuplelog import Status
 FAILED = "failed"
 """Status of a run that left no log; the reason stands beside it."""
 
-SETTING_COLUMNS = ("experiment", "variant", "seed", "topology", "run", "status", "reason")
+UNSETTLED = "unsettled"
+"""Status of a run under a scheduler that re-assigned too close to the end to have a steady state."""
+
+SETTING_COLUMNS = ("experiment", "variant", "seed", "topology", "run", "status", "reason", "measured_from_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +111,8 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Mean and 95 % interval (Student's t) over seeds of each metric, for each setting, variant and topology.
 
     Columns: the varied parameters, experiment, variant, topology, metric, unit, runs, seeds (those that have
-    the number), stopped_runs (that ended before their time, counted in), failed_runs (left out), mean, low,
-    high. Low and high are empty where only one seed has the number.
+    the number), stopped_runs (that ended before their time, counted in), unsettled_runs and failed_runs (left
+    out), mean, low, high. Low and high are empty where only one seed has the number.
     """
     varied = list(rows.columns[: list(rows.columns).index("experiment")])
     keys = [*varied, "experiment", "variant"]
@@ -128,6 +133,7 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
                         "runs": len(group["seed"].unique()),
                         "seeds": len(samples),
                         "stopped_runs": int((own["status"] == Status.STOPPED.value).sum()),
+                        "unsettled_runs": int((own["status"] == UNSETTLED).sum()),
                         "failed_runs": failed,
                         "mean": value.value if value else None,
                         "low": value.low if value else None,
@@ -142,6 +148,7 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         "runs",
         "seeds",
         "stopped_runs",
+        "unsettled_runs",
         "failed_runs",
         "mean",
         "low",
@@ -163,7 +170,11 @@ def shown(summary: pd.DataFrame) -> str:
             for row in group.itertuples()
         }
         first = group.iloc[0]
-        notes = [f"{first[f'{name}_runs']} {name}" for name in ("stopped", "failed") if first[f"{name}_runs"]]
+        notes = [
+            f"{first[f'{name}_runs']} {name}"
+            for name in ("stopped", "unsettled", "failed")
+            if first[f"{name}_runs"]
+        ]
         counted = f"{first['seeds']}" + (f" ({', '.join(notes)})" if notes else "")
         lines.append(dict(zip(keys, place, strict=True)) | {"seeds": counted} | cells)
     text: str = pd.DataFrame(lines).to_string(index=False)
@@ -191,9 +202,15 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
             raise UserError("the metric table has no such column", field=table, value=missing[0])
         keys = ["run", "topology"] if "topology" in frame else ["run"]
         joined = joined.merge(frame[[*keys, *names]], on=keys, how="left")
-    facts = tables.runs[["run", "status", "reason"]]
+    facts = tables.runs[["experiment", "run", "status", "reason", "warm_up_s", "duration_s"]]
+    facts = facts.rename(columns={"warm_up_s": "measured_from_s"})
+    short = facts["duration_s"] - facts["measured_from_s"] < LEAST_WINDOW_S
+    late = short & (facts["experiment"] == LEAGUE) & (facts["status"] == Status.COMPLETE.value)
+    facts.loc[late, "status"], facts.loc[late, "reason"] = UNSETTLED, "re-assigned too late to be measured"
+    facts = facts.drop(columns="experiment")
     # A run that ends before its warm-up does has no row of its own in the tables.
     joined = facts.merge(joined, on="run", how="left").fillna({"topology": ""})
+    joined.loc[joined["status"] == UNSETTLED, list(METRICS)] = None
     by_run: dict[str, list[dict[str, object]]] = {}
     for row in joined.sort_values(["run", "topology"]).to_dict("records"):
         by_run.setdefault(str(row["run"]), []).append({str(name): value for name, value in row.items()})

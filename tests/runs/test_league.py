@@ -12,6 +12,7 @@ from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.league import League, league_table, results
+from storm_lab.runs.league_table import TRANSITION
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
 
 
@@ -76,29 +77,84 @@ def test_only_schedulers_of_a_notebook_stay_in_its_process() -> None:
 
 
 def tables() -> SimpleNamespace:
-    keys = {"variant": ["slow", "slow", "quick"], "seed": [1, 2, 1]}
+    keys = {"run": list("abcd")}
+    variants = {"variant": ["slow", "slow", "quick", "restless"], "seed": [1, 2, 1, 1]}
+    moves = {"run": list("bbd"), "event": [1, 2, 1]}
+    assigned = {"run": list("bbb"), "subject": ["t"] * 3, "time_s": [5.0, 300.0, 10.0]}
     return SimpleNamespace(
-        steady=pd.DataFrame(keys | {"acked_per_s": [10.0, 12.0, 20.0], "nodes_last": [3, 3, 2]}),
-        steady_latency=pd.DataFrame(
-            keys | {"processing_mean_ms": [5.0, 7.0, 2.0], "processing_p99_ms": [9.0, 9.0, 4.0]}
+        runs=pd.DataFrame(
+            keys
+            | variants
+            | {"duration_s": 600.0, "warm_up_s": [300.0, 400.0, 300.0, 580.0]}
+            | {"status": "complete", "reason": ""}
         ),
-        steady_traffic_share=pd.DataFrame(keys | {"inter_node_share": [0.5, 0.7, None]}),
+        events=pd.DataFrame(moves | {"kind": ["rebalance", "re-assignment", "re-assignment"]}).assign(
+            time_s=[10.0, 300.0, 480.0]
+        ),
+        spikes=pd.DataFrame(moves | {"peak": [99.0, 30.0, 40.0]}),
+        occupancy=pd.DataFrame(
+            {
+                "run": list("aabcd"),
+                "topology": "",
+                "from_s": [0.0, 9.0, 0.0, 0.0, 0.0],
+                "nodes": [9, 3, 3, 2, 1],
+            }
+        ),
+        control=pd.DataFrame(
+            assigned
+            | {"action": "assign"}
+            | {"detail": ['{"id":1,"moved":9}', '{"id":3,"moved":4}', '{"id":2,"moved":2,"origin":"x"}']}
+        ),
+        steady=pd.DataFrame(keys | {"acked_per_s": [10.0, 12.0, 20.0, 20.0], "executed_per_s": 99.0}),
+        steady_latency=pd.DataFrame(
+            keys
+            | {"processing_mean_ms": [5.0, 7.0, 2.0, 1.0], "processing_p99_ms": [9.0, 9.0, 4.0, 2.0]}
+            | {"complete_mean_ms": 8.0, "complete_p99_ms": 12.0, "tuples": 5}
+        ),
+        steady_traffic_share=pd.DataFrame(
+            keys | {"inter_node_share": [0.5, 0.7, None, 0.1], "tuples": [10, 10, 0, 10]}
+        ),
     )
 
 
 def test_results_have_a_row_for_each_run() -> None:
     rows = results(tables())  # type: ignore[arg-type]
-    assert rows[["variant", "seed", "processing_ms", "nodes"]].to_numpy().tolist() == [
+    ranked = rows[rows["unranked"] == ""]
+    assert ranked[["variant", "seed", "processing_ms", "nodes"]].to_numpy().tolist() == [
         ["quick", 1, 2.0, 2],
         ["slow", 1, 5.0, 3],
         ["slow", 2, 7.0, 3],
     ]
-    assert rows["inter_node_percent"].tolist()[1:] == [50.0, 70.0]
+    assert ranked["inter_node_percent"].tolist()[1:] == [50.0, 70.0]
+
+
+def test_the_transition_is_reported_apart_from_the_steady_state() -> None:
+    rows = results(tables()).set_index(["variant", "seed"])  # type: ignore[arg-type]
+    assert rows.loc[("slow", 2), list(TRANSITION)].tolist() == [400.0, 300.0, 6, 30.0]
+    calm = rows.loc[("slow", 1), list(TRANSITION)]
+    assert calm["moved"] == 0 and calm[["reassigned_s", "transition_ms"]].isna().all()
+
+
+def test_a_run_that_re_assigns_too_close_to_its_end_is_not_ranked() -> None:
+    rows = results(tables())  # type: ignore[arg-type]
+    (restless,) = rows[rows["variant"] == "restless"].to_dict("records")
+    assert restless["unranked"].startswith("re-assigned at 480 s of 600 s")
+    assert restless["processing_ms"] != restless["processing_ms"]
+    table = league_table(rows)
+    assert table.index[-1] == "restless" and table.loc["restless", "rank"] == "-"
+    assert "480 s" in table.loc["restless", "not ranked because"]
+
+
+def test_gains_are_taken_seed_by_seed_against_a_named_baseline() -> None:
+    rows = results(tables())  # type: ignore[arg-type]
+    assert league_table(rows, "slow").loc["quick", "time against slow, %"] == "-60.00"
+    with pytest.raises(UserError, match="baseline = 'fast': no entrant has this name; there are"):
+        league_table(rows, "fast")
 
 
 def test_the_table_is_sorted_by_latency_and_shows_intervals() -> None:
     table = league_table(results(tables()))  # type: ignore[arg-type]
-    assert list(table.index) == ["quick", "slow"]
+    assert list(table.index) == ["quick", "slow", "restless"]
     # Student's t for two values: half-width 12.706 * sqrt(2) / sqrt(2).
     assert table.loc["slow", "processing time, ms"] == "6.00 ± 12.71"
     assert table.loc["quick", "processing time, ms"] == "2.00"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.league.entrant import Entrant
+from storm_lab.league.settled import SettledRun
+from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.model import StormVersion
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
@@ -30,6 +31,11 @@ class WordCountStage:
         """Word Count's parameters."""
         return tuple(item for item in PARAMETERS if item.name != "gammas")
 
+    @property
+    def sample_every(self) -> int:
+        """That of all leagues."""
+        return SAMPLE_EVERY
+
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the text.
 
@@ -42,10 +48,11 @@ class WordCountStage:
         """Where the text lies."""
         return {"text": parameters.text("text")}
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
         """Describe the run of an entrant."""
         control = entrant.control(spec.parameters)
-        return on_blades(spec, (plan(spec),), control.scheduler, control.services, control.migration)
+        run = on_blades(spec, (plan(spec),), control.scheduler, control.services, control.migration)
+        return SettledRun(run)
 
 
 STAGE = WordCountStage()

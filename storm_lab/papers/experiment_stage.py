@@ -1,0 +1,95 @@
+"""Stages made of experiments: the runs under Storm's default scheduler, with an entrant in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.online_scheduling import PARAMETERS
+from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.settled import SETTLE_S, SettledRun
+from storm_lab.model import StormVersion
+
+
+@dataclass(frozen=True)
+class ExperimentStage:
+    """One run of an experiment; whatever its parameters say stays, but for the scheduler.
+
+    Attributes:
+        experiment: slug.
+        own: the experiment's parameters.
+        runs: makes runs of them, that one among them.
+        variant: its name.
+        calm: leave out the experiment's faults and the moves that it makes by itself, so that schedulers can
+            be compared in a steady state.
+    """
+
+    experiment: str
+    own: tuple[Parameter, ...]
+    runs: Callable[[Parameters], tuple[RunSpec, ...]]
+    variant: str
+    calm: bool = False
+
+    @cached_property
+    def declared(self) -> tuple[Parameter, ...]:
+        """The experiment's parameters without its trials, and those of monitors and schedule generator."""
+        own = tuple(item for item in self.own if item.name != "trials" and "_tried" not in item.name)
+        names = {item.name for item in self.own}
+        return own + tuple(item for item in PARAMETERS if item.name not in names | {"duration_s"})
+
+    @cached_property
+    def version(self) -> StormVersion:
+        """The Storm version of the run."""
+        return self.run(check_parameters(self.own, {}, self.experiment)).storm_version
+
+    @property
+    def sample_every(self) -> int:
+        """That of the run."""
+        return self.run(check_parameters(self.own, {}, self.experiment)).sample_every
+
+    def inputs(self, parameters: Parameters) -> Mapping[str, str]:
+        """Digests of what the run reads."""
+        return self.run(self._whole(parameters)).inputs
+
+    def files(self, parameters: Parameters) -> Mapping[str, str]:
+        """Where that lies."""
+        return self.run(self._whole(parameters)).files
+
+    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
+        """The run's description with the entrant's scheduler, and what it needs to schedule on load."""
+        values = {name: value for name, value in spec.parameters.items() if name in self._names}
+        given = {**values, **spec.files, "seeds": (spec.seed,)}
+        run = self.run(check_parameters(self.own, given, self.experiment))
+        base = run.describe(run)
+        if self.calm:
+            base = replace(base, faults=FaultPlan(), services=())
+        steady = not base.faults.faults and not base.services
+        control = entrant.control(spec.parameters)
+        described = replace(
+            base,
+            scheduler=control.scheduler,
+            services=(*base.services, *control.services),
+            migration=control.migration if entrant.online else base.migration,
+            placement=None,
+            sample_every=spec.sample_every,
+        )
+        return SettledRun(described, SETTLE_S if steady else None)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.own)
+
+    def _whole(self, parameters: Parameters) -> Parameters:
+        given = {name: value for name, value in parameters.items() if name in self._names}
+        return check_parameters(self.own, given, self.experiment)
+
+    def run(self, parameters: Parameters) -> RunSpec:
+        """The experiment's own run, under Storm's scheduler, with the first of the seeds."""
+        first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+        if "trials" in first:
+            first = first.changed(trials=False)
+        return next(run for run in self.runs(first) if run.variant == self.variant)
