@@ -42,6 +42,9 @@ _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
+    "new": ("storm_lab.runs.new_command", "Begin a scheduler of your own."),
+    "league": ("storm_lab.runs.league_command", "Rank schedulers on many topologies and machines."),
+    "compare": ("storm_lab.runs.compare_command", "Say whether one scheduler is better than another."),
     "live": (
         "storm_lab.runs.live_command",
         "Start real Apache Storm and play on it what the emulator plays.",

@@ -1,0 +1,129 @@
+"""Schedulers in files of the reader's: ``my_idea.py:MyIdea`` or ``package.module:MyIdea`` as a class."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from storm_lab.errors import UserError, said_by
+from storm_lab.schedulers.contract import Scheduler
+from storm_lab.schedulers.parameters import parse_parameters
+from storm_lab.schedulers.registry import make_scheduler
+
+
+def is_place(text: str) -> bool:
+    """Whether a text names a file or a module with a class, and not an installed scheduler."""
+    place, colon, name = text.partition(":")
+    return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
+
+
+def scheduler_of(text: str) -> Scheduler[Any]:
+    """A scheduler by name or from a file.
+
+    The text is ``NAME``, ``FILE.py``, ``FILE.py:CLASS`` or ``MODULE:CLASS``, each with
+    ``:KEY=VALUE,KEY=VALUE`` behind it.
+
+    The file's folder goes onto the module path, so that it may import what stands beside it, and processes
+    that play runs can find it. Importing it runs the reader's code.
+
+    Raises:
+        UserError: there is no such file, module, class or scheduler, or it cannot be imported.
+    """
+    if not is_place(text):
+        name, _, given = text.partition(":")
+        return make_scheduler(name, _pieces(given))
+    place, _, rest = text.partition(":")
+    name, _, given = rest.partition(":")
+    if "=" in name:
+        name, given = "", rest
+    module = _file_module(place) if place.endswith(".py") else _module(place, place)
+    kind = _class_of(module, name, text)
+    try:
+        return kind(parse_parameters(kind.Parameters, _pieces(given), owner=text))
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"it cannot be made: {said_by(error)}", field="scheduler", value=text) from error
+
+
+def _pieces(given: str) -> list[str]:
+    return [piece for piece in given.split(",") if piece.strip()]
+
+
+def _file_module(place: str) -> ModuleType:
+    path = Path(place).absolute()
+    if not path.is_file():
+        raise UserError(
+            "there is no such file",
+            field="scheduler",
+            value=place,
+            remedy="storm-lab new scheduler NAME writes one",
+        )
+    if not path.stem.isidentifier():
+        raise UserError(
+            "the file's name is no module's",
+            field="scheduler",
+            value=place,
+            remedy="use letters, digits and _",
+        )
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    known = find_spec(path.stem)
+    if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
+        raise UserError(
+            f"another module has the file's name: {known.origin or 'built in'}",
+            field="scheduler",
+            value=place,
+            remedy="rename the file",
+        )
+    return _module(path.stem, place)
+
+
+def _module(name: str, place: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except SyntaxError as error:
+        raise UserError(
+            f"it is no Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})",
+            field="scheduler",
+            value=place,
+        ) from error
+    except Exception as error:
+        raise UserError(f"it cannot be imported: {said_by(error)}", field="scheduler", value=place) from error
+
+
+def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
+    own = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, Scheduler)
+        and value.__module__ == module.__name__
+        and not inspect.isabstract(value)
+    }
+    if not name and len(own) == 1:
+        name = next(iter(own))
+    if name in own:
+        kind: type[Scheduler[Any]] = own[name]
+        missing = [item for item in ("name", "version") if not isinstance(getattr(kind, item, None), str)]
+        if missing:
+            raise UserError(
+                f"the class has no {missing[0]}",
+                field="scheduler",
+                value=text,
+                remedy=f'write {missing[0]} = "..." into it',
+            )
+        return kind
+    listed = ", ".join(own) or "none"
+    raise UserError(
+        f"the module has no scheduler {name}" if name else "the module has not exactly one scheduler",
+        field="scheduler",
+        value=text,
+        remedy=f"subclasses of Scheduler with a method schedule: {listed}",
+    )

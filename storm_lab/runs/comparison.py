@@ -1,0 +1,151 @@
+"""Whether one scheduler is better than another: on each case by paired seeds, and over all cases."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from storm_lab.experiments.measurement import over_seeds
+from storm_lab.league.ranking import LEVEL, TIE, against_baseline
+from storm_lab.runs.tournament import score_table
+
+BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A against B.
+
+    ``cases`` has a row for each case: case, objective, a and b (the score as it is measured: milliseconds or
+    tuples a second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where A
+    is better) and verdict. ``p_value`` is Wilcoxon's over the cases' mean gains, None for fewer than five.
+    """
+
+    first: str
+    second: str
+    cases: pd.DataFrame
+    p_value: float | None
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        counts = self.cases["verdict"].value_counts()
+        better, worse = int(counts.get(BETTER, 0)), int(counts.get(WORSE, 0))
+        finite = self.cases["gain_percent"].replace([np.inf, -np.inf], np.nan).dropna()
+        size = f", by {finite.median():+.1f} % in the median" if len(finite) else ""
+        on = f"on {better} of {len(self.cases)} cases and worse on {worse}{size}"
+        sure = "" if self.p_value is None else f" (Wilcoxon over cases: p = {self.p_value:.2g})"
+        if self.p_value is not None and self.p_value < LEVEL and better != worse:
+            word = "better" if better > worse else "worse"
+            return f"{self.first} is {word} than {self.second}: better {on}{sure}"
+        if better and not worse and self.p_value is None:
+            return f"{self.first} is better than {self.second} on these few cases: better {on}"
+        if worse and not better and self.p_value is None:
+            return f"{self.first} is worse than {self.second} on these few cases: better {on}"
+        return f"neither {self.first} nor {self.second} is better over all: {self.first} is better {on}{sure}"
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON objects; infinite gains are null, the verdict says which it is."""
+        rows = json.loads(self.cases.replace([np.inf, -np.inf], np.nan).to_json(orient="records"))
+        return {
+            "a": self.first,
+            "b": self.second,
+            "verdict": self.verdict,
+            "p_value": self.p_value,
+            "cases": rows,
+        }
+
+
+def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
+    """Compare two schedulers of a tournament's rows."""
+    found = [
+        _case(str(case), own[own["scheduler"] == first], own[own["scheduler"] == second])
+        for case, own in rows.groupby("case", sort=False)
+    ]
+    scores = score_table(rows)[[first, second]]
+    finished = scores.loc[np.isfinite(scores.to_numpy()).any(axis=1)]
+    p_value = None
+    if len(finished) >= 5:
+        p_value = float(against_baseline(finished, second)["p_value"].iloc[0])
+    return Comparison(first, second, pd.DataFrame(found), p_value)
+
+
+def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
+    objective = next(iter([text for text in (*one["objective"], *other["objective"]) if text]), "")
+    pair = one.set_index("seed")["score"].to_frame("a").join(other.set_index("seed")["score"].rename("b"))
+    problems = [
+        next((text for text in side["problem"] if text), "") for side in (one, other)
+    ]  # the first is enough on a page
+    row: dict[str, object] = {"case": case, "objective": objective}
+    row |= {"a": _shown(pair["a"], objective), "b": _shown(pair["b"], objective)}
+    lost = [not np.isfinite(pair[side]).all() for side in ("a", "b")]
+    if any(lost):
+        gain = math.nan if all(lost) else -math.inf if lost[0] else math.inf
+        verdict = UNCLEAR if all(lost) else WORSE if lost[0] else BETTER
+        return (
+            row
+            | {"gain_percent": gain, "low_percent": None, "high_percent": None, "verdict": verdict}
+            | {"note": "; ".join(problem for problem in problems if problem)}
+        )
+    gains = [float(value) for value in 100 * (1 - pair["a"] / pair["b"])]
+    mean = over_seeds(gains)
+    assert mean.value is not None
+    low, high = mean.low, mean.high
+    if low is None or high is None:
+        verdict = UNCLEAR
+    elif low > 0 or high < 0:
+        verdict = EQUAL if abs(mean.value) < 100 * TIE else BETTER if low > 0 else WORSE
+    else:
+        verdict = EQUAL if max(-low, high) < 100 * TIE else UNCLEAR
+    return row | {
+        "gain_percent": mean.value,
+        "low_percent": low,
+        "high_percent": high,
+        "verdict": verdict,
+        "note": "",
+    }
+
+
+def _shown(scores: pd.Series[float], objective: str) -> float:
+    """The mean score as it is measured."""
+    mean = float(scores.mean())
+    if not math.isfinite(mean):
+        return math.nan
+    return mean if objective == "latency" else 1 / mean
+
+
+def comparison_text(found: Comparison) -> str:
+    """The page."""
+    lines = []
+    for row in found.cases.to_dict("records"):
+        unit = "ms" if row["objective"] == "latency" else "tuples/s"
+        gain = row["gain_percent"]
+        interval = ""
+        if row["low_percent"] is not None and row["low_percent"] == row["low_percent"]:
+            interval = f"{row['low_percent']:+.1f} to {row['high_percent']:+.1f}"
+        lines.append(
+            {
+                "case": row["case"],
+                found.first: _number(row["a"]),
+                found.second: _number(row["b"]),
+                "": unit,
+                "gain, %": f"{gain:+.1f}" if math.isfinite(gain) else "-",
+                "95 %": interval,
+                found.first + " is": row["verdict"],
+                "because": row["note"],
+            }
+        )
+    table = pd.DataFrame(lines)
+    if not table["because"].any():
+        table = table.drop(columns="because")
+    text = f"{found.verdict}\n\n{table.to_string(index=False)}"
+    return f"{text}\n\ngain: what {found.first} is better by, over paired seeds; equal: within {TIE:.0%}"
+
+
+def _number(value: float) -> str:
+    return "lost" if value != value else f"{value:.4g}"

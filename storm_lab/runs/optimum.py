@@ -1,0 +1,80 @@
+"""How far placements are from the least inter-node traffic, where that can be computed.
+
+Of each case, the traffic between executors is taken from the log of one run: all placements are judged
+by the same. The least traffic between nodes that any placement under T-Storm's constraints has is what the
+policy ``optimal`` proves; larger cases, in which nothing is proven, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from storm_lab.model import Cluster, Executor, MeasuredLoad, StormVersion, Topology
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
+from storm_lab.schedulers.contract import SchedulingView
+
+EFFORT = 3.0
+"""Effort for the exact solver, about seconds a case."""
+
+METRICS = ("executor_traffic", "stays")
+"""The metric tables that this reads."""
+
+Place = tuple[str, str, int]
+"""Topology, component and first task of an executor."""
+
+
+def least_traffic(
+    topologies: Sequence[Topology],
+    cluster: Cluster,
+    version: StormVersion,
+    traffic: Mapping[tuple[Place, Place], float],
+) -> float | None:
+    """The least tuples a second between nodes; None where it is not proven."""
+    view = SchedulingView(tuple(topologies), cluster, version)
+    executors = {(e.topology, e.component, e.start): e for own in view.executors.values() for e in own}
+    pairs: dict[tuple[Executor, Executor], float] = {}
+    for (source, target), rate in traffic.items():
+        if source in executors and target in executors:
+            pairs[executors[source], executors[target]] = rate
+    load = MeasuredLoad(traffic=pairs)
+    # Half a minute a case for the exact solver would be most of a short league.
+    policy = OptimalScheduler(OptimalParameters(effort=EFFORT))
+    result = policy.schedule(SchedulingView(tuple(topologies), cluster, version, load=load))
+    if result.notes.get("proven") != "yes":
+        return None
+    return float(result.notes["inter-node traffic"])
+
+
+def traffic_of(tables: MetricTables, run: str) -> dict[tuple[Place, Place], float]:
+    """Tuples a second from executor to executor in the steady state of a run."""
+    rows = tables.executor_traffic[tables.executor_traffic["run"] == run]
+    found: dict[tuple[Place, Place], float] = {}
+    for row in rows.itertuples():
+        source = (str(row.topology), str(row.source_component), int(str(row.source_task)))
+        target = (str(row.topology), str(row.target_component), int(str(row.target_task)))
+        found[source, target] = float(str(row.tuples_per_s))
+    return found
+
+
+def nodes_of(tables: MetricTables, run: str) -> dict[Place, str]:
+    """The node of each executor at the end of a run."""
+    stays: pd.DataFrame = tables.stays[tables.stays["run"] == run].sort_values("from_s")
+    return {
+        (str(row.topology), str(row.component), int(str(row.start_task))): str(row.node)
+        for row in stays.itertuples()
+    }
+
+
+def excess_percent(
+    traffic: Mapping[tuple[Place, Place], float], nodes: Mapping[Place, str], least: float
+) -> float:
+    """What a placement sends between nodes beyond the least, in per cent of all tuples sent.
+
+    Negative where it breaks T-Storm's constraints, and packs executors closer than they allow.
+    """
+    total = sum(traffic.values())
+    between = sum(rate for (a, b), rate in traffic.items() if nodes.get(a) != nodes.get(b))
+    return 100 * (between - least) / total if total else float("nan")

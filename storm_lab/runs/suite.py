@@ -1,0 +1,149 @@
+"""Suites of a league: the papers' topologies on their machines, generated ones, or those of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from storm_lab.errors import UserError
+from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
+from storm_lab.league.stage import Stage
+from storm_lab.papers.stages import PAPERS, paper_stage
+
+DURATION_S = 420.0
+"""Virtual length of a league's runs where nothing else is asked for."""
+
+GENERATION_S = 60.0
+"""Period of the schedule generator there, instead of T-Storm's 300 s, so that short runs settle."""
+
+INSTANCES = 1
+"""Instances of each family on each kind of machines where nothing else is asked for."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance: its name, what it belongs to (a paper or a family), its stage and the settings of it."""
+
+    name: str
+    group: str
+    stage: Stage
+    given: Mapping[str, object] = field(default_factory=dict)
+
+
+def suite(
+    text: str,
+    *,
+    only: Sequence[str] = (),
+    instances: int = INSTANCES,
+    seed: int = 1,
+    duration_s: float = DURATION_S,
+) -> tuple[Case, ...]:
+    """The cases of ``papers``, ``generated`` or a file.
+
+    Args:
+        text: which suite.
+        only: names to keep, or beginnings of names; all without any.
+        instances: of generated ones, how many of each family on each kind of machines.
+        seed: from which those are drawn.
+        duration_s: virtual length of the runs.
+
+    Raises:
+        UserError: no such suite, file or name, or a file that cannot be read.
+    """
+    if text == "papers":
+        cases = [Case(name.replace("/", "-"), name.partition("-")[0], paper_stage(name)) for name in PAPERS]
+    elif text == "generated":
+        cases = [
+            Case(f"{family}-{machines}-{number}", family, generated_site(family, machines, number))
+            for family in FAMILIES
+            for machines in MACHINES
+            for number in range(seed, seed + instances)
+        ]
+    elif Path(text).suffix in (".yaml", ".yml"):
+        cases = _of_file(Path(text))
+    else:
+        raise UserError(
+            "there is no such suite",
+            field="suite",
+            value=text,
+            remedy="give papers, generated, or a YAML file that lists topologies and machines",
+        )
+    if only:
+        cases = _kept(cases, only)
+    return tuple(Case(case.name, case.group, case.stage, _settings(case, duration_s)) for case in cases)
+
+
+def _settings(case: Case, duration_s: float) -> Mapping[str, object]:
+    declared = {item.name: item for item in case.stage.declared}
+    wanted: dict[str, float] = {"duration_s": duration_s, "generation_s": GENERATION_S}
+    found: dict[str, object] = {}
+    for name, value in wanted.items():
+        if name in declared:
+            low, high = declared[name].low, declared[name].high
+            found[name] = min(max(value, low or 0.0), value if high is None else high)
+    return {**found, **case.given}
+
+
+def _kept(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
+    for name in only:
+        if not any(case.name.startswith(name) for case in cases):
+            raise UserError(
+                "no case of the suite begins like this",
+                field="only",
+                value=name,
+                remedy=f"there are: {', '.join(case.name for case in cases)}",
+            )
+    return [case for case in cases if any(case.name.startswith(name) for name in only)]
+
+
+_KEYS = frozenset({"name", "topology", "machines", "overlay"})
+
+
+def _beside(path: Path, name: str) -> str:
+    """A file beside the suite's, or the name as it is: machines have presets."""
+    file = path.parent / name
+    return str(file) if file.exists() else name
+
+
+def _of_file(path: Path) -> list[Case]:
+    """Cases of a YAML file.
+
+    It lists ``name``, ``topology`` (a file to import), and what `import_topology` takes as ``machines`` and
+    ``overlay``.
+    """
+    from storm_lab.league.imported_site import imported_site
+    from storm_lab.workloads.importers.importing import import_topology
+
+    try:
+        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", field="suite", value=str(path)) from error
+    except yaml.YAMLError as error:
+        raise UserError("is no YAML", field="suite", value=str(path)) from error
+    rows = document.get("cases") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise UserError(
+            "lists no cases",
+            field="suite",
+            value=str(path),
+            remedy="write cases: and below it a list of name, topology and machines",
+        )
+    cases = []
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or not {"name", "topology"} <= row.keys() <= _KEYS:
+            raise UserError(
+                "a case has name and topology, and may have machines and overlay",
+                field=f"case {number} of {path.name}",
+                value=str(row),
+            )
+        topology = _beside(path, str(row["topology"]))
+        machines, overlay = (
+            _beside(path, str(row[key])) if key in row else None for key in ("machines", "overlay")
+        )
+        imported = import_topology(topology, machines=machines, overlay=overlay)
+        cases.append(Case(str(row["name"]), path.stem, imported_site(imported)))
+    return cases

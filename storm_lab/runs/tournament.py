@@ -1,0 +1,248 @@
+"""A tournament: every entrant on every case of a suite, with paired seeds; resumable, and nothing ends it.
+
+A run that is refused or fails is kept as a loss with its reason. What a reader's scheduler raises is named
+with its line, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.settled import SettledRun
+from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.machine.places import project_root
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.league_table import KEEPS_UP, METRICS, measured_runs
+from storm_lab.runs.optimum import METRICS as TRAFFIC_METRICS
+from storm_lab.runs.optimum import excess_percent, least_traffic, nodes_of, traffic_of
+from storm_lab.runs.reused import reused_by_variant
+from storm_lab.runs.suite import Case
+from storm_lab.schedulers.contract import SchedulingView
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEEDS = (1, 2, 3, 4, 5)
+"""Seeds where nothing else is asked for: each is played by every entrant."""
+
+MEASURES = {
+    "complete_ms": "complete latency, ms",
+    "p99_ms": "99th percentile, ms",
+    "throughput": "tuples a second",
+    "per_node": "tuples a second and node",
+    "nodes": "nodes",
+    "inter_node_percent": "between nodes, %",
+    "excess_percent": "beyond the least between nodes, %",
+    "moved": "executors moved",
+    "transition_ms": "worst 10 s of the transition, ms",
+}
+"""Columns of a tournament's rows that are measured, and what they mean."""
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Entrants, cases and seeds."""
+
+    entrants: tuple[Entrant, ...]
+    cases: tuple[Case, ...]
+    seeds: tuple[int, ...] = SEEDS
+
+    def specs(self) -> dict[str, tuple[RunSpec, ...]]:
+        """The runs of each case."""
+        found = {}
+        for case in self.cases:
+            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
+            found[case.name] = stage_runs(case.stage, self.entrants, parameters)
+        return found
+
+    def play(
+        self,
+        *,
+        jobs: int = JOBS,
+        on_spark: bool = False,
+        show_progress: bool = True,
+        home: Path | None = None,
+        spark: SparkSession | None = None,
+    ) -> pd.DataFrame:
+        """Play what is missing, and measure all of it; one row for each case, entrant and seed.
+
+        Columns: case, group, scheduler, seed, run, those of `MEASURES`, objective (``latency`` or
+        ``throughput``: what the case is about), score (smaller is better, infinite for a loss) and problem
+        (why it is a loss, else empty).
+
+        Raises:
+            StormLabError: no run came out, or there is no Java for Spark.
+            KeyboardInterrupt: what was whole by then is kept.
+        """
+        failures: dict[str, str] = {}
+
+        def note(spec: RunSpec, error: StormLabError) -> None:
+            failures[identity_of(spec).run] = str(error).splitlines()[0]
+
+        by_case = self.specs()
+        specs = [spec for own in by_case.values() for spec in own]
+        played: tuple[PlayedRun, ...]
+        if on_spark:
+            from storm_lab.pipeline.session import spark_session
+            from storm_lab.runs.spark_play import play_on_spark
+
+            _let_spark_find(self.entrants)
+            spark = spark or spark_session()
+            played = play_on_spark(specs, spark, home=home, show_progress=show_progress, on_failure=note)
+        else:
+            played = play_all(specs, home=home, jobs=jobs, show_progress=show_progress, on_failure=note)
+        if not played:
+            raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
+        print(reused_by_variant(played), file=sys.stderr)
+        from storm_lab.pipeline.summary import metrics_of
+
+        tables = metrics_of(sorted({run.folder for run in played}), spark, names=(*METRICS, *TRAFFIC_METRICS))
+        return self.rows(tables, failures)
+
+    def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
+        """The rows of `play` from the metrics of all runs; ``failures`` maps the others to the reason."""
+        names = {"complete_p99_ms": "p99_ms", "unranked": "problem"}
+        measured = measured_runs(tables).rename(columns=names).set_index("run")
+        measured["per_node"] = measured["throughput"] / measured["nodes"]
+        rows = []
+        specs: dict[str, RunSpec] = {}
+        for case in self.cases:
+            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
+            for spec in stage_runs(case.stage, self.entrants, parameters):
+                run = identity_of(spec).run
+                row: dict[str, object] = {"case": case.name, "group": case.group, "scheduler": spec.variant}
+                row |= {"seed": spec.seed, "run": run, "problem": failures.get(run, "")}
+                if run in measured.index:
+                    found = measured.loc[run]
+                    row |= {name: found[name] for name in (*MEASURES, "problem") if name in found}
+                rows.append(row)
+                specs[run] = spec
+        columns = ["case", "group", "scheduler", "seed", "run", *MEASURES, "problem"]
+        frame = pd.DataFrame(rows, columns=columns)
+        frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
+        return scored(frame)
+
+    def asking_ms(self) -> dict[str, float]:
+        """How long one answer takes on this machine, by scheduler: a cold start of every case, its median.
+
+        A scheduler that fails has none on that case.
+        """
+        found: dict[str, list[float]] = {entrant.name: [] for entrant in self.entrants}
+        for case in self.cases:
+            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds[:1])})
+            for entrant, spec in zip(
+                self.entrants, stage_runs(case.stage, self.entrants, parameters), strict=True
+            ):
+                view = _view(spec)
+                began = time.perf_counter()
+                try:
+                    deepcopy(entrant.scheduler).schedule(view)
+                except Exception:
+                    # A loss, which the runs tell about.
+                    continue
+                found[entrant.name].append(1000 * (time.perf_counter() - began))
+        return {name: statistics.median(own) for name, own in found.items() if own}
+
+
+def _let_spark_find(entrants: Sequence[Entrant]) -> None:
+    """Put the folders of the reader's schedulers where processes that Spark starts on this machine look."""
+    modules = [sys.modules[type(entrant.scheduler).__module__] for entrant in entrants]
+    files = [Path(module.__file__) for module in modules if module.__file__]
+    own = [str(file.parent) for file in files if not file.is_relative_to(project_root() / "storm_lab")]
+    known = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*own, *known.split(os.pathsep)]))
+
+
+def _view(spec: RunSpec) -> SchedulingView:
+    """What a scheduler sees at first."""
+    run = cast(SettledRun, spec.describe(spec)).spec
+    topologies = tuple(plan.topology for plan in run.topologies)
+    return SchedulingView(topologies, run.cluster, run.version, seed=run.seed)
+
+
+def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTables) -> dict[str, float]:
+    """By run: how far its placement is from the least traffic between nodes, where that is proven."""
+    found: dict[str, float] = {}
+    for _, own in rows[rows["problem"] == ""].groupby("case", sort=False):
+        traffic = traffic_of(tables, own["run"].iloc[0])
+        view = _view(specs[own["run"].iloc[0]])
+        least = least_traffic(view.topologies, view.cluster, view.version, traffic)
+        if least is not None:
+            for run in own["run"]:
+                found[run] = excess_percent(traffic, nodes_of(tables, run), least)
+    return found
+
+
+def scored(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with ``objective`` and ``score``, the number that schedulers are ranked by on a case.
+
+    Where all that came through have a complete latency, and sources that are no bottleneck, it is the
+    latency; those that complete fewer than nine tenths of the most tuples lose, for who drops load is quick.
+    Elsewhere it is the throughput, as its reciprocal. A loss is infinite.
+    """
+    rows = rows.copy()
+    rows["objective"], rows["score"] = "", np.inf
+    for _, own in rows.groupby("case", sort=False):
+        good = own[own["problem"] == ""]
+        if good.empty:
+            continue
+        most = good.groupby("scheduler")["throughput"].mean().max()
+        timed = good["complete_ms"].notna().all()
+        # Saturated sources give all that goes through, so that latency tells the length of queues.
+        steady = good.groupby("scheduler")["throughput"].mean().median() >= KEEPS_UP * most
+        objective = "latency" if timed and steady else "throughput"
+        rows.loc[own.index, "objective"] = objective
+        value = good["complete_ms"] if objective == "latency" else 1.0 / good["throughput"]
+        rows.loc[good.index, "score"] = value
+        if objective == "latency":
+            slow = good.index[good["throughput"] < KEEPS_UP * most]
+            rows.loc[slow, "score"] = np.inf
+            rows.loc[slow, "problem"] = "completes fewer than nine tenths of the most tuples"
+    return rows
+
+
+def score_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Cases by schedulers: the mean score over seeds; a scheduler that lost one seed has lost the case."""
+    table = rows.pivot_table(index="case", columns="scheduler", values="score", aggfunc="mean", sort=False)
+    return table[list(dict.fromkeys(rows["scheduler"]))]
+
+
+def summary_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a case and scheduler: mean and half of the 95 % interval over seeds of every measure.
+
+    Columns: case, scheduler, seeds, losses, then each measure and ``<measure>_half``.
+    """
+    from storm_lab.experiments.measurement import over_seeds
+
+    found = []
+    for (case, name), own in rows.groupby(["case", "scheduler"], sort=False):
+        row: dict[str, object] = {"case": case, "scheduler": name, "seeds": own["seed"].nunique()}
+        row["losses"] = int((own["problem"] != "").sum())
+        for measure in MEASURES:
+            samples = [float(value) for value in own.loc[own["problem"] == "", measure].dropna()]
+            value = over_seeds(samples) if samples else None
+            row[measure] = value.value if value else None
+            half = (
+                (value.high - value.low) / 2
+                if value and value.high is not None and value.low is not None
+                else None
+            )
+            row[f"{measure}_half"] = half
+        found.append(row)
+    return pd.DataFrame(found)

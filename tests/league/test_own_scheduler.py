@@ -1,0 +1,162 @@
+"""A scheduler of the reader's own: the file to start from, how it is found, and what it must hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.league.contract_check import CASES, ContractCase, check
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.field import BUILT_IN, entrant_of, field
+from storm_lab.league.scheduler_file import scheduler_of
+from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.starter import starter_files, write_starter
+from storm_lab.model import Assignment
+from storm_lab.papers.tstorm.word_count_stage import STAGE
+from storm_lab.runs.digest import identity_of
+from storm_lab.schedulers import (
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+    TopologyStatus,
+    make_scheduler,
+    scheduler_names,
+)
+from storm_lab.schedulers.contract import NoParameters
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own, whose modules are forgotten again."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def test_the_starter_keeps_the_contract_and_is_found(folder: Path) -> None:
+    write_starter("first-idea", folder)
+    for given, nodes in (("", 4), (":nodes=2", 2)):
+        policy = scheduler_of(f"{folder}/first_idea.py:FirstIdea{given}")
+        assert (policy.name, policy.parameters.nodes) == ("first-idea", nodes)
+        for case in CASES:
+            check(policy, case)
+    assert scheduler_of(f"{folder}/first_idea.py").name == "first-idea"
+
+
+@pytest.mark.slow
+def test_the_starters_own_test_passes_with_pytest(folder: Path) -> None:
+    write_starter("my-idea", folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_idea.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(CASES)} passed" in done.stdout
+
+
+def test_nothing_of_the_readers_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("mine")
+    written = write_starter("my-idea", tmp_path)
+    assert [path.name for path in written] == ["my_idea.py", "test_my_idea.py"]
+    assert (tmp_path / "pyproject.toml").read_text() == "mine"
+    with pytest.raises(UserError, match="is there already"):
+        write_starter("my-idea", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "My", "9lives", "a b", "class", "../x"])
+def test_names_that_no_module_can_have_are_refused(name: str) -> None:
+    with pytest.raises(UserError, match="no name for a scheduler"):
+        starter_files(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class A(:\n  pass", r"it is no Python: .*idea\.py, line 1"),
+        ("import nowhere_at_all", r"cannot be imported: ModuleNotFoundError.*idea\.py, line 1"),
+        ("x = 1", "has not exactly one scheduler"),
+    ],
+)
+def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: str, message: str) -> None:
+    (folder / "idea.py").write_text(text)
+    with pytest.raises(UserError, match=message):
+        scheduler_of(f"{folder}/idea.py")
+
+
+def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
+    (folder / "json.py").write_text("")
+    with pytest.raises(UserError, match="another module has the file's name"):
+        scheduler_of(f"{folder}/json.py")
+    with pytest.raises(UserError, match=r"there is no such file.*storm-lab new scheduler"):
+        scheduler_of(f"{folder}/nothing.py")
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(BUILT_IN) if name != "optimal"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> None:
+    check(make_scheduler(name), case)
+
+
+class Broken(Scheduler[NoParameters]):
+    """Places at random, keeps an earlier answer, or nothing."""
+
+    name, version = "broken", "1"
+    way = "nothing"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        import random
+
+        placed: Assignment = Assignment()
+        if self.way == "chance":
+            slots = random.sample(view.usable_slots, len(view.usable_slots))
+            executors = [e for own in view.executors.values() for e in own]
+            placed = Assignment.of((e, slots[n % len(slots)]) for n, e in enumerate(executors))
+        done = self.way == "chance"
+        return SchedulingResult(placed, {t.id: TopologyStatus(done, "so") for t in view.topologies})
+
+
+def test_a_scheduler_that_throws_dice_or_places_nothing_fails_the_check() -> None:
+    policy = Broken()
+    with pytest.raises(UserError, match=r"it placed nothing \(so\), a topology that is new"):
+        check(policy, CASES[0])
+    policy.way = "chance"
+    with pytest.raises(UserError, match="two answers"):
+        check(policy, CASES[0])
+
+
+def test_built_in_policies_play_where_they_were_made_for() -> None:
+    assert set(BUILT_IN) == {
+        name for name in scheduler_names() if type(make_scheduler(name)).__module__.startswith("storm_lab.")
+    }
+    assert entrant_of("tstorm").online and not entrant_of("rstorm").online
+    entrants = field(["online:tstorm:gamma=1.2"], ["default"])
+    assert [(e.name, e.online) for e in entrants] == [("tstorm-gamma1.2-online", True), ("default", False)]
+
+
+def test_an_edit_of_the_readers_file_or_of_what_it_imports_is_another_run(folder: Path) -> None:
+    write_starter("my-idea", folder)
+    (folder / "helpers.py").write_text("FACTOR = 2\n")
+    source = folder / "my_idea.py"
+    text = source.read_text()
+    source.write_text(text.replace("from storm_lab.model", "import helpers\nfrom storm_lab.model", 1))
+
+    def run_of(entrant: Entrant) -> str:
+        (spec,) = stage_runs(STAGE, [entrant], stage_parameters(STAGE, {"seeds": [1]}))
+        return identity_of(spec).run
+
+    entrant = entrant_of(f"{source}:MyIdea")
+    before = run_of(entrant)
+    assert run_of(entrant) == before
+    (folder / "helpers.py").write_text("FACTOR = 3\n")
+    after_helper = run_of(entrant)
+    source.write_text(source.read_text().replace("no free slot", "no room"))
+    assert len({before, after_helper, run_of(entrant)}) == 3

@@ -1,0 +1,154 @@
+"""Tournaments: what counts as a loss, what a case is about, and what is said of two schedulers."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.generated import generated_site
+from storm_lab.runs.comparison import compared, comparison_text
+from storm_lab.runs.league_report import LeagueReport, latex, read_report
+from storm_lab.runs.suite import Case, suite
+from storm_lab.runs.tournament import MEASURES, Tournament, score_table, scored
+from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
+from storm_lab.schedulers.contract import NoParameters
+
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def rows(
+    times: dict[tuple[str, str], float], rates: dict[tuple[str, str], float] | None = None
+) -> pd.DataFrame:
+    """Five seeds of each case and scheduler, a little apart; infinity is a failure."""
+    found = []
+    for (case, name), value in times.items():
+        for seed in SEEDS:
+            failed = math.isinf(value)
+            row: dict[str, object] = dict.fromkeys(MEASURES, float("nan"))
+            row |= {"case": case, "group": "g", "scheduler": name, "seed": seed, "run": f"{case}{name}{seed}"}
+            if not failed:
+                row |= {
+                    "complete_ms": value + 0.01 * seed,
+                    "throughput": (rates or {}).get((case, name), 100.0),
+                }
+                row |= {"nodes": 4.0, "moved": 0, "p99_ms": 2 * value}
+            found.append(row | {"problem": "it raised ZeroDivisionError (idea.py, line 7)" if failed else ""})
+    return scored(pd.DataFrame(found))
+
+
+def test_a_failure_is_a_loss_and_the_others_are_ranked() -> None:
+    table = score_table(rows({("one", "a"): 10.0, ("one", "b"): math.inf}))
+    assert table.loc["one", "a"] == pytest.approx(10.03)
+    assert math.isinf(table.loc["one", "b"])
+
+
+def test_who_drops_load_loses_a_case_about_latency() -> None:
+    times = {("one", name): value for name, value in {"a": 10.0, "b": 12.0, "drops": 1.0}.items()}
+    found = rows(times, {("one", "drops"): 80.0})
+    assert set(found["objective"]) == {"latency"}
+    assert math.isinf(score_table(found).loc["one", "drops"])
+
+
+def test_a_case_without_latency_or_with_saturated_sources_is_about_throughput() -> None:
+    saturated = rows(
+        {("one", "a"): 10.0, ("one", "b"): 10.0, ("one", "c"): 10.0},
+        {("one", "a"): 200.0, ("one", "c"): 120.0},
+    )
+    assert set(saturated["objective"]) == {"throughput"}
+    assert score_table(saturated).loc["one"].idxmin() == "a"
+    unanchored = rows({("one", "a"): 10.0})
+    unanchored["complete_ms"] = float("nan")
+    assert set(scored(unanchored)["objective"]) == {"throughput"}
+
+
+def test_the_comparison_says_where_and_by_how_much() -> None:
+    times = {(f"case{n}", "a"): 9.0 for n in range(6)} | {(f"case{n}", "b"): 10.0 for n in range(6)}
+    found = compared(rows(times), "a", "b")
+    assert found.cases["verdict"].tolist() == ["better"] * 6
+    assert found.cases["gain_percent"].iloc[0] == pytest.approx(10.0, abs=0.1)
+    assert found.verdict.startswith("a is better than b: better on 6 of 6 cases and worse on 0, by +10.0 %")
+    assert compared(rows(times), "b", "a").verdict.startswith("b is worse than a")
+    assert "case5" in comparison_text(found)
+    json.dumps(found.document(), allow_nan=False)
+
+
+def test_equal_schedulers_and_losses_are_called_so() -> None:
+    times = {("one", "a"): 10.0, ("one", "b"): 10.02, ("two", "a"): math.inf, ("two", "b"): 5.0}
+    found = compared(rows(times), "a", "b")
+    assert found.cases["verdict"].tolist() == ["equal", "worse"]
+    text = comparison_text(found)
+    assert "idea.py, line 7" in text and "lost" in text
+    json.dumps(found.document(), allow_nan=False)
+
+
+def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
+    times = {
+        (f"case{n}", name): value for n in range(6) for name, value in (("mine", 9.0), ("default", 10.0))
+    }
+    report = LeagueReport(rows(times | {("case0", "mine"): math.inf}), ("mine",), "default")
+    report.write(tmp_path)
+    again = read_report(tmp_path)
+    assert again.text() == report.text()
+    assert "case0, mine (seeds 1,2,3,4,5): it raised" in report.text()
+    table = (tmp_path / "standing.tex").read_text()
+    assert r"\midrule" in table and r"median gain, \%" in table
+    assert (tmp_path / "win-tie-loss-mine.csv").read_text() == "against,wins,ties,losses\ndefault,5,0,1\n"
+    assert json.loads((tmp_path / "league.ipynb").read_text())["nbformat"] == 4
+    with pytest.raises(UserError, match="holds no league's result"):
+        read_report(tmp_path / "none")
+
+
+def test_latex_is_escaped() -> None:
+    assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(
+        pd.DataFrame({"x": ["a_b & 50%"], "y": ["1 ± 2"]}), {}, "c", "l"
+    )
+
+
+def test_suites_are_named_and_cut_down() -> None:
+    assert len(suite("generated")) == 15
+    assert [case.name for case in suite("papers", only=["tstorm-word"])] == ["tstorm-word-count"]
+    (case,) = suite("generated", only=["tree-racks"], duration_s=300.0)
+    assert case.given == {"duration_s": 300.0, "generation_s": 60.0}
+    with pytest.raises(UserError, match=r"no case of the suite begins like this.*rstorm-yahoo-page-load"):
+        suite("papers", only=["nobody"])
+    with pytest.raises(UserError, match="there is no such suite"):
+        suite("paper")
+
+
+def test_a_suite_of_a_file_is_refused_where_it_is_none(tmp_path: Path) -> None:
+    for text, message in (("a: 1", "lists no cases"), ("cases: [{name: x}]", "case 1 of mine.yaml")):
+        (tmp_path / "mine.yaml").write_text(text)
+        with pytest.raises(UserError, match=message):
+            suite(str(tmp_path / "mine.yaml"))
+
+
+class Raises(Scheduler[NoParameters]):
+    """Divides by nothing."""
+
+    name, version = "raises", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        raise ZeroDivisionError(f"{len(view.topologies)} over nothing")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(tmp_path: Path) -> None:
+    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    tournament = Tournament(
+        (Entrant("mine", Raises()), Entrant("even", make_scheduler("even"))), cases, (1, 2)
+    )
+    found = tournament.play(jobs=0, show_progress=False, home=tmp_path)
+    assert found.groupby("scheduler")["problem"].nunique().tolist() == [1, 1]
+    mine, even = (found[found["scheduler"] == name] for name in ("mine", "even"))
+    assert mine["problem"].str.contains(r"raised ZeroDivisionError.*test_tournament\.py, line \d+").all()
+    assert (even["problem"] == "").all() and (even["complete_ms"] > 0).all()
+    assert sorted(tournament.play(jobs=0, show_progress=False, home=tmp_path)["score"]) == sorted(
+        found["score"]
+    )
