@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "workloads": frozenset({"model"}),
     "emulator": frozenset({"model", "schedulers", "tuplelog", "workloads"}),
     "monitoring": frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator"}),
-    "live": BELOW_PAPERS,
+    "live": BELOW_PAPERS | {"experiments", "league", "papers"},
     "experiments": BELOW_PAPERS,
     "league": BELOW_PAPERS | {"experiments"},
     "papers": BELOW_PAPERS | {"experiments", "league"},

@@ -1,0 +1,99 @@
+"""Recording the suite: every sitting on real Storm, as a small run folder in the project's data."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from storm_lab.live.hosts import HostOptions, machine_mhz
+from storm_lab.live.jars import Say
+from storm_lab.live.play import open_stage
+from storm_lab.live.releases import Release
+from storm_lab.live.suite.scene import Sitting
+from storm_lab.live.suite.sittings import SITTINGS, releases_of
+from storm_lab.live.suite.thin import thin
+from storm_lab.machine.places import project_root
+from storm_lab.runs.live_play import LiveTask, play_task
+from storm_lab.tuplelog import open_run
+
+EXPERIMENT = "live-suite"
+"""Experiment that recorded runs count as."""
+
+WEIGHT = 10_000
+"""CPU weight of a cluster that is recorded: a hundred times that of any other program."""
+
+Told = Callable[[str, float], None]
+"""Called with what is played and the part of it that is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One play of a sitting on one version."""
+
+    sitting: Sitting
+    release: Release
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Name of its folder among the records."""
+        return f"{self.sitting.name}-{self.release.generation}-{self.number}"
+
+
+def records_folder() -> Path:
+    """Where the project's recorded runs lie."""
+    return project_root() / "data" / "live"
+
+
+def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
+    """What is to be played: version by version, repeats one after another, so that a drift of the machine
+    does not go into one of them alone."""
+    names = list(sittings or SITTINGS)
+    found = [
+        Play(sitting, release, number)
+        for number in range(1, repeat + 1)
+        for sitting in SITTINGS.values()
+        for release in releases_of(sitting)
+        if sitting.name in names and (generations is None or release.generation in generations)
+    ]
+    return sorted(found, key=lambda play: play.release.storm)
+
+
+def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator[Path]:
+    """Play sittings on real Storm and write a thinned run folder of each into ``home``.
+
+    Raises:
+        UserError: a cluster cannot be started here.
+        StormLabError: Storm does not do what it should.
+    """
+    mhz = machine_mhz()
+
+    def cluster_of(play: Play) -> tuple[str, int]:
+        return play.release.version, len(play.sitting.describe(play.release.storm, mhz).cluster.nodes)
+
+    for (version, _), group in groupby(sorted(chosen, key=cluster_of), key=cluster_of):
+        members = list(group)
+        cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
+        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT), say=say) as stage:
+            for play in members:
+                parameters = {"sitting": play.sitting.name, "mhz": mhz}
+                task = LiveTask(
+                    EXPERIMENT, play.sitting.name, parameters, play.number, _at(play.sitting, mhz)
+                )
+                with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
+                    tell(play.name, 0.0)
+                    folder, _ = play_task(
+                        task, stage, Path(scratch), lambda part, name=play.name: tell(name, part)
+                    )
+                    target = home / play.name
+                    thin(open_run(folder), target)
+                    shutil.rmtree(folder, ignore_errors=True)
+                yield target
+
+
+def _at(sitting: Sitting, mhz: float):  # type: ignore[no-untyped-def]
+    return lambda version, _: sitting.describe(version, mhz)
