@@ -269,8 +269,10 @@ class LiveStorm:
         with self._event("lose-node", node):
             if self.host(node).namespace is not None:
                 self._made.set_link(node, up=False)
+            # Before it is killed: somebody else may look just then whether all daemons live.
+            supervisor = self._fleet.forget(node)
             end_all(lambda: self._on(node))
-            self._fleet.forget(node)
+            supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
         """A failed node is back: its link is up, and its supervisor is started on what is on its disk."""

@@ -17,7 +17,7 @@ from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
 from storm_lab.machine.places import project_root
-from storm_lab.runs.live_play import LiveTask, play_task
+from storm_lab.runs.live_play import Describe, LiveTask, play_task
 from storm_lab.tuplelog import open_run
 
 EXPERIMENT = "live-suite"
@@ -71,14 +71,10 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator
         StormLabError: Storm does not do what it should.
     """
     mhz = machine_mhz()
-
-    def cluster_of(play: Play) -> tuple[str, int]:
-        return play.release.version, len(play.sitting.describe(play.release.storm, mhz).cluster.nodes)
-
-    for (version, _), group in groupby(sorted(chosen, key=cluster_of), key=cluster_of):
+    for (version, held, _), group in groupby(played_order(chosen), key=_cluster_of):
         members = list(group)
         cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
-        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT), say=say) as stage:
+        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
             for play in members:
                 parameters = {"sitting": play.sitting.name, "mhz": mhz}
                 task = LiveTask(
@@ -95,5 +91,15 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator
                 yield target
 
 
-def _at(sitting: Sitting, mhz: float):  # type: ignore[no-untyped-def]
+def played_order(chosen: Sequence[Play]) -> list[Play]:
+    """The order in which they are played: those of one cluster together."""
+    return sorted(chosen, key=_cluster_of)
+
+
+def _cluster_of(play: Play) -> tuple[str, bool, int]:
+    nodes = play.sitting.describe(play.release.storm, machine_mhz()).cluster.nodes
+    return play.release.version, play.sitting.held, len(nodes)
+
+
+def _at(sitting: Sitting, mhz: float) -> Describe:
     return lambda version, _: sitting.describe(version, mhz)

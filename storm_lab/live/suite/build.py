@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,8 +31,8 @@ from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
 from storm_lab.workloads.usercode import Bolt, Spout
 
 MACHINE_PART = 0.88
-"""Of a core of the machine that each of two nodes gets, and of both that six get together: as much as two
-cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
+"""Of a core of the machine that each of two held nodes gets, and of both that six get together: as much as
+two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
 """
 CORES = 2
 """Of the machine that the suite is meant for; larger ones have some left over."""
@@ -41,21 +42,28 @@ _MEMORY_MB = 6144.0
 _TEXT = 40
 _SETTLE_S = 3.0
 _STRETCH_S = 7.0
-_FLOOD_S = 10.0
+FLOOD_S = 10.0
 
 SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 """A source that waits for its turn."""
 
 
-def suite_cluster(mhz: float, nodes: int = 2) -> Cluster:
-    """Equal nodes of one core each, which together fill a machine of two cores."""
+def held_cluster(mhz: float, nodes: int = 2) -> Cluster:
+    """Equal nodes of one core each, held to their share of a machine of two cores by quotas.
+
+    For scenes that saturate: who is held waits for the next period of the quota, which spoils latencies.
+    """
     part = MACHINE_PART * CORES / nodes
-    return Cluster(
-        tuple(
-            Node(f"n{number}", ports=_PORTS, cores=1, core_mhz=mhz * part, memory_mb=_MEMORY_MB)
-            for number in range(1, nodes + 1)
-        )
-    )
+    return Cluster(tuple(_node(number, 1, mhz * part) for number in range(1, nodes + 1)))
+
+
+def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
+    """Equal nodes that each have the whole machine, for scenes that leave some of it idle."""
+    return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)))
+
+
+def _node(number: int, cores: int, mhz: float) -> Node:
+    return Node(f"n{number}", ports=_PORTS, cores=cores, core_mhz=mhz, memory_mb=_MEMORY_MB)
 
 
 @dataclass(frozen=True)
@@ -143,11 +151,15 @@ class Turns:
         self.now_s = end + (1.0 if stops else 0.0)
         return start, end
 
-    def flood(self, *topologies: str, start_s: float, stretch_s: float = _FLOOD_S) -> tuple[float, float]:
-        """Measure topologies that are submitted now and saturated, and kill them; returns the stretch."""
-        start, end = self.now_s + start_s, self.now_s + start_s + stretch_s
+    def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
+        """Measure topologies that are submitted now and saturated, and kill them; returns the stretch.
+
+        The emulator counts executed tuples in windows of ten seconds: the stretch is one of them.
+        """
+        start = math.ceil((self.now_s + start_s) / FLOOD_S) * FLOOD_S
+        end = start + FLOOD_S
         self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
-        self.now_s = end + 1.0
+        self.now_s = end
         return start, end
 
     def wait(self, seconds: float) -> None:
@@ -162,6 +174,7 @@ def sitting_of(
     turns: Turns,
     *,
     sample_every: int,
+    held: bool = False,
 ) -> EmulationSpec:
     """The description of chains on the suite's two nodes that take turns."""
     plans = tuple(chain.plan(version, mhz) for chain in chains)
@@ -169,7 +182,7 @@ def sitting_of(
     for chain, plan in zip(chains, plans, strict=True):
         found |= placed(executors_of(plan.topology, version), chain.where()).slots
     return EmulationSpec(
-        cluster=suite_cluster(mhz),
+        cluster=held_cluster(mhz) if held else free_cluster(mhz),
         version=version,
         topologies=plans,
         scheduler=DefaultScheduler(),

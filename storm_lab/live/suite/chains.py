@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import SILENT, Chain, Turns, sitting_of
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Slot, StormVersion
+from storm_lab.model.version import V2_0_0
 
 _ALL = (Measure.P50, Measure.P95, Measure.CPU)
 _FLOOD = (Measure.THROUGHPUT, Measure.CPU)
 _WAITING = (Measure.THROUGHPUT, Measure.P50)
 _EARLY_S = 3.0
-_FRESH_S = 28.0
+_FRESH_S = 30.0
 """After so long a saturated topology is measured: up to 20 s to start, and the rest to warm up."""
+
+
+class Start(NamedTuple):
+    """After so many seconds all workers run: before 2.0, and from then on, where each is two JVMs."""
+
+    before_2: float
+    from_2: float
+
+    def of(self, version: StormVersion) -> float:
+        """The one that holds for a version."""
+        return self.from_2 if version >= V2_0_0 else self.before_2
 
 
 def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
@@ -36,13 +50,13 @@ def _split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: objec
 
 # ---- light load -------------------------------------------------------------------------------------------
 
-_LIGHT_START_S = 40.0
+_LIGHT_START_S = Start(32.0, 50.0)
 _LIGHT_RATES = (2000.0, 50.0)
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
-def _light_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns, found = Turns(_LIGHT_START_S), {}
+def _light_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns, found = Turns(_LIGHT_START_S.of(version)), {}
     start, end = turns.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
     found["cold-50"] = (start, start + _EARLY_S)
     found["warmer-50"] = (end - _EARLY_S, end)
@@ -63,14 +77,14 @@ def light(version: StormVersion, mhz: float) -> EmulationSpec:
         _split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         _one("cold", SILENT, "n2", 1),
     )
-    return sitting_of(version, mhz, chains, _light_turns()[0], sample_every=10)
+    return sitting_of(version, mhz, chains, _light_turns(version)[0], sample_every=10)
 
 
 def light_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `light`."""
     by_distance = {distance: topology for topology, distance in _DISTANCES}
     scenes = []
-    for name, (start, end) in _light_turns()[1].items():
+    for name, (start, end) in _light_turns(version)[1].items():
         if name.startswith("light-"):
             topology, measures = by_distance[name.split("-", 2)[2]], _ALL
         elif name.startswith("spread-"):
@@ -91,26 +105,29 @@ def _endless(acked: bool = True) -> SourcePlan:
     return SourcePlan(SourceKind.SATURATED, anchored=acked)
 
 
+_TWIN_WORK = (200.0, 0.0)
+_TWINS = ("twin-a", "twin-b")
 _SIDE_BY_SIDE = (
     ("capacity-one-worker", "capacity-two-workers"),
-    ("unacked-one-worker", "pending-1-one-worker"),
+    ("unacked-one-worker", "twin-alone"),
     ("capacity-two-nodes",),
-    ("pending-1-two-nodes", "pending-10-two-nodes"),
+    ("twin-a", "twin-b"),
 )
-"""What is submitted together: two that have a node each, or wait most of the time."""
+"""What is submitted together: two that have a node each, or are to share one."""
 
 
 def _flood_chains() -> tuple[Chain, ...]:
     acked = {"work_us": _FLOOD_WORK, "pending": 1000}
     bare = {"work_us": _FLOOD_WORK, "ackers": 0}
+    twin = {"work_us": _TWIN_WORK, "pending": 100}
     chains = (
         _one("capacity-one-worker", _endless(), "n1", 0, **acked),
         _split("capacity-two-workers", _endless(), *_on("n2", 0, 1), **acked),
         _one("unacked-one-worker", _endless(False), "n1", 1, **bare),
-        _one("pending-1-one-worker", _endless(), "n2", 2, pending=1),
+        _one("twin-alone", _endless(), "n2", 2, **twin),
         _split("capacity-two-nodes", _endless(), *_on("n1", 2), *_on("n2", 3), **acked),
-        _split("pending-1-two-nodes", _endless(), *_on("n1", 3), *_on("n2", 4), pending=1),
-        _split("pending-10-two-nodes", _endless(), *_on("n2", 5), *_on("n1", 4), pending=10),
+        _one("twin-a", _endless(), "n2", 4, **twin),
+        _one("twin-b", _endless(), "n2", 5, **twin),
     )
     starts = {name: start - _FRESH_S for name, (start, _) in _flood_turns()[1].items()}
     return tuple(replace(chain, submit_s=starts[chain.name]) for chain in chains)
@@ -125,34 +142,28 @@ def _flood_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
 
 def flood(version: StormVersion, mhz: float) -> EmulationSpec:
     """Saturated chains: what they can do, with and without acks and limits."""
-    return sitting_of(version, mhz, _flood_chains(), _flood_turns()[0], sample_every=1000)
+    return sitting_of(version, mhz, _flood_chains(), _flood_turns()[0], sample_every=1000, held=True)
 
 
 def flood_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `flood`."""
-    return tuple(
-        Scene(name, name, start, end, _WAITING if name.startswith("pending") else _FLOOD)
-        for name, (start, end) in _flood_turns()[1].items()
-    )
+    found = _flood_turns()[1]
+    alone = [Scene(name, name, *span, _FLOOD) for name, span in found.items() if name not in _TWINS]
+    return (*alone, Scene("twins-on-a-core", "twin-a", *found["twin-a"], _FLOOD, others=("twin-b",)))
 
 
-# ---- load, bursts, two topologies on a core ---------------------------------------------------------------
+# ---- load, bursts, waiting --------------------------------------------------------------------------------
 
-_LOAD_START_S = 35.0
-_LOADS = ((50, 400.0), (80, 640.0), (95, 760.0), (120, 1000.0))
-"""Percent of what a node can do with 1 ms a tuple, and tuples per second."""
+_LOAD_START_S = Start(35.0, 35.0)
+_LOADS = ((50, 500.0), (80, 800.0), (95, 950.0), (120, 1200.0))
+"""Percent of what a bolt of 1 ms can do, and tuples per second."""
 _BURST, _BURST_EVERY_NS = 50, 100_000_000
 _PERIOD_NS = 10**13
 """Arrivals come once in a run."""
-_TWIN_WORK = (200.0, 0.0)
-_TWIN_ALONE = (32.0, 42.0)
-_SECOND_TWIN_S = 43.0
-_TWINS = (80.0, 90.0)
 
 
-def _load_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    """On the first node bursts and then the bolt of 1 ms; beside them the twins on the second."""
-    turns, found = Turns(_LOAD_START_S), {"twin-alone": _TWIN_ALONE, "twins-on-a-core": _TWINS}
+def _load_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns, found = Turns(_LOAD_START_S.of(version)), {}
     for name in ("burst-one-worker", "burst-two-workers"):
         found[name] = (turns.now_s + 2.0, turns.now_s + 9.0)
         turns.wait(10.0)
@@ -167,49 +178,73 @@ def _bursts(start_s: float, end_s: float) -> SourcePlan:
 
 
 def load(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Bursts instead of single tuples, two topologies on one core, and a bolt of 1 ms at 50 to 120 % load."""
-    turns, found = _load_turns()
+    """Bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
+    turns, found = _load_turns(version)
     sources = {
         name: _bursts(start - 2.0, end) for name, (start, end) in found.items() if name.startswith("burst")
     }
-    twin = {"work_us": _TWIN_WORK, "pending": 100}
     chains = (
         _one("work", SILENT, "n1", 0, work_us=(1000.0, 0.0)),
         _one("burst-one-worker", sources["burst-one-worker"], "n1", 1, work_us=_FLOOD_WORK),
         _split("burst-two-workers", sources["burst-two-workers"], *_on("n1", 2, 3), work_us=_FLOOD_WORK),
-        _one("twin-a", _endless(), "n2", 0, **twin),
-        _one("twin-b", _endless(), "n2", 1, submit_s=_SECOND_TWIN_S, **twin),
     )
     return sitting_of(version, mhz, chains, turns, sample_every=100)
 
 
 def load_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `load`."""
-    found = _load_turns()[1]
     scenes = []
-    for name, (start, end) in found.items():
+    for name, (start, end) in _load_turns(version)[1].items():
         if name.startswith("burst"):
             scenes.append(Scene(name, name, start, end, _ALL))
-        elif name.startswith("twin"):
-            others = ("twin-b",) if name == "twins-on-a-core" else ()
-            scenes.append(Scene(name, "twin-a", start, end, _FLOOD, others=others))
         else:
             measures = _FLOOD if name == "load-120" else _ALL
             scenes.append(Scene(name, "work", start, end, measures))
     return tuple(scenes)
 
 
+# ---- waiting for one another ------------------------------------------------------------------------------
+
+_WAIT_START_S = Start(32.0, 32.0)
+_MORE_THAN_ENOUGH = 20_000.0
+_WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes")
+
+
+def _waiting_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    """Each topology is silent until its turn, gets more than it can do, and is killed."""
+    turns, found = Turns(_WAIT_START_S.of(version)), {}
+    for name in _WAITERS:
+        turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
+        found[name] = turns.flood(name, start_s=4.0)
+    return turns, found
+
+
+def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
+    """Chains with more lines than they can take and few root tuples on their way: distance decides."""
+    chains = (
+        _one(_WAITERS[0], SILENT, "n1", 0, pending=1),
+        _split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
+        _split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
+    )
+    return sitting_of(version, mhz, chains, _waiting_turns(version)[0], sample_every=100)
+
+
+def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `waiting`."""
+    return tuple(Scene(name, name, *span, _WAITING) for name, span in _waiting_turns(version)[1].items())
+
+
 # ---- packing ----------------------------------------------------------------------------------------------
 
-_PACKING_START_S = 48.0
+_PACKING_START_S = Start(40.0, 100.0)
 _PACKING_RATE = 1000.0
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
-def _packing_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(_PACKING_START_S)
+def _packing_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns = Turns(_PACKING_START_S.of(version))
     names = [f"workers-{count}" for count in _WORKERS] + list(_CROWD)
     return turns, {name: turns.rate(name, _PACKING_RATE, settle_s=4.0) for name in names}
 
@@ -224,9 +259,9 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain(name, SILENT, slots, slots, slots, slots, (1, 12, 12), _PACKING_WORK, ackers=1)
         for name, slots in _CROWD.items()
     ]
-    return sitting_of(version, mhz, [*few, *many], _packing_turns()[0], sample_every=100)
+    return sitting_of(version, mhz, [*few, *many], _packing_turns(version)[0], sample_every=100)
 
 
 def packing_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `packing`."""
-    return tuple(Scene(name, name, *span, _ALL) for name, span in _packing_turns()[1].items())
+    return tuple(Scene(name, name, *span, _ALL) for name, span in _packing_turns(version)[1].items())

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,10 +27,12 @@ _WINDOW_NS = 1_000_000_000
 LEAST_WINDOWS = 3
 """With fewer good windows than this a scene has no measure."""
 _LEAST_ROOTS = 20
-_FULL = 0.97
-"""Part of the machine's cores from which on somebody may have waited for one."""
+_FULL = 0.85
+"""Part of the machine's cores from which on the hosts take from one another."""
 _HELD = 0.25
 """Part of a quota's periods in which a host was held back, from which on it has had all that it is due."""
+_WAITING = 2.0
+"""Threads of workers that waited for a core: with more, while others had one, the hosts starved."""
 _NOT_COUNTED = ("compiler", "recorder")
 """Threads whose CPU is nobody's per tuple: the JVM's compiler, and what writes the measurements."""
 
@@ -96,7 +97,7 @@ class Look:
 
     @cached_property
     def _ready(self) -> Mapping[str, float]:
-        """When the last executor of a topology was ready for the first time, in s; infinite if it never was."""
+        """When the last executor of a topology was first ready, in s; infinite if it never was."""
         rows = _frame(self.run, "placements", ("start_ns", "topology", "component", "start_task"))
         first = rows.groupby(["topology", "start_task"])["start_ns"].min()
         found = {}
@@ -125,22 +126,35 @@ class Look:
             case _:
                 return self._spread(scene, good)
 
+    def _acked(self, topology: str) -> bool:
+        plan = next(plan for plan in self.spec.topologies if plan.topology.id == topology)
+        one_each = len(plan.topology.bolts) == len(plan.topology.components) - 1
+        return one_each and all(source.anchored for source in plan.sources.values())
+
     def _good(self, scene: Scene) -> NDArray[np.int64]:
         """The windows of a scene in which every host had what it was due; all of them in the emulator."""
         inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
         if not self.live:
             return inside
-        windows = self.run.manifest.conditions["windows"]
+        facts = self.run.manifest.conditions
+        windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
-        cores = float(self.run.manifest.conditions["cores"])
-        crowded = np.asarray(windows["busy_cores"]) > _FULL * cores
-        held = np.ones(len(at), bool)
-        for host in windows["hosts"].values():
-            idle = np.asarray(host["used_cores"]) < 0.05
-            held &= (np.asarray(host["throttled"]) >= _HELD) | idle
-        return inside[~np.isin(inside, at[crowded & ~held])]
+        used = sum(np.asarray(host["used_cores"]) for host in hosts)
+        waiting = sum(
+            np.where(np.asarray(host["throttled"]) < _HELD, np.asarray(host["waiting"]), 0.0)
+            for host in hosts
+        )
+        starved = (waiting > _WAITING) & (used < _FULL * float(facts["cores"]))
+        return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Tuples that the sinks executed in each window. Of acked chains the emulator tells it by the root
+        tuples that were completed: it counts executed tuples in windows of ten seconds only.
+        """
+        if not self.live and all(self._acked(name) for name in scene.topologies):
+            done = self._roots[self._roots["topology"].isin(scene.topologies)]["complete_ns"]
+            windows = (done // _WINDOW_NS).value_counts()
+            return np.asarray(windows.reindex(good, fill_value=0), float)
         rows = self._counts[self._counts["topology"].isin(scene.topologies)]
         return _by_window(rows, "executed", good)
 
@@ -222,12 +236,14 @@ def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _by_window(rows: pd.DataFrame, column: str, good: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sums of a column by window, per second of the window."""
-    middle = (rows["start_ns"] + rows["end_ns"]).to_numpy(np.int64) // 2 // _WINDOW_NS
-    per_s = rows[column].to_numpy(float) / np.maximum(
-        1.0, (rows["end_ns"] - rows["start_ns"]).to_numpy(float)
-    )
-    found = pd.Series(per_s * _NS).groupby(middle).sum()
+    """What a column says per second, in each of these seconds; longer windows count evenly."""
+    start, end = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    seconds = np.maximum(1, np.round((end - start) / _WINDOW_NS).astype(np.int64))
+    per_s = rows[column].to_numpy(float) / np.maximum(1, end - start) * _NS
+    # A live window begins a moment after the whole second.
+    first = np.round(start / _WINDOW_NS).astype(np.int64)
+    step = np.arange(seconds.sum()) - np.repeat(np.cumsum(seconds) - seconds, seconds)
+    found = pd.Series(np.repeat(per_s, seconds)).groupby(np.repeat(first, seconds) + step).sum()
     return np.asarray(found.reindex(good, fill_value=0.0), float)
 
 
@@ -252,8 +268,3 @@ def _quantile(values: NDArray[np.float64], window: NDArray[np.int64], part: floa
     own = np.array([np.quantile(values[window == each], part) for each in np.unique(window)])
     half = _half_width(own)
     return Measured(value, max(0.0, value - half), value + half, len(values))
-
-
-def facts(run: Run) -> Mapping[str, Any]:
-    """On what a live run was played."""
-    return run.manifest.conditions

@@ -13,7 +13,7 @@ from functools import cache
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Turns, suite_cluster
+from storm_lab.live.suite.build import Turns, held_cluster
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Assignment, Cluster, Executor, Node, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
@@ -44,7 +44,7 @@ def _plan(topology: str, placement: str) -> TopologyPlan:
 
 def cluster(mhz: float) -> Cluster:
     """Six hosts that fill the machine, with slots for all three placements side by side."""
-    nodes = suite_cluster(mhz, _HOSTS).nodes
+    nodes = held_cluster(mhz, _HOSTS).nodes
     return Cluster(tuple(replace(node, offer=_OFFER, ports=tuple(range(6700, 6706))) for node in nodes))
 
 

@@ -85,6 +85,7 @@ class Sitting:
     """One description with its scenes. Where variants are compared they are in one sitting.
 
     ``orderings`` are pairs of scenes between which a placement decides, each with the measure that tells.
+    ``held``: nodes are held to their share of the machine by quotas; else each may use all of it.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Sitting:
     scenes: Callable[[StormVersion], tuple[Scene, ...]]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
+    held: bool = False
 
 
 def half_of(scene: str) -> Half:

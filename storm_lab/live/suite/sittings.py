@@ -31,7 +31,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
         Sitting(
             "flood",
-            "Capacity by distance, with and without acks and limits",
+            "Capacity by distance, with and without acks; two topologies on one core",
             chains.flood,
             chains.flood_scenes,
             GENERATIONS,
@@ -39,13 +39,20 @@ SITTINGS: dict[str, Sitting] = {
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
                 (_THROUGHPUT, "capacity-two-workers", "capacity-two-nodes"),
-                (_THROUGHPUT, "unacked-one-worker", "unacked-two-nodes"),
-                (_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),
             ),
+            held=True,
+        ),
+        Sitting(
+            "waiting",
+            "Few root tuples on their way, near and far",
+            chains.waiting,
+            chains.waiting_scenes,
+            GENERATIONS,
+            ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
         ),
         Sitting(
             "load",
-            "A bolt at 50 to 120 % load, bursts, two topologies on one core",
+            "A bolt at 50 to 120 % load, and bursts",
             chains.load,
             chains.load_scenes,
             GENERATIONS,
@@ -81,6 +88,7 @@ SITTINGS: dict[str, Sitting] = {
                     (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
                     for one, other in (("even-12", "even-6"), ("even-12", "r-storm"), ("even-6", "r-storm"))
                 ),
+                held=True,
             )
             for topology in rstorm.TOPOLOGIES
         ),
