@@ -23,7 +23,7 @@ help: ## show this list
 	@echo "Usage: make <target>"
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do \
 		printf '  %-12s %s\n' "$$name" "$$what"; done
-	@echo "One experiment: make reproduce EXPERIMENT=tstorm-word-count"
+	@echo "One experiment: make reproduce EXPERIMENT=tstorm-word-count; a first look: EXPERIMENT=quick"
 
 .PHONY: venv
 venv: $(STAMP) ## set up the virtual environment (every target does so when it is needed)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.parameter import unknown_name
@@ -45,11 +46,16 @@ _ELSEWHERE = {
         "storm_lab.runs.live_command",
         "Start real Apache Storm and play on it what the emulator plays.",
     ),
+    "init": ("storm_lab.runs.init_command", "Make a folder to work in, with notebooks of your own."),
     "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
     "recordings": ("storm_lab.calibration.recordings_command", "Predict recorded runs of a cluster."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""
+
+
+_COMPLETE = "_STORM_LAB_COMPLETE"
+"""The environment variable through which a shell asks; click derives it from the program's name."""
 
 
 class _Commands(click.Group):
@@ -75,9 +81,15 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+        known = ctx.resilient_parsing or not args or args[0] in self.list_commands(ctx)
+        if not known and not args[0].startswith("-"):
             raise unknown_name("command", args[0], self.list_commands(ctx), "storm-lab")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Not through get_command, as above.
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def _elsewhere() -> list[str]:
@@ -96,6 +108,8 @@ class _Benches(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
+            if ctx.resilient_parsing:
+                return None
             raise unknown_name("bench", cmd_name, self.list_commands(ctx), "storm-lab")
         module = import_module(f"storm_lab.bench.{cmd_name.replace('-', '_')}")
         return next((item for item in vars(module).values() if isinstance(item, click.Command)), None)
@@ -138,6 +152,15 @@ def doctor(as_json: bool) -> None:
             click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
     if any(finding.level == "fail" for finding in findings):
         sys.exit(1)
+
+
+@cli.command(epilog=examples('eval "$(storm-lab completion bash)"', "storm-lab completion fish | source"))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the lines that teach a shell to complete commands, options and experiments."""
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(cli, {}, "storm-lab", _COMPLETE).source())
 
 
 @cli.group(cls=_Benches, epilog=examples("storm-lab bench --help"))

@@ -101,6 +101,7 @@ class Bundle:
             return
         for name in _PER_TUPLE:
             k.cost[name] *= self.size
+        k.cost["call"] *= self.size
         for name in ("cpu_ns", "server_ns"):
             k.record[name] *= self.size
         k.node["nic_ps_per_byte"] *= self.size
@@ -112,7 +113,7 @@ class Bundle:
         self._thin_arrivals(k)
         if self.delays:
             for table, names in (
-                (k.cost, ("wake", "idle_sleep")),
+                (k.cost, ("wake", "idle_sleep", "look", "fine_look", "fine_time", "coarse_look")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.source, ("pause", "sleep", "fetch", "answer")),

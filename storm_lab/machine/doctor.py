@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from storm_lab.errors import UserError
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
 from storm_lab.machine.memory import memory_bytes
-from storm_lab.machine.places import PACKAGE, project_root, reports_folder, runs_folder
+from storm_lab.machine.places import PACKAGE, checkout, reports_folder, runs_folder
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -101,8 +101,9 @@ def check_packages(requirements: list[str] | None = None) -> list[Finding]:
 
 def check_lock(lock: Path | None = None) -> list[Finding]:
     """Whether the versions are those of the lock, with which the committed results were made."""
-    path = lock or project_root() / "requirements.lock"
-    if not path.is_file():
+    root = checkout()
+    path = lock or (root / "requirements.lock" if root else None)
+    if path is None or not path.is_file():
         return [Finding("ok", "lock", "none beside the package; versions are those of the ranges")]
     different: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -1,18 +1,20 @@
-"""Where things lie: found from the package, never from the folder that a program happens to be started in.
+"""Where things lie: what comes with the package, and where results land.
 
-papermill runs a notebook in the caller's folder, nbval in the notebook's own: a path that depends on the
-working folder would mean two different files.
+papermill runs a notebook in the caller's folder, nbval in the notebook's own: what depended on the working
+folder would be two different files. So a checkout is found from the package. Without one, results land in the
+workspace around the working folder (``storm-lab init`` makes one), or else in the working folder itself.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 from storm_lab.errors import UserError
 
 DATA_VARIABLE = "STORM_LAB_DATA"
-"""Environment variable with the folder for runs and caches, in place of the checkout's ``data``."""
+"""Environment variable with the folder for runs and caches, in place of the project's ``data``."""
 
 REPORTS_VARIABLE = "STORM_LAB_REPORTS"
 """Environment variable with the folder for executed notebooks and the report, in place of ``reports``."""
@@ -20,11 +22,43 @@ REPORTS_VARIABLE = "STORM_LAB_REPORTS"
 PACKAGE = Path(__file__).resolve().parent.parent
 """Folder of the package `storm_lab`."""
 
+WORKSPACE_FILE = "storm-lab.toml"
+"""The file that makes a folder a workspace; says where its data and reports lie."""
+
+_SHIPPED = PACKAGE / "shipped"
+"""What of the checkout a wheel carries inside the package (``setup.py`` puts it there)."""
+
+
+def checkout() -> Path | None:
+    """The checkout that the package lies in; None where it is installed by itself."""
+    root = PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "storm_lab") == PACKAGE else None
+
+
+def workspace() -> Path | None:
+    """The workspace that the working folder lies in; None where there is none."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / WORKSPACE_FILE).is_file()), None)
+
 
 def project_root() -> Path:
-    """The checkout that the package lies in; the working folder if the package is installed without one."""
-    root = PACKAGE.parent
-    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+    """Where data and reports lie: the workspace around the working folder, else the checkout of the package,
+    else the working folder.
+    """
+    return workspace() or checkout() or Path.cwd()
+
+
+def shipped(name: str) -> Path:
+    """A file or folder that comes with the package, by its path in the checkout, as ``notebooks``.
+
+    Raises:
+        UserError: the installation is not whole.
+    """
+    root = checkout()
+    found = (root or _SHIPPED) / name
+    if not found.exists():
+        raise UserError("did not come with the package", field=name, remedy="install storm-lab anew")
+    return found
 
 
 def data_folder() -> Path:
@@ -35,7 +69,7 @@ def data_folder() -> Path:
     """
     given = os.environ.get(DATA_VARIABLE)
     if not given:
-        return project_root() / "data"
+        return _configured("data")
     folder = Path(given).resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,4 +96,19 @@ def sweeps_folder() -> Path:
 def reports_folder() -> Path:
     """Where executed notebooks and the report land."""
     given = os.environ.get(REPORTS_VARIABLE)
-    return Path(given).resolve() if given else project_root() / "reports"
+    return Path(given).resolve() if given else _configured("reports")
+
+
+def _configured(name: str) -> Path:
+    """A folder of the project, which a workspace's file may put elsewhere."""
+    home = workspace()
+    if home is None:
+        return project_root() / name
+    path = home / WORKSPACE_FILE
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8")).get(name, name)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot be read ({error})", field=str(path), remedy="put it right") from error
+    if not isinstance(text, str):
+        raise UserError("is no text", field=f"{path}, {name}", value=text, remedy="write a folder's path")
+    return home / text

@@ -17,7 +17,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.identity.closure import Code, own_code
 from storm_lab.identity.value import value_digest
-from storm_lab.machine.places import project_root
+from storm_lab.machine.places import checkout
 from storm_lab.papers.registry import module_of
 from storm_lab.runs.play import play_description
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
@@ -50,8 +50,8 @@ def scalar(value: ParameterValue) -> Scalar:
 @cache
 def lock_digest() -> str:
     """SHA-256 of the lock of exact versions; of the installed versions where the package has no checkout."""
-    lock = project_root() / "requirements.lock"
-    if lock.is_file():
+    root = checkout()
+    if root is not None and (lock := root / "requirements.lock").is_file():
         return hashlib.sha256(lock.read_bytes()).hexdigest()
     versions = "\n".join(f"{name}=={_version(name)}" for name in _LIBRARIES)
     return hashlib.sha256(versions.encode()).hexdigest()

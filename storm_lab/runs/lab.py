@@ -17,8 +17,11 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.machine.options import examples
-from storm_lab.machine.places import data_folder
+from storm_lab.machine.places import data_folder, workspace
 from storm_lab.runs.notebook import notebooks_folder
+
+NOTEBOOKS = "notebooks"
+"""In a workspace, the folder of copies."""
 
 _BOOK = ".templates.json"
 """In the folder of copies: each copy's path, and the digest of the template that it was made from."""
@@ -31,7 +34,8 @@ _BOOK = ".templates.json"
 @click.pass_context
 def lab(context: click.Context) -> NoReturn:
     """Open JupyterLab on working copies of the notebooks; further options go to JupyterLab."""
-    folder = data_folder() / "lab"
+    home = workspace()
+    folder = home / NOTEBOOKS if home else data_folder() / "lab"
     kept = update_copies(notebooks_folder(), folder)
     click.echo(f"notebooks: working copies in {folder}; the templates stay as they are", err=True)
     for path in kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -12,8 +13,10 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment
 from storm_lab.machine.options import examples, json_option
 from storm_lab.papers.registry import experiment, experiments
+from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.expected import cost_text, expected_costs
 
 
 @click.command(
@@ -25,7 +28,7 @@ from storm_lab.runs.execute import is_whole, run_folder
         "storm-lab list --json",
     ),
 )
-@click.argument("slug", metavar="[EXPERIMENT]", required=False)
+@click.argument("slug", metavar="[EXPERIMENT]", required=False, shell_complete=complete_experiment)
 @click.option("--runs", "of_runs", is_flag=True, help="List the runs that it would play, and what is there.")
 @click.option(
     "-p", "--param", "given", metavar="NAME=VALUE", multiple=True, help="Set a parameter, with --runs."
@@ -46,7 +49,8 @@ def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as
     elif as_json:
         click.echo(json.dumps([_described(item) for item in chosen], indent=1, ensure_ascii=False))
     elif slug:
-        click.echo(f"{chosen[0].slug}: {chosen[0].title} ({chosen[0].paper}, {chosen[0].figure})\n")
+        click.echo(f"{chosen[0].slug}: {chosen[0].title} ({chosen[0].paper}, {chosen[0].figure})")
+        click.echo(f"{_cost(chosen[0])}\n".lstrip())
         for parameter in chosen[0].parameters:
             allowed = ", ".join(part for part in (parameter.type_name, parameter.range_text) if part)
             click.echo(f"  {parameter.name} = {_text(parameter.default)}  [{allowed}]\n      {parameter.doc}")
@@ -55,6 +59,7 @@ def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as
         for item in chosen:
             click.echo(
                 f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {len(item.claims)} claims)"
+                + (f"  {_cost(item)}" if _cost(item) else "")
             )
 
 
@@ -85,13 +90,20 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
     click.echo(f"{there} of {len(rows)} runs are there already (same code, same inputs)")
 
 
+def _cost(experiment: Experiment) -> str:
+    known = expected_costs().get(experiment.slug)
+    return cost_text((known,)) if known else ""
+
+
 def _described(experiment: Experiment) -> dict[str, Any]:
+    cost = expected_costs().get(experiment.slug)
     return {
         "slug": experiment.slug,
         "paper": experiment.paper,
         "title": experiment.title,
         "figure": experiment.figure,
         "claims": list(experiment.claims),
+        "expected": asdict(cost) if cost else None,
         "parameters": [
             {
                 "name": parameter.name,

@@ -21,7 +21,7 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
-from storm_lab.machine.places import project_root, reports_folder
+from storm_lab.machine.places import project_root, reports_folder, shipped
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.runs.digest import lock_digest, text_digest
@@ -44,14 +44,9 @@ def notebooks_folder() -> Path:
     """Where the templates lie.
 
     Raises:
-        UserError: the package is used without its checkout.
+        UserError: the installation is not whole.
     """
-    folder = project_root() / "notebooks"
-    if not folder.is_dir():
-        raise UserError(
-            "the notebooks are not there", field=str(folder), remedy="work in a checkout of the project"
-        )
-    return folder
+    return shipped("notebooks")
 
 
 def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:

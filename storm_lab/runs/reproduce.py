@@ -20,16 +20,17 @@ from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.places import project_root, reports_folder, runs_folder
+from storm_lab.machine.places import checkout, reports_folder, runs_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
+from storm_lab.runs.expected import Cost, keep_cost
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
-from storm_lab.runs.prepare import Say, prepare
+from storm_lab.runs.prepare import Prepared, Say, prepare
 from storm_lab.runs.refused_runs import left_out
 from storm_lab.runs.study import Study
 
@@ -124,6 +125,8 @@ def reproduce(
     if failed:
         raise StormLabError("\n".join(str(error) for error in failed.values()))
     taken = {waiting[number]: seconds for number, seconds in times.items()}
+    for place, (notebook_s, _) in taken.items():
+        _keep_cost(studies[place], prepared, place, notebook_s)
     return tuple(
         Reproduced(
             study,
@@ -137,6 +140,26 @@ def reproduce(
         )
         for place, study in enumerate(studies)
     )
+
+
+def _keep_cost(study: Study, prepared: Prepared, place: int, notebook_s: float) -> None:
+    """Write down what a study took, if all of it was done just now."""
+    own = {run.folder: run for run in prepared.runs[place]}
+    if any(run.reused for run in own.values()):
+        return
+    sizes = {
+        run.folder: sum(path.stat().st_size for path in run.folder.iterdir())
+        for runs in prepared.runs
+        for run in runs
+    }
+    size = sum(sizes[folder] for folder in own)
+    cost = Cost(
+        emulation_s=sum(run.seconds for run in own.values()),
+        metrics_s=prepared.metrics_s * size / sum(sizes.values()) if own else 0.0,
+        notebook_s=notebook_s,
+        disk_mb=size / 1e6,
+    )
+    keep_cost(study.workspace, cost)
 
 
 def _job(study: Study) -> _Job:
@@ -232,7 +255,10 @@ def build_report() -> Path:
 
 def _commit() -> str:
     """The checkout's last commit and its date; empty where there is no checkout, or no git."""
-    command = ["git", "-C", str(project_root()), "log", "-1", "--format=commit %h of %cs"]
+    root = checkout()
+    if root is None:
+        return ""
+    command = ["git", "-C", str(root), "log", "-1", "--format=commit %h of %cs"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -9,12 +9,16 @@ import json
 
 import click
 
+from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.machine.options import examples, fresh_option, jobs_option, json_option
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows, read_verdicts
-from storm_lab.reporting.verdict import judge
+from storm_lab.reporting.verdict import Verdict, judge
+from storm_lab.runs.completion import complete_experiment
+from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.runs.prepare import prepare
+from storm_lab.runs.quick import QUICK, quick_studies
 from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
 from storm_lab.runs.study import Study, verdict_table
@@ -27,7 +31,7 @@ from storm_lab.runs.study import Study, verdict_table
         "storm-lab run tstorm-word-count -p text=my_novel.txt --emulate-only",
     )
 )
-@click.argument("slug", metavar="EXPERIMENT")
+@click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
 @click.option(
     "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
 )
@@ -57,26 +61,60 @@ def run(
     _print_outcome(done, as_json)
 
 
-@click.command(epilog=examples("storm-lab reproduce", "storm-lab reproduce tstorm-word-count"))
-@click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
+@click.command(
+    epilog=examples("storm-lab reproduce quick", "storm-lab reproduce", "storm-lab reproduce algorithms")
+)
+@click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1, shell_complete=complete_experiment)
 @click.option("--no-notebooks", is_flag=True, help="Play the emulations, compute the metrics and stop there.")
 @jobs_option
 @fresh_option
-def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool) -> None:
+@json_option
+def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool, as_json: bool) -> None:
     """Reproduce all experiments, or some, and write the report.
 
     What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
+    "quick" is one small experiment of every paper, with one seed, in minutes.
     """
-
+    if QUICK in slugs:
+        _first_look(slugs, jobs, fresh, as_json)
+        return
     chosen = studies(slugs)
+    _say_cost(chosen)
     if no_notebooks:
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
         return
-    _reproduced(chosen, jobs, fresh)
+    all_done = _reproduced(chosen, jobs, fresh)
     page = build_report()
+    if as_json:
+        _print_json([_answer(done) for done in all_done])
+        return
     claims = {claim for study in chosen for claim in study.experiment.claims}
     click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
     click.echo(f"\nreport: {page}")
+
+
+def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -> None:
+    if len(slugs) > 1:
+        raise UserError(
+            "stands alone", field="experiment", value=QUICK, remedy="reproduce it first, then the others"
+        )
+    all_done = _reproduced(quick_studies(), jobs, fresh)
+    if as_json:
+        _print_json([_answer(done) for done in all_done])
+        return
+    for done in all_done:
+        found = done.study.experiment
+        click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
+        _print_outcome(done, as_json=False)
+    click.echo("\none seed each, for a first look; the report is made by: storm-lab reproduce")
+
+
+def _say_cost(chosen: tuple[Study, ...]) -> None:
+    """What is ahead, where it is more than a small thing."""
+    known = expected_costs()
+    costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
+    if costs:
+        _say(f"from nothing this takes {cost_text(costs)}")
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
@@ -89,14 +127,28 @@ def _say(line: str) -> None:
 
 
 def _print_outcome(done: Reproduced, as_json: bool) -> None:
+    if as_json:
+        _print_json(_answer(done))
+    else:
+        click.echo(verdict_table(_judged(done)))
+        click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
 
+
+def _judged(done: Reproduced) -> tuple[Verdict, ...]:
     record = read_verdicts(done.verdicts)
     found = {measurement.claim_id: measurement for measurement in record.measurements}
     ledger = load_claims()
-    verdicts = tuple(judge(ledger.claim(claim), found.get(claim)) for claim in done.study.experiment.claims)
-    if as_json:
-        answer = {"notebook": str(done.notebook), "reused": done.reused, "claims": claim_rows(verdicts)}
-        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
-    else:
-        click.echo(verdict_table(verdicts))
-        click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
+    return tuple(judge(ledger.claim(claim), found.get(claim)) for claim in done.study.experiment.claims)
+
+
+def _answer(done: Reproduced) -> dict[str, object]:
+    return {
+        "experiment": done.study.experiment.slug,
+        "notebook": str(done.notebook),
+        "reused": done.reused,
+        "claims": claim_rows(_judged(done)),
+    }
+
+
+def _print_json(answer: object) -> None:
+    click.echo(json.dumps(answer, indent=1, ensure_ascii=False))

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from storm_lab.bench.pace import declared_size, executions_of, largest
-from storm_lab.experiments.experiment import Advance, RunSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.model.version import V0_8_2
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play
+from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunWriter
+from tests.runs.tiny_runs import Described
 
 
 def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
@@ -35,7 +37,7 @@ def emulate(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
 
 
 def spec(variant: str, **parameters: object) -> RunSpec:
-    return RunSpec("pace-test", variant, 1, parameters, emulate, V0_8_2)  # type: ignore[arg-type]
+    return RunSpec("pace-test", variant, 1, parameters, Described(emulate), V0_8_2)  # type: ignore[arg-type]
 
 
 SMALL, LARGE, LONG = (

@@ -13,7 +13,6 @@ from storm_lab.calibration.target import loaded_runs, predictions, targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
-from storm_lab.model import Node
 from storm_lab.papers.rstorm.recording import load_recordings
 
 
@@ -55,10 +54,19 @@ def test_predictions_that_equal_the_recordings_leave_nothing_over() -> None:
     )
 
 
-def test_a_second_process_slows_a_host_of_two_gigabytes_as_the_recordings_say() -> None:
-    # A regression over the recorded hosts finds 1.9 to 3.4 s of 10 s lost to it; no host had a third.
-    cost, host = CostModel(), Node("host", cores=1, core_mhz=2000.0, memory_mb=2048.0)
-    assert 10 / (10 - 1.9) <= cost.slowdown(host, 2) / cost.slowdown(host, 1) <= 10 / (10 - 3.4)
+def test_no_constant_that_prices_a_process_is_fitted() -> None:
+    fitted = {c.name for c in constants_of(CostModel()) if c.fitted}
+    assert fitted.isdisjoint({"process_penalty", "memory_slowdown", "consumer_wake_us", "flush_us"})
+
+
+def test_sinks_of_the_recordings_are_met_on_average_and_every_gain_has_the_recorded_sign() -> None:
+    targets = read_document(constants_path())["targets"]
+    sinks = [abs(t["residual_percent"]) for t in targets if t["name"].endswith("sink")]
+    assert sum(sinks) / len(sinks) <= 12.5
+    ratios = [t for t in targets if t["name"].endswith("ratio")]
+    assert all(t["measured"] > 1.1 and t["predicted"] > 1.1 for t in ratios)
+    # The aim is 10 percent; docs/emulator.md says which ratios miss it.
+    assert max(abs(t["residual_percent"]) for t in ratios) <= 20.0
 
 
 def test_the_same_constants_and_seed_give_the_same_rates() -> None:
@@ -66,8 +74,8 @@ def test_the_same_constants_and_seed_give_the_same_rates() -> None:
     assert steady_rates(run, CostModel(), 1) == steady_rates(run, CostModel(), 1)
 
 
-def test_the_slow_constants_are_the_ones_that_are_fitted() -> None:
-    assert {"log_emit_us", "log_receive_us", "receive_us", "process_penalty"} <= set(fitted_ranges())
+def test_the_dear_constants_are_the_ones_that_are_fitted() -> None:
+    assert {"log_emit_us", "log_receive_us", "receive_us"} <= set(fitted_ranges())
 
 
 def test_what_was_chosen_by_hand_counts_as_fitted_and_is_not_searched_for() -> None:

@@ -44,6 +44,11 @@ PLAIN = CostModel(
     write_us=0.0,
     switch_us=10.0,
     full_heap_cost=0.0,
+    service_cv=0.0,
+    consumer_wake_us=0.0,
+    flush_us=0.0,
+    look_us=0.0,
+    idle_jvm_share=0.02,
 )
 
 
@@ -165,7 +170,7 @@ def take_overheads_away(plane: DataPlane) -> None:
     """Leave only queues, threads and user code: what queueing theory speaks of."""
     k = plane.kernel
     for name in k.cost.dtype.names:
-        if not name.endswith("_batch") and name not in ("housekeeping_period", "warm_keep", "inactive_sleep"):
+        if not name.endswith("_batch") and name not in ("housekeeping_period", "inactive_sleep"):
             k.cost[name] = 0
     k.cost["idle_sleep"] = 1
     k.channel["latency"] = 0

@@ -217,13 +217,13 @@ def test_two_spouts_of_a_star_have_a_source_each() -> None:
 def test_the_run_before_measures_what_the_spouts_emit() -> None:
     found = experiment("mfstorm-exclamation")
     spec = found.runs(found.checked({"seeds": [1]}))[0]
-    log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=80, window_s=20, seed=1)
+    log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=200, window_s=20, seed=1)
     by_edge: Counter[tuple[str, str]] = Counter()
     for (source, target), rate in log.load.traffic.items():
         by_edge[source.component, target.component] += rate
-    # Ten executors, one word each 100 ms.
-    assert by_edge["word", "exclaim1"] == pytest.approx(100, rel=0.05)
-    assert by_edge["exclaim1", "exclaim2"] == pytest.approx(100, rel=0.05)
+    # Ten executors, one word each 100 ms; the monitors average over windows, so the start fades away.
+    assert by_edge["word", "exclaim1"] == pytest.approx(100, rel=0.02)
+    assert by_edge["exclaim1", "exclaim2"] == pytest.approx(100, rel=0.02)
     assert [node for node, mhz in log.load.node_mhz.items() if mhz > 0] == ["A"], (
         "one worker, on the first node"
     )

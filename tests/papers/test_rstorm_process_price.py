@@ -17,7 +17,7 @@ LARGE = Node("large", cores=1, core_mhz=2000.0, memory_mb=65536.0)
 def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
     found = price_table(replace(CostModel(), process_penalty=0.25), LARGE).set_index("processes")
     assert found["memory"].tolist() == [1.0] * 4
-    assert found["slowdown"].tolist() == [1.0, 1.25, 1.5, 1.75]
+    assert found["slowdown"].tolist() == [1.0, 1.25, 1.25, 1.25]
     assert found.loc[2, "lost_s"] == pytest.approx(2.0)
     # 2 s of 10 lost is a slow-down of 10 / 8.
     assert implied_penalty(CostModel(), LARGE, 2.0) == pytest.approx(0.25)
@@ -29,7 +29,8 @@ def test_at_two_processes_the_recordings_give_back_what_was_regressed() -> None:
     assert slow.tolist() == pytest.approx([10 / (10 - lost) for lost in REGRESSED_S])
 
 
-def test_four_processes_cost_what_the_recordings_allow_when_carried_on_linearly() -> None:
-    four = price_table(CostModel(), SMALL).set_index("processes").loc[4]
-    assert four["slowdown"] == pytest.approx(four["crowding"] * four["memory"])
-    assert four["recorded_low"] <= four["slowdown"] <= four["recorded_high"]
+def test_the_slow_down_is_part_of_what_a_second_process_was_seen_to_take() -> None:
+    # Timers, connections and smaller batches are the rest; they are played, and not a slow-down.
+    two = price_table(CostModel(), SMALL).set_index("processes").loc[2]
+    assert two["slowdown"] == pytest.approx(two["crowding"] * two["memory"])
+    assert 1.0 < two["slowdown"] < two["recorded_low"]

@@ -8,7 +8,7 @@ import pytest
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
-from storm_lab.papers.tstorm import gamma_runs
+from storm_lab.papers.tstorm import chain, gamma_runs
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, figure_runs, plan, topology
 
@@ -38,12 +38,22 @@ def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
     assert "gamma" not in specs[0].parameters and "capacity_fraction" not in specs[0].parameters
 
 
-def test_another_time_constant_of_the_warm_up_is_tried_with_the_first_seed_only() -> None:
-    parameters = EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_s_tried": [50.0]})
+def test_another_length_of_the_warm_up_is_tried_with_the_first_seed_only() -> None:
+    parameters = EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [5000.0]})
     tried = EXPERIMENT.runs(parameters)[len(figure_runs(parameters)) :]
-    assert [(spec.variant, spec.seed) for spec in tried] == [("storm-default-u50", 4), ("tstorm-g1.7-u50", 4)]
-    assert all(spec.parameters.number("warm_up_s") == 50.0 for spec in tried)
-    assert not any("warm_up_s" in spec.parameters for spec in figure_runs(parameters))
+    assert [(spec.variant, spec.seed) for spec in tried] == [
+        ("storm-default-u5000", 4),
+        ("tstorm-g1.7-u5000", 4),
+    ]
+    assert all(spec.parameters.number("warm_up_calls") == 5000.0 for spec in tried)
+    assert not any("warm_up_calls" in spec.parameters for spec in figure_runs(parameters))
+
+
+def test_the_benchmarks_bolts_cost_what_they_cost_in_section_iii() -> None:
+    made = plan(EXPERIMENT.runs(EXPERIMENT.checked({"bolt_ms": 1.5}))[0])
+    bolts = made.trace.records["cpu_ns"][made.trace.records["cpu_ns"] > 0]
+    assert len(bolts) and (bolts == 1_500_000).all()
+    assert DEFAULTS.number("bolt_ms") == next(p for p in chain.SHARED if p.name == "bolt_ms").default
 
 
 def test_at_most_five_counters_get_tuples() -> None:

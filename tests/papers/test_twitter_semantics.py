@@ -100,7 +100,7 @@ def test_no_minute_holds_more_than_the_machine_and_what_its_threads_had_in_hand(
     burst_us = 1000 * (23.0 + (cost.poll_us + 2 * cost.emit_us) * cost.reference_mhz / 2400)
     free = 15 + 190 * burst_us / 1e6 / 60
     assert most_percent(parameters, ACKS_OFF, 1, FREE) == pytest.approx(100 * free)
-    slowed = 15 + 190 * burst_us / 1e6 / 60 * (1 + 9 * cost.process_penalty)
+    slowed = 15 + 190 * burst_us / 1e6 / 60 * (1 + 9 / 12 * cost.process_penalty)
     assert most_percent(parameters, ACKS_OFF, 1, AS_FITTED) == pytest.approx(100 * slowed)
     assert most_percent(parameters, ACKS_ON, 3, FREE) < most_percent(parameters, ACKS_OFF, 1, FREE)
 

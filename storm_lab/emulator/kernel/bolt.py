@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.acking import acker_execute, send_to_acker
-from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.call_cost import count_call, varied
+from storm_lab.emulator.kernel.cpu import start_burst, start_call
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.state.arrays import (
@@ -48,19 +49,20 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
     t = thread_at(k, thread)
     message = message_at(k, t.current)
     c = cost_at(k, 0)
+    count_call(k, t.worker)
+    user = 0
     if message.locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
         work += c.deserialise + message.bytes * c.deserialise_kb // 1024
     if t.role == ACKER_BOLT:
         work += c.acker
     elif message.record >= 0:
-        work += record_at(k, message.record).cpu_ns + c.emit * copies_of(
-            k, executor_at(k, t.executor).topology, message.record
-        )
+        user = varied(k, message.task, record_at(k, message.record).cpu_ns)
+        work += c.emit * copies_of(k, executor_at(k, t.executor).topology, message.record)
         if message.root >= 0:
             work += c.emit
         if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:
             t.log_work = c.log_receive + record_at(k, message.record).emissions * c.log_emit
-    start_burst(k, thread, work)
+    start_call(k, thread, work, user)
 
 
 @jit

@@ -25,11 +25,28 @@ from storm_lab.emulator.state.kinds import RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
 
 
+@jit
+def _share_beside_polling(k: State, node: int) -> int:
+    """As :func:`share_of` where idle threads look at their queues: short sleepers, whose turn comes first.
+
+    They never take more than half of the processor from those that have work.
+    """
+    p = node_at(k, node)
+    n = p.active
+    capacity = p.cores * 1024 + max(0, min(n, p.threads) - p.cores) * p.ht_gain
+    free = max(capacity - p.polling, capacity >> 1)
+    if n * 1024 <= free:
+        return 1 << SHARE_BITS
+    return (free << (SHARE_BITS - 10)) // n
+
+
 @inline
 def share_of(k: State, node: int) -> int:
     """Speed of each active thread, of 2**SHARE_BITS."""
     p = node_at(k, node)
     n = p.active
+    if p.polling > 0:
+        return _share_beside_polling(k, node)
     if n <= p.cores:
         return 1 << SHARE_BITS
     used = min(n, p.threads)
@@ -89,17 +106,25 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
     _put(k, first + i, v_finish, seq, work, thread)
 
 
-@jit
+@inline
 def start_burst(k: State, thread: int, work: int) -> None:
-    """Let a thread want CPU for ``work`` ns (at the reference clock) from now on."""
+    """Let a thread want CPU for ``work`` ns (at the reference clock) of the framework's code from now on."""
+    start_call(k, thread, work, 0)
+
+
+@jit
+def start_call(k: State, thread: int, work: int, user: int) -> None:
+    """As :func:`start_burst`, with ``user`` ns of user code besides, which cold code does not slow down."""
     t = thread_at(k, thread)
     node = t.node
     advance(k, node)
     p = node_at(k, node)
     w = worker_at(k, t.worker)
-    excess = w.warm_excess + w.heap_excess
-    if excess > 0:
-        work += (work * excess) >> 16
+    if w.warm_excess > 0:
+        work += (work * w.warm_excess) >> 16
+    work += user
+    if w.heap_excess > 0:
+        work += (work * w.heap_excess) >> 16
     if p.active >= p.threads:
         # Context switch and cache refill, growing with the run queue up to four threads per core.
         work += cost_at(k, 0).switch * min(p.active // p.threads, 4)
@@ -153,7 +178,7 @@ def reschedule(k: State, node: int) -> None:
     missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
     time = p.v_at
     if missing > 0:
-        if p.active <= p.cores:
+        if p.active <= p.cores and p.polling == 0:
             # Full speed: a division less, and the same number.
             time += (missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS
         else:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
 from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, start_burst
 from storm_lab.emulator.kernel.log_lock import release_log
+from storm_lab.emulator.kernel.polling import set_polling, start_idling
 from storm_lab.emulator.kernel.queues import (
     enqueue,
     free_message,
@@ -22,7 +22,15 @@ from storm_lab.emulator.kernel.queues import (
 )
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.source_queue import leave_idle, watch
-from storm_lab.emulator.state.arrays import executor_at, handle, message_at, s_at, thread_at, worker_at
+from storm_lab.emulator.state.arrays import (
+    cost_at,
+    executor_at,
+    handle,
+    message_at,
+    s_at,
+    thread_at,
+    worker_at,
+)
 from storm_lab.emulator.state.jit import entry, jit
 from storm_lab.emulator.state.kinds import (
     ACKER_BOLT,
@@ -70,22 +78,25 @@ def _start_period(k: State, thread: int, time: int) -> None:
     schedule(k, period_source(k, thread), time)
 
 
-def open_worker(
-    k: Kernel, worker: int, node: int, topology: int, first_thread: int, transfer: int, cost: CostModel
-) -> None:
+def open_worker(k: Kernel, worker: int, node: int, topology: int, first_thread: int, transfer: int) -> None:
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
     w = k.worker[worker]
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
     w.rack = k.node[node].rack
     w.parked_head = w.parked_tail = -1
     w.log_holder = w.log_head = w.log_tail = -1
-    w.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    w.warm_excess = int(k.cost[0].warm_excess)
+    w.started = int(k.s[0].now)
+    # Its transfer thread, and both of its system executor.
+    w.periodic = 3 * int(k.cost[0].consumer_work)
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
+    if k.cost[0].look > 0:
+        start_idling(handle(k), first_thread + 1)
     _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
 
 
@@ -105,6 +116,7 @@ def open_executor(
     now = int(k.s[0].now)
     w = k.worker[worker]
     e = k.executor[index]
+    w.periodic += 2 * int(k.cost[0].consumer_work)
     e.worker, e.topology, e.component = worker, w.topology, component
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
@@ -127,7 +139,9 @@ def open_executor(
         k.thread[first_thread].role = SPOUT
         k.thread[first_thread].state = POLLING
         _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
-    elif c.tick_period > 0 and c.tick_record >= 0:
+    elif k.cost[0].look > 0:
+        start_idling(handle(k), first_thread)
+    if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         _start_period(handle(k), first_thread, now + int(c.tick_period))
 
 
@@ -138,6 +152,9 @@ def _stop_thread(k: State, thread: int) -> int:
     if t.state == RUNNING:
         advance(k, t.node)
         leave_cpu(k, t.node, place_of(k, t.node, thread))
+        reschedule(k, t.node)
+    if t.polls > 0:
+        set_polling(k, thread, 0)
         reschedule(k, t.node)
     unschedule(k, timer_source(k, thread))
     unschedule(k, period_source(k, thread))
@@ -175,6 +192,7 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
+    worker_at(k, e.worker).periodic -= 2 * cost_at(k, 0).consumer_work
     if e.awaits != 0:
         leave_idle(k, executor)
         watch(k, e.source)

@@ -6,7 +6,8 @@ import numpy as np
 
 from storm_lab.emulator.events.calendar_queue import fit_horizon
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.call_cost import warm_up
+from storm_lab.emulator.kernel.cpu import start_call
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -43,12 +44,14 @@ def period_rings(k: State, thread: int, source: int) -> None:
     c = cost_at(k, 0)
     if t.kind == HOUSEKEEPING:
         w = worker_at(k, t.worker)
-        w.warm_excess = (w.warm_excess * c.warm_keep) >> 16
+        work = c.housekeeping_work + w.periodic + warm_up(k, t.worker)
+        if w.connections > 0 and s.now - w.started >= c.flush_from:
+            work += w.connections * c.flush_work
         w.heap_excess = _heap_excess(k, t.worker)
         schedule(k, source, s.now + c.housekeeping_period)
         fit_horizon(k)
-        if t.state == IDLE and c.housekeeping_work > 0:
-            start_burst(k, thread, c.housekeeping_work)
+        if t.state == IDLE and work > 0:
+            start_call(k, thread, 0, work)
         return
     e = executor_at(k, t.executor)
     component = component_at(k, e.component)

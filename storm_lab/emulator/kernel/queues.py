@@ -13,6 +13,7 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
+from storm_lab.emulator.kernel.polling import look_later, looks_for_itself
 from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
@@ -156,7 +157,10 @@ def notice(k: State, thread: int) -> None:
     """Something was put into a thread's queue: wake it if it has nothing to do."""
     t = thread_at(k, thread)
     if t.state == IDLE:
-        wake(k, thread)
+        if looks_for_itself(k, thread):
+            look_later(k, thread)
+        else:
+            wake(k, thread)
     elif t.state == POLLING:
         s = s_at(k, 0)
         source = timer_source(k, thread)

@@ -19,7 +19,9 @@ from storm_lab.emulator.kernel.acking import (
     rotate_pending,
     send_to_acker,
 )
-from storm_lab.emulator.kernel.cpu import start_burst
+from storm_lab.emulator.kernel.call_cost import count_call, varied
+from storm_lab.emulator.kernel.cpu import start_burst, start_call
+from storm_lab.emulator.kernel.polling import found_something, sleep_between_turns
 from storm_lab.emulator.kernel.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.kernel.source_queue import (
@@ -68,6 +70,7 @@ def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
+    found_something(k, thread)
     if e.awaits != 0:
         leave_idle(k, t.executor)
         if t.length > 0:
@@ -168,6 +171,8 @@ def spout_sleep(k: State, thread: int) -> None:
     e = executor_at(k, t.executor)
     s = s_at(k, 0)
     t.state = POLLING
+    if e.active != 0:
+        sleep_between_turns(k, thread)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
     if t.length > 0 or e.expired_head >= 0:
@@ -195,14 +200,12 @@ def spout_emit(k: State, thread: int) -> None:
     record = line_record(k, t.executor)
     e.turn = TURN_EMIT
     c = cost_at(k, 0)
-    work = (
-        c.poll
-        + record_at(k, record).cpu_ns
-        + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
-    )
+    count_call(k, t.worker)
+    user = varied(k, e.first_task + e.turn_task, record_at(k, record).cpu_ns)
+    work = c.poll + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
     if topology_at(k, e.topology).debug != 0:
         t.log_work = record_at(k, record).emissions * c.log_emit
-    start_burst(k, thread, work)
+    start_call(k, thread, work, user)
 
 
 @jit

@@ -20,6 +20,7 @@ from storm_lab.emulator.kernel.connection import is_first, sender_of
 from storm_lab.emulator.kernel.cpu import start_burst
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
+from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.spout import (
@@ -64,6 +65,7 @@ from storm_lab.emulator.state.kinds import (
     WAIT_SLEEP,
     WAIT_WIRE,
     WAITING,
+    WAKING,
 )
 from storm_lab.emulator.state.layout import State
 
@@ -157,7 +159,7 @@ def go_on(k: State, thread: int) -> None:
     if t.held > 0 and t.batch == 0:
         end_batch(k, thread)
     if t.length == 0:
-        t.state = IDLE
+        fall_idle(k, thread)
     elif t.kind == MAIN:
         bolt_start(k, thread)
     elif t.kind == RECEIVE:
@@ -270,6 +272,11 @@ def timer_rings(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     if t.state == POLLING:
         spout_turn(k, thread)
+    elif t.state == WAKING:
+        found_something(k, thread)
+        go_on(k, thread)
+    elif t.state == IDLE:
+        slow_down(k, thread)
     elif t.state == WAITING:
         if t.wait == WAIT_SERVER:
             _bolt_finish(k, thread)

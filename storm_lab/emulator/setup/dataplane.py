@@ -15,6 +15,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import refresh
+from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.loss import Loss
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.logbook import WindowSample
@@ -30,7 +31,7 @@ from storm_lab.emulator.state.pools import (
 )
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
-from storm_lab.model import Cluster, Executor, Slot, StormVersion
+from storm_lab.model import ACKER, Cluster, Executor, Slot, StormVersion
 from storm_lab.model.settings import SettingValue
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -111,7 +112,6 @@ class DataPlane(Playing):
             topology,
             self._threads,
             self._sizes[topology_id].transfer,
-            self._cost,
         )
         self._threads += lifecycle.THREADS_PER_WORKER
         self._worker_slots[worker] = slot
@@ -246,10 +246,20 @@ class DataPlane(Playing):
             # What waited may go another way than what was sent before: its distances are counted anew.
             self._log.take_traffic(self._kernel)
         self._kernel.worker[worker].route = self._routes.get((topology, key), 0)
+        self._kernel.worker[worker].connections = len(self._receivers(worker, view) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
         refresh(self._state())
         return delivered
+
+    def _receivers(self, worker: int, view: Mapping[Executor, int]) -> set[int]:
+        """The workers that run what a worker's executors send to: it has a connection to each of them."""
+        own = {executor.component for owner, executor in self._executors if owner == worker}
+        topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
+        wanted = {c.id for c in topology.components if any(s.source in own for s in c.inputs)} | {ACKER}
+        if ACKER in own:
+            wanted |= {spout.id for spout in topology.spouts}
+        return {other for executor, other in view.items() if executor.component in wanted}
 
     def dropped(self, worker: int) -> int:
         """Tuples that the worker has dropped so far because it could not reach their receivers."""
@@ -282,6 +292,8 @@ class DataPlane(Playing):
         """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
         rows.
         """
+        if self._kernel.cost[0].look > 0:
+            count_all_looks(self._state(), self._threads)
         return self._log.sample(self._kernel)
 
     def set_node_speed(self, node: str, factor: float) -> None:

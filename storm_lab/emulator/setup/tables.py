@@ -18,6 +18,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.spread import lognormal
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
@@ -62,6 +63,13 @@ LOW_WATERMARK = 8_388_608
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
+V0_9_3 = StormVersion((0, 9, 3))
+# Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
+TIMER_MS = 10.0
+FLUSH_FROM_NS = 30 * NS_PER_S
+# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), which takes 55 us, then sleeps of 1 ms (1.06 ms).
+FINE_LOOK_NS = 55_000
+COARSE_LOOK_NS = 1_060_000
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
 # topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
 # at once. Of 2.x: tuples.
@@ -123,7 +131,7 @@ def build(
     names = _name(cluster, version, plans)
     arrays: Arrays = {}
     arrays["s"] = records("s", 1)
-    arrays["cost"] = _costs(cost)
+    arrays["cost"] = _costs(cost, version)
     _lay_nodes(arrays, cluster, cost)
     _lay_components(arrays, version, plans, names, seed, cost)
     flow.lay_streams(arrays, version, plans, names)
@@ -138,6 +146,7 @@ def build(
     arrays["execution_row"] = records("execution_row", 1 << 15)
     tasks = len(arrays["task"])
     arrays["route"] = np.full(tasks, -1, np.int32)
+    arrays["spread"] = lognormal(cost.service_cv)
     arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * len(cluster.nodes))
     channels = len(arrays["channel"])
     timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
@@ -167,6 +176,7 @@ def build(
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every
+    s.draws = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     _limit_connections(kernel, version, settings)
     s.reconnect_first = RECONNECT_FIRST_NS
     s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
@@ -246,7 +256,7 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
     )
 
 
-def _costs(cost: CostModel) -> NDArray[np.void]:
+def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     table = records("cost", 1)
     c = table[0]
     for name in (
@@ -278,8 +288,23 @@ def _costs(cost: CostModel) -> NDArray[np.void]:
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
-    # exp(-period/time constant), to first order in integers: the same on every machine.
-    c.warm_keep = 65536 - round(65536 * cost.housekeeping_period_ms / 1000.0 / cost.warm_up_s)
+    rounds = cost.housekeeping_period_ms / TIMER_MS
+    if version < V1_0_0:
+        c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+    if V0_9_0 <= version < V0_9_3:
+        c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
+    c.flush_from = FLUSH_FROM_NS
+    c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    c.warm_calls = round(cost.warm_up_calls)
+    c.compile = round(cost.compile_s * NS_PER_S)
+    c.call = 1
+    c.spread = int(cost.service_cv > 0)
+    if version >= V2_0_0 and cost.look_us > 0:
+        c.look = round(cost.look_us * NS_PER_US)
+        c.fine_look = FINE_LOOK_NS
+        c.fine_time = 1000 * FINE_LOOK_NS
+        c.coarse_look = COARSE_LOOK_NS
+        c.idle_sleep = COARSE_LOOK_NS
     c.receive_batch = round(cost.receive_batch)
     c.send_batch = round(cost.send_batch)
     return table

@@ -88,6 +88,7 @@ class Kernel(NamedTuple):
     server_place: NDArray[np.int64]
     pair: NDArray[Any]
     traffic: NDArray[Any]
+    spread: NDArray[np.int64]  # quantiles of what a call costs, of 65536
     moved: NDArray[Any]  # counters of pairs whose distance has changed since
 
 
@@ -101,6 +102,7 @@ FLAT = (
     "line_record",
     "arrival",
     "server_place",
+    "spread",
 )
 
 # Those of them that hold 32 bits.

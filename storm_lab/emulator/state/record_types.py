@@ -84,6 +84,7 @@ SCALARS = record(
     ("window", I8),  # width of a window, ns
     ("window_end", I8),
     ("crossed", I8),  # 1: an event has reached into another part
+    ("draws", U8),  # of the spread of costs
 )
 
 
@@ -114,7 +115,18 @@ COSTS = record(
     ("inactive_sleep", I8),
     ("housekeeping_period", I8),
     ("housekeeping_work", I8),
-    ("warm_keep", I8),  # share of the warm-up excess kept from one housekeeping round to the next, of 65536
+    ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
+    ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
+    ("flush_from", I8),  # age of a worker at which these timers begin
+    ("warm_excess", I8),  # extra cost of cold code, of 65536
+    ("warm_calls", I8),  # calls of user code by a worker after which half of it is gone
+    ("compile", I8),  # CPU of the compilers while all of it goes
+    ("call", I8),  # calls that one played call stands for
+    ("spread", I8),  # 1: execute and nextTuple vary
+    ("look", I8),  # 2.x: CPU of an idle thread's look at its queue
+    ("fine_look", I8),  # time from one look to the next at first ...
+    ("fine_time", I8),  # ... for so long
+    ("coarse_look", I8),  # ... and after that
     ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
     ("wire_low", I8),
     ("receive_batch", I8),
@@ -133,6 +145,7 @@ NODE = lined_record(
     ("extra", I4),  # multiplier of a fault, of 1024
     ("wake_head", I4),
     ("wake_tail", I4),
+    ("polling", I4),  # 2.x: what idle threads' looks take of its cores, of 1024
     # What follows only the network touches.
     ("nic_out_free", I8),
     ("nic_in_free", I8),
@@ -169,7 +182,7 @@ WORKER = lined_record(
     ("batch", I8),  # the last batch that read from it or wrote to it
     ("held_until", I8),  # until then the connections' table is locked and nothing is sent
     ("node", I4),
-    ("rack", I4),  # of its node
+    ("calls", I4),  # of user code by its executors
     ("route", I4),  # where the executor of task 0 would stand in the routing table that this worker sees
     ("receive_thread", I4),
     ("transfer_thread", I4),
@@ -181,7 +194,11 @@ WORKER = lined_record(
     # What follows is seldom touched.
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
+    ("started", I8),
     ("topology", I4),
+    ("rack", I4),  # of its node
+    ("periodic", I4),  # CPU of its timers and waits in a housekeeping period, ns
+    ("connections", I4),  # to workers that its executors send to
     ("housekeeping_thread", I4),
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
@@ -258,6 +275,9 @@ THREAD = lined_record(
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # of these; free when the batch is done
     ("next_log", I4),
+    ("looks", I4),  # 2.x: since it fell idle, as far as their CPU has been counted
+    ("polls", I4),  # 2.x: what its looks take of a core, of 1024
+    ("idle_since", I8),
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
 )
 
@@ -306,6 +326,7 @@ ROOT = lined_record(
 TASK = lined_record(
     ("rng", U8),
     ("execute", I8),
+    ("calls", I8),  # so far: numbers the draws of their costs
     ("component", I4),
     ("id", I4),  # task id in its topology
     ("local", I4),  # index among the component's tasks

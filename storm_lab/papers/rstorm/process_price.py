@@ -21,14 +21,14 @@ def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3
 
     Columns: processes; crowding and memory, the two factors of the slow-down; slowdown, their product;
     lost_s, what that takes of the host's CPU in 10 s; and recorded_low, recorded and recorded_high, the
-    slow-down if the crowding were what the regression over the recorded hosts gives, for each further process
-    alike.
+    slow-down if a further process cost what the regression over the recorded hosts gives, each alike. What
+    the emulator plays beside the slow-down (timers, connections, smaller batches) is in the latter only.
     """
     one = cost.slowdown(host, 1)
     rows = []
     for count in processes:
         slowdown = cost.slowdown(host, count) / one
-        crowding = _crowding(cost.process_penalty * host.process_sharing, count)
+        crowding = cost.crowding(host, count)
         memory = slowdown / crowding
         carried = [memory * _crowding(implied_penalty(cost, host, lost), count) for lost in REGRESSED_S]
         rows.append((count, crowding, memory, slowdown, WINDOW_S * (1 - 1 / slowdown), *carried))
@@ -38,8 +38,7 @@ def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3
 
 def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:
     """The penalty of a further process with which two of them lose ``lost_s`` of 10 s, memory as it is."""
-    crowding = _crowding(cost.process_penalty * host.process_sharing, 2)
-    memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / crowding
+    memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / cost.crowding(host, 2)
     return WINDOW_S / (WINDOW_S - lost_s) / memory - 1.0
 
 

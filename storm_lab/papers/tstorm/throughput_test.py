@@ -14,6 +14,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
+from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     GENERATED_S,
     RESTABLE_S,
@@ -66,14 +67,15 @@ PARAMETERS: tuple[Parameter, ...] = (
         "benchmark does, or shuffle",
         choices=(BY_ID, SHUFFLE),
     ),
+    BOLT_MS,
     Parameter(
-        "warm_up_s_tried",
-        (50.0,),
-        "other time constants with which cold code becomes fast, for all schedulers alike, played with the "
-        "first seed only: Storm, and gamma 1.7",
-        unit="s",
-        low=5,
-        high=150,
+        "warm_up_calls_tried",
+        (10000.0,),
+        "other numbers of calls after which half of the excess of cold code is gone, for all schedulers, "
+        "played with the first seed only: Storm, and gamma 1.7; 10,000 is HotSpot's own threshold",
+        unit="calls",
+        low=200,
+        high=15000,
     ),
 )
 
@@ -99,14 +101,14 @@ def topology(parameters: Parameters) -> Topology:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure, and two with the first seed for each other time constant of the warm-up."""
+    """The runs of the figure, and two with the first seed for each other number of calls of the warm-up."""
     first = parameters.integers("seeds")[0]
     return (
         *figure_runs(parameters),
         *(
-            _run(tried_variant(variant, warm_up_s), first, values.changed(warm_up_s=warm_up_s))
+            _run(tried_variant(variant, calls), first, values.changed(warm_up_calls=calls))
             for variant, values in _settings(parameters, (REASSIGNED,))
-            for warm_up_s in dict.fromkeys(parameters.numbers("warm_up_s_tried"))
+            for calls in dict.fromkeys(parameters.numbers("warm_up_calls_tried"))
         ),
     )
 
@@ -121,7 +123,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _settings(parameters: Parameters, gammas: Sequence[float]) -> list[tuple[str, Parameters]]:
-    return gamma_settings(PARAMETERS, parameters, gammas, apart=("warm_up_s_tried",))
+    return gamma_settings(PARAMETERS, parameters, gammas, apart=("warm_up_calls_tried",))
 
 
 def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
@@ -139,12 +141,13 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run; the seed draws the spouts' texts and identifiers too."""
     declared = topology(spec.parameters)
+    service_us = spec.parameters.number("bolt_ms") * 1000
     trace = build_trace(
         declared,
         {
             "spout": EmitRandomTexts(SPOUTS, CHARACTERS, spec.seed),
-            "identity": Identity(),
-            "counter": CountById(),
+            "identity": Identity(service_us),
+            "counter": CountById(service_us),
         },
         spec.storm_version,
     )
@@ -153,10 +156,10 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run; a trial's with its own time constant of the warm-up in place of the shared one."""
+    """Describe one run; a trial's with its own length of the warm-up in place of the shared one."""
     cost = CostModel()
-    if "warm_up_s" in spec.parameters:
-        cost = replace(cost, warm_up_s=spec.parameters.number("warm_up_s"))
+    if "warm_up_calls" in spec.parameters:
+        cost = replace(cost, warm_up_calls=spec.parameters.number("warm_up_calls"))
     return storm_or_tstorm(spec, (plan(spec),), cost=cost)
 
 
@@ -188,9 +191,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return tuple(found)
 
 
-def tried_variant(variant: str, warm_up_s: float) -> str:
-    """Variant of a run with another time constant of the warm-up."""
-    return f"{variant}-u{warm_up_s:g}"
+def tried_variant(variant: str, warm_up_calls: float) -> str:
+    """Variant of a run whose code warms up in another number of calls."""
+    return f"{variant}-u{warm_up_calls:g}"
 
 
 def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:

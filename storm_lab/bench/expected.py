@@ -1,0 +1,25 @@
+"""``storm-lab bench expected``: write down what the last reproduction took, for ``storm-lab list``."""
+
+from __future__ import annotations
+
+import click
+
+from storm_lab.errors import UserError
+from storm_lab.runs.expected import cost_text, kept_cost, write_expected
+from storm_lab.runs.reproduce import studies
+
+
+@click.command("expected")
+def command() -> None:
+    """Write the table of expected times and disk, from what reproducing everything took."""
+    found = {study.experiment.slug: kept_cost(study.workspace) for study in studies(())}
+    costs = {slug: cost for slug, cost in found.items() if cost is not None}
+    if len(costs) < len(found):
+        raise UserError(
+            "has not been reproduced from nothing here",
+            field="experiment",
+            value=next(slug for slug in found if slug not in costs),
+            remedy="run: storm-lab reproduce --fresh",
+        )
+    write_expected(costs)
+    click.echo(cost_text(tuple(costs.values())))

@@ -1,0 +1,74 @@
+"""What reproducing an experiment is expected to cost: measured once, on the machine that the file names."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from storm_lab.machine.whole_file import write_whole
+
+_TABLE = Path(__file__).with_name("expected.csv")
+_COST = "cost.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of one core for emulations, Spark and notebook, and MB of run folders on disk."""
+
+    emulation_s: float
+    metrics_s: float
+    notebook_s: float
+    disk_mb: float
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of one core."""
+        return self.emulation_s + self.metrics_s + self.notebook_s
+
+
+def keep_cost(workspace: Path, cost: Cost) -> None:
+    """Write down what a study took, beside what it made."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    write_whole(workspace / _COST, json.dumps(asdict(cost)) + "\n")
+
+
+def kept_cost(workspace: Path) -> Cost | None:
+    """What a study took when it was last made from nothing; None where nobody wrote it down."""
+    try:
+        return Cost(**json.loads((workspace / _COST).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_expected(costs: Mapping[str, Cost], path: Path = _TABLE) -> None:
+    """Write the table that `expected_costs` reads."""
+    lines = ["experiment,emulation_s,metrics_s,notebook_s,disk_mb"]
+    for slug, cost in costs.items():
+        lines.append(f"{slug}," + ",".join(f"{value:.1f}" for value in asdict(cost).values()))
+    write_whole(path, "\n".join(lines) + "\n")
+
+
+@cache
+def expected_costs(path: Path = _TABLE) -> Mapping[str, Cost]:
+    """Expected cost by experiment; an experiment that is newer than the table is not in it."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as rows:
+        return {
+            row["experiment"]: Cost(**{name: float(row[name]) for name in Cost.__slots__})
+            for row in csv.DictReader(rows)
+        }
+
+
+def cost_text(costs: Sequence[Cost], jobs: int = 2) -> str:
+    """Time on some cores and disk in words; empty where there is nothing to tell."""
+    if not costs:
+        return ""
+    seconds, disk = sum(cost.total_s for cost in costs) / jobs, sum(cost.disk_mb for cost in costs)
+    time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    room = f"{disk:.0f} MB" if disk < 1000 else f"{disk / 1000:.1f} GB"
+    return f"about {time} on {jobs} cores, {room}"

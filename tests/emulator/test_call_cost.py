@@ -1,0 +1,93 @@
+"""Calls of user code: their costs vary around the mean, and the framework around them warms up by calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.setup.spread import lognormal
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Slot
+from tests.emulator.uncompiled import printed
+
+SLOT = Slot("node0", 6700)
+QUIET = replace(PLAIN, idle_jvm_share=0.0)
+VARIED = replace(QUIET, service_cv=0.35)
+
+
+def played(cost: CostModel, seconds: float, per_s: float = 100.0) -> Scene:
+    """A spout and a bolt of 1 ms in one worker."""
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(1 * MS, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=per_s, anchored=False),
+        nodes(1),
+        lambda _: SLOT,
+        cost=cost,
+    )
+    scene.plane.run_until(round(seconds * SECOND))
+    scene.plane.finish()
+    return scene
+
+
+def times(scene: Scene) -> list[int]:
+    """What each execute took, ns, in order."""
+    taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
+    return [int(value) for value in taken]
+
+
+def cpu_ms(scene: Scene) -> float:
+    """CPU of everything, ms."""
+    return float(sum(scene.tape.column("cpu", "cpu_ms")))
+
+
+def test_the_table_has_mean_one_and_the_wanted_spread() -> None:
+    for cv in (0.0, 0.2, 0.35, 1.0):
+        table = lognormal(cv) / 65536
+        assert table.mean() == 1.0
+        assert table.std() == pytest.approx(cv, rel=0.02, abs=1e-4)
+        assert np.median(table) == pytest.approx(1 / np.sqrt(1 + cv * cv), rel=2e-3)
+
+
+def test_executions_vary_by_the_given_coefficient_around_the_same_mean() -> None:
+    user = np.array(times(played(VARIED, 20))) - 4 * US
+    assert len(user) > 1900
+    assert user.mean() == pytest.approx(1 * MS, rel=0.03)
+    assert user.std() / user.mean() == pytest.approx(0.35, abs=0.03)
+
+
+def test_without_spread_every_execution_costs_the_same() -> None:
+    assert set(times(played(QUIET, 1))) == {1 * MS + 4 * US}
+
+
+def test_what_a_task_draws_is_the_same_without_the_compiler() -> None:
+    assert printed(__name__, "t.times(t.played(t.VARIED, 0.2))") == str(times(played(VARIED, 0.2)))
+
+
+def test_cold_code_halves_its_excess_each_so_many_calls_and_user_code_is_never_slow() -> None:
+    # 10 calls/s of the spout and 10 of the bolt. Dispatch costs 4 us warm, and 12 us cold.
+    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
+    framework = [(value - 1 * MS) / (4 * US) for value in times(played(cost, 41, per_s=10.0))]
+    assert framework[0] == pytest.approx(3.0)
+    # After 10 s 200 calls: half of the excess of 2 is left; in between a line; then a quarter, a sixteenth.
+    assert framework[51] == pytest.approx(2.5, abs=0.03)
+    assert framework[101] == pytest.approx(2.0, abs=0.03)
+    assert framework[201] == pytest.approx(1.5, abs=0.03)
+    assert framework[401] == pytest.approx(1.125, abs=0.03)
+
+
+def test_a_worker_without_calls_stays_cold() -> None:
+    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
+    # Two calls of the spout and one of the bolt came before.
+    assert (times(played(cost, 41, per_s=0.05))[-1] - 1 * MS) / (4 * US) == pytest.approx(3.0, abs=0.03)
+
+
+def test_compilers_spend_their_cpu_as_code_warms_up() -> None:
+    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=2.0)
+    compiled, free = (cpu_ms(played(c, 10.15, per_s=10.0)) for c in (cost, replace(cost, compile_s=0.0)))
+    # Half of the excess is gone after 10 s: half of 2 s.
+    assert compiled - free == pytest.approx(1000.0, rel=0.03)

@@ -1,0 +1,120 @@
+"""Storm 2.x: idle threads look at their queues by themselves, and looking takes CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_9_7, V2_8_8
+
+ONE = Slot("node0", 6700)
+QUIET = replace(PLAIN, idle_jvm_share=0.0)
+LOOKS = replace(QUIET, look_us=10.0)
+
+
+def apart(executor: Executor) -> Slot:
+    """The spout on a node of its own."""
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def played(
+    cost: CostModel,
+    seconds: float,
+    per_s: float,
+    *,
+    version: StormVersion = V2_8_8,
+    place: Callable[[Executor], Slot] = lambda _: ONE,
+    cores: int = 4,
+    ackers: int = 0,
+    work: int = 0,
+) -> Scene:
+    """A spout and a bolt; two nodes."""
+    scene = start(
+        chain((1, 1), ackers=ackers),
+        chain_trace([constant_work(work, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=per_s, anchored=ackers > 0),
+        nodes(2, cores=cores),
+        place,
+        version=version,
+        cost=cost,
+    )
+    scene.plane.run_until(round(seconds * SECOND))
+    return scene
+
+
+def share_of(scene: Scene, component: str, seconds: float) -> float:
+    """Cores that a component's executors took, when nothing was sampled before."""
+    found = scene.plane.sample().executor_cpu_ns.items()
+    return sum(cpu for (_, executor), cpu in found if executor.component == component) / (seconds * SECOND)
+
+
+def spans(scene: Scene, first: str, last: str) -> np.ndarray:
+    """Times between two instants of each execution, ns."""
+    scene.plane.finish()
+    return np.asarray(scene.tape.column("executions", last) - scene.tape.column("executions", first))
+
+
+def test_a_bolt_that_gets_nothing_looks_a_thousand_times_and_then_every_millisecond() -> None:
+    # The one tuple comes right after the start.
+    looks = share_of(played(LOOKS, 1.0, 0.001, place=apart), "bolt0", 1.0) * SECOND / (10 * US)
+    assert looks == pytest.approx(1000 + (1000 - 55) / 1.06, rel=0.02)
+
+
+def test_a_tuple_waits_for_the_next_look() -> None:
+    waited = spans(played(LOOKS, 2.0, per_s=101.0, place=apart), "enqueue_ns", "start_ns")
+    assert len(waited) > 190
+    assert 0 <= waited.min() <= waited.max() <= 55 * US
+    assert len(set(waited.tolist())) > 3, "phases differ"
+
+
+def test_looking_takes_most_at_light_load_and_less_as_load_rises() -> None:
+    beside_work = []
+    for per_s in (1.0, 50.0, 20_000.0):
+        scene = played(LOOKS, 2.0, per_s, work=20 * US)
+        beside_work.append(share_of(scene, "bolt0", 2.0) - per_s * 24e-6)
+    idle, light, heavy = beside_work
+    # 10 us each 55 us.
+    assert light == pytest.approx(10 / 55, rel=0.05)
+    assert idle < 0.3 * light
+    assert heavy < 0.6 * light
+
+
+def test_threads_that_look_slow_down_those_that_work_on_the_same_core() -> None:
+    woken, beside = (
+        float(
+            np.median(spans(played(cost, 3.0, 20.0, cores=1, ackers=1, work=10 * MS), "start_ns", "end_ns"))
+        )
+        for cost in (QUIET, LOOKS)
+    )
+    # While the bolt works the acker looks each 55 us, spout and transfer thread each 1.06 ms.
+    assert woken == pytest.approx(10 * MS, rel=5e-3)
+    assert beside == pytest.approx(woken / (1 - 10 / 55 - 2 * 10 / 1060), rel=0.01)
+
+
+def test_a_worker_that_is_gone_looks_no_more() -> None:
+    scene = played(LOOKS, 1.0, per_s=10.0)
+    assert scene.plane.kernel.node["polling"][0] > 0
+    scene.plane.stop_worker(scene.workers[ONE])
+    assert scene.plane.kernel.node["polling"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("version", "cost"), [(V0_9_7, LOOKS), (V2_8_8, QUIET)])
+def test_other_versions_are_woken_and_so_are_these_without_looks(
+    version: StormVersion, cost: CostModel
+) -> None:
+    scene = played(cost, 1.0, per_s=10.0, version=version)
+    assert scene.plane.kernel.node["polling"].tolist() == [0, 0]
+    assert set(spans(scene, "enqueue_ns", "start_ns").tolist()) == {30 * US}
+
+
+def test_no_look_is_an_event() -> None:
+    looking, woken = (played(cost, 2.0, per_s=5.0).plane.events for cost in (LOOKS, QUIET))
+    # Some for the ends of fine looks, no 36,000 for the looks themselves.
+    assert looking <= woken + 40
