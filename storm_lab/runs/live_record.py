@@ -16,7 +16,7 @@ from storm_lab.live.releases import Release
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
-from storm_lab.machine.places import project_root
+from storm_lab.machine.places import checkout, data_folder, shipped
 from storm_lab.runs.live_play import Describe, LiveTask, play_task
 from storm_lab.tuplelog import open_run
 
@@ -44,9 +44,23 @@ class Play:
         return f"{self.sitting.name}-{self.release.generation}-{self.number}"
 
 
+RECORDS = "data/live"
+"""The project's recorded runs, in the checkout."""
+
+
 def records_folder() -> Path:
-    """Where the project's recorded runs lie."""
-    return project_root() / "data" / "live"
+    """Where the project's recorded runs lie.
+
+    Raises:
+        UserError: the installation is not whole.
+    """
+    return shipped(RECORDS)
+
+
+def new_records_folder() -> Path:
+    """Where recorded runs go: beside those of the checkout, else into the folder for data."""
+    root = checkout()
+    return data_folder() / "live" if root is None else root / RECORDS
 
 
 def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:

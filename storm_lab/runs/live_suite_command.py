@@ -17,7 +17,7 @@ from storm_lab.live.suite.measure import Measured
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.machine.options import examples, json_option
 from storm_lab.runs.live_constants import read_costs
-from storm_lab.runs.live_record import played_order, plays, records_folder
+from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
 from storm_lab.runs.live_record import record as record_plays
 from storm_lab.runs.live_trust import SEEDS, compare, recorded_runs
 
@@ -56,7 +56,7 @@ def record(
         order = [play.name for play in played_order(chosen)]
         for path in record_plays(
             chosen,
-            folder or records_folder(),
+            folder or new_records_folder(),
             _say,
             lambda name, part: _show(bar, name, order.index(name) + part),
         ):

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+import pandas as pd
+
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.errors import UserError
@@ -17,7 +19,8 @@ from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS
-from storm_lab.runs.live_record import EXPERIMENT
+from storm_lab.runs.live_constants import read_costs
+from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
 
 Told = Callable[[str], None]
@@ -136,7 +139,7 @@ def compare(
         sitting = members[0].sitting
         tell(f"{name} on Storm {generation}")
         own = _rows(sitting, generation, members, costs.get(generation), seeds)
-        rows += own
+        rows += [row for row in own if row.told]
         orderings += orderings_of(sitting, generation, {row.name: row for row in own})
     return Trust(tuple(rows), tuple(orderings))
 
@@ -155,3 +158,33 @@ def _rows(
             plays.enter_context(emulated(sitting, generation, members[0].mhz, seed, cost)) for seed in seeds
         ]
         return compare_sitting(sitting, generation, scenes, [each.look() for each in members], looks)
+
+
+def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
+    """The comparison of the project's recorded runs, with the constants that lie beside them.
+
+    Raises:
+        UserError: the recorded runs or the constants cannot be used.
+    """
+    folder = home or records_folder()
+    return compare(recorded_runs(folder), read_costs(folder), seeds=seeds)
+
+
+def conditions_table(recorded: Sequence[Recorded]) -> pd.DataFrame:
+    """On what the recorded runs were played: a row for each."""
+    rows = []
+    for each in recorded:
+        facts = each.run.manifest.conditions
+        rows.append(
+            (
+                each.sitting.name,
+                facts["storm"],
+                facts["processor"],
+                facts["cores"],
+                facts["storm_cores"],
+                facts["busy_cores"],
+                facts["load_average"],
+            )
+        )
+    columns = ["sitting", "Storm", "processor", "cores", "Storm's cores", "busy cores", "load average"]
+    return pd.DataFrame(rows, columns=columns)

@@ -52,6 +52,8 @@ def _split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: objec
 
 _LIGHT_START_S = Start(32.0, 50.0)
 _LIGHT_RATES = (2000.0, 50.0)
+_WARM_S, _SETTLED_S = 11.0, 3.0
+"""Until code has been compiled at the first rate, and until the second has come about."""
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
@@ -64,7 +66,8 @@ def _light_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, f
         for topology, distance in _DISTANCES:
             if (rate, topology) == (2000.0, "near"):
                 found["cold-2000"] = (turns.now_s, turns.now_s + _EARLY_S)
-            found[f"light-{rate:g}-{distance}"] = turns.rate(topology, rate)
+            settle_s = _WARM_S if rate == _LIGHT_RATES[0] else _SETTLED_S
+            found[f"light-{rate:g}-{distance}"] = turns.rate(topology, rate, settle_s=settle_s)
     found["spread-trivial-bolt"] = found["light-2000-one-worker"]
     return turns, found
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import pandas as pd
+
 from storm_lab.live.suite.measure import Look, Measured
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
 
@@ -56,6 +58,11 @@ class Row:
     half: Half
     compared: tuple[Compared, ...]
 
+    @property
+    def told(self) -> bool:
+        """Whether the recorded runs tell at least one of its measures."""
+        return any(each.measured is not None for each in self.compared)
+
     def of(self, measure: Measure) -> Compared | None:
         """What was compared of that measure."""
         return next((each for each in self.compared if each.measure is measure), None)
@@ -95,7 +102,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The whole comparison."""
+    """The whole comparison: the scenes of which recorded runs tell at least one measure."""
 
     rows: tuple[Row, ...]
     orderings: tuple[Ordering, ...]
@@ -190,3 +197,40 @@ def _value(measured: Measured | None, field: str = "value") -> float | None:
         return None
     value = float(getattr(measured, field))
     return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def factors_table(trust: Trust) -> pd.DataFrame:
+    """Median factors of error, over the scenes that are predicted and over those that may calibrate."""
+    calibrates = [row for row in trust.rows if row.half is Half.CALIBRATES]
+    rows = [
+        (name.removesuffix("_factor"), trust.factor(name), trust.factor(name, calibrates)) for name in FACTORS
+    ]
+    return pd.DataFrame(rows, columns=["median factor of", "predicted scenes", "calibrating scenes"])
+
+
+def scenes_table(trust: Trust) -> pd.DataFrame:
+    """A row for each measure of each scene: measured with its interval, predicted, factor of error."""
+    rows = [
+        (
+            row.name,
+            row.half.value,
+            each.measure.value,
+            UNITS[each.measure],
+            _value(each.measured),
+            _value(each.measured, "low"),
+            _value(each.measured, "high"),
+            _value(each.predicted),
+            each.factor,
+        )
+        for row in trust.rows
+        for each in row.compared
+    ]
+    columns = ["scene", "half", "measure", "unit", "measured", "low", "high", "predicted", "factor"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def orderings_table(trust: Trust) -> pd.DataFrame:
+    """A row for each pair of placements that the suite compares."""
+    told = {True: "as real Storm", False: "the other way round", None: "not told apart"}
+    rows = [(each.measure.value, each.one, each.other, told[each.agrees]) for each in trust.orderings]
+    return pd.DataFrame(rows, columns=["measure", "one", "other", "the emulator"])

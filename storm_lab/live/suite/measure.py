@@ -27,6 +27,8 @@ _WINDOW_NS = 1_000_000_000
 LEAST_WINDOWS = 3
 """With fewer good windows than this a scene has no measure."""
 _LEAST_ROOTS = 20
+_LATE_S = 5.0
+"""Where workers come when their stretch has begun, it counts from so long after them on."""
 _FULL = 0.85
 """Part of the machine's cores from which on the hosts take from one another."""
 _HELD = 0.25
@@ -111,9 +113,11 @@ class Look:
         """A measure of a scene; None where it cannot be told: nothing arrived, or too few good windows."""
         if what is Measure.CONTROL:
             return self._time(scene)
-        if any(self._ready[name] > scene.from_s for name in scene.topologies):
-            return None
         good = self._good(scene)
+        ready_s = max(self._ready[name] for name in scene.topologies)
+        if ready_s > scene.from_s:
+            # Late workers: what is left when they have settled.
+            good = good[good >= ready_s + _LATE_S]
         if len(good) < min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s)):
             return None
         match what:
