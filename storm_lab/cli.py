@@ -21,8 +21,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from storm_lab.errors import StormLabError
-from storm_lab.experiments.parameter import unknown_name
+from storm_lab.errors import StormLabError, unknown_name
 from storm_lab.machine.options import examples, json_option
 from storm_lab.version import __version__
 

@@ -6,8 +6,10 @@ status that the error carries; any other exception is a defect of the project an
 
 from __future__ import annotations
 
+import difflib
 import sysconfig
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -98,6 +100,24 @@ def said_by(error: BaseException) -> str:
 def is_own_code(kind: type) -> bool:
     """Whether a class is the project's own; what others write may raise anything."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+_MOST_NAMES = 60
+
+
+def unknown_name(
+    noun: str, name: object, known: Iterable[object], owner: str, *, field: str | None = None
+) -> UserError:
+    """The error for a name that ``owner`` does not have: a guess when one is close, and those that there are.
+
+    ``field`` says where the name stood; without one it is called after the ``noun``.
+    """
+    names = sorted(map(str, known))
+    close = difflib.get_close_matches(str(name), names, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    listed = ", ".join([*names[:_MOST_NAMES], *["..."] * (len(names) > _MOST_NAMES)]) or "none"
+    remedy = f"{guess}there are: {listed}"
+    return UserError(f"{owner} has no such {noun}", field=field or noun, value=name, remedy=remedy)
 
 
 def _rebuild(

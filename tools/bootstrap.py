@@ -44,6 +44,7 @@ NETWORK_SIGNS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Set up the environment; returns the exit status."""
     parser = argparse.ArgumentParser(description="Set up the virtual environment of the checkout.")
     parser.add_argument("--project", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--venv", default=".venv", help="folder of the environment, inside the project")
@@ -100,6 +101,7 @@ def only_one(folder: Path) -> Iterator[None]:
 
 
 def digest(files: Sequence[Path], place: str) -> str:
+    """Digest of what the environment was made from: files, and the place where it lies."""
     total = hashlib.sha256(place.encode())
     for file in files:
         total.update(file.read_bytes())
@@ -107,6 +109,7 @@ def digest(files: Sequence[Path], place: str) -> str:
 
 
 def check_space(folder: Path) -> None:
+    """Refuse to begin on a disk that is too full."""
     free = shutil.disk_usage(str(folder)).free / 1e9
     if free < NEEDED_GIGABYTES:
         raise SetupError(
@@ -177,6 +180,7 @@ def drop_half_installed(venv: Path) -> None:
 
 
 def locked_names(lock: Path) -> set[str]:
+    """Names of the packages in a lock file, in their one spelling."""
     lines = (line.strip() for line in lock.read_text().splitlines())
     return {normal(re.split(r"[=<>!~;\s\[]", line)[0]) for line in lines if line and line[0] not in "#-"}
 
@@ -236,6 +240,7 @@ class Progress:
         self.live = sys.stderr.isatty()
 
     def step(self, done: int, name: str) -> None:
+        """A new step begins."""
         if self.live:
             self._draw(f"{done} of {self.total}: {name}")
         elif done - self.told >= self.STEP or done == self.total:
@@ -243,12 +248,14 @@ class Progress:
             say(f"{done} of {self.total} packages")
 
     def unpacking(self) -> None:
+        """Pip has fetched everything and unpacks it."""
         if self.live:
             self._draw("unpacking")
         else:
             say("unpacking")
 
     def close(self) -> None:
+        """The last line ends."""
         if self.live:
             self._draw("")
 

@@ -29,6 +29,7 @@ class Interpreter:
 
     @property
     def name(self) -> str:
+        """What users call it."""
         return f"Python {self.version[0]}.{self.version[1]}"
 
 

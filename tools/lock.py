@@ -21,6 +21,7 @@ HEADER = """\
 
 
 def main() -> int:
+    """Write the lock file; returns the exit status."""
     try:
         lines = resolve(PROJECT / "pyproject.toml")
     except SetupError as error:

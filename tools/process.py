@@ -63,10 +63,12 @@ def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.Completed
 
 
 def say(text: str) -> None:
+    """Print a line of the set-up's own."""
     print(f"set-up: {text}", file=sys.stderr, flush=True)
 
 
 def last_line(text: str) -> str:
+    """The last line of a program's words that is not empty."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "no reason given"
 

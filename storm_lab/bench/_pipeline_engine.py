@@ -1,5 +1,6 @@
-"""One engine of ``storm-lab bench pipeline``, in a process of its own: prints times, peak memory and results
-as JSON.
+"""One engine of ``storm-lab bench pipeline``, in a process of its own.
+
+It prints times, peak memory and results as JSON.
 
 All engines give the three metrics in the same form: rows sorted by their keys, numbers unrounded.
 """

@@ -9,17 +9,19 @@ from tqdm import tqdm
 
 from storm_lab.calibration.constants_file import Fit, constants_path
 from storm_lab.calibration.evaluation import Evaluation, played_code
-from storm_lab.calibration.search import Range, evaluations_of, search
+from storm_lab.calibration.search import Ranges, evaluations_of, search
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.papers.rstorm.recording import load_recordings
 
 
-def fitted_ranges() -> dict[str, Range]:
-    """The constants that the search moves, with their physical ranges: those marked fitted in the cost model,
-    but for what was chosen by hand."""
-    return {c.name: Range(c.low, c.high) for c in constants_of(CostModel()) if c.fitted and not c.by_hand}
+def fitted_ranges() -> Ranges:
+    """The constants that the search moves, with their physical ranges.
+
+    They are those marked fitted in the cost model, but for what was chosen by hand.
+    """
+    return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted and not c.by_hand}
 
 
 @click.command(

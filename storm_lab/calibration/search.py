@@ -1,7 +1,7 @@
-"""The search: damped least squares on the logarithms of the constants, inside their physical ranges.
+"""The search: least squares on the logarithms of the constants, inside their physical ranges.
 
-Deterministic: finite differences with a fixed step, a fixed list of damping factors, and the best of the
-steps they give is taken if it is better.
+Deterministic: the slopes are finite differences with a fixed step, and the constants are rounded to what is
+worth writing down before they are tried.
 """
 
 from __future__ import annotations
@@ -12,35 +12,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import least_squares
 
 STEP = 0.15
 """Of the finite differences, in logarithms: queues and batches make finer ones noise."""
-LONGEST = 0.5
-DAMPING = (0.02, 0.1, 0.5, 2.0)
 
+Floats = NDArray[np.float64]
 Values = Mapping[str, float]
-Evaluate = Callable[[Sequence[Values]], Sequence[NDArray[np.float64]]]
+Ranges = Mapping[str, tuple[float, float]]
+"""Lowest and highest value of each constant."""
+Evaluate = Callable[[Sequence[Values]], Sequence[Floats]]
 """From sets of constants to their residuals, one vector each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """A constant's physical range."""
-
-    low: float
-    high: float
-
-    def moved(self, value: float, by: float) -> float:
-        """``value`` times e to the ``by``, rounded to what is worth writing down, inside the range."""
-        return min(self.high, max(self.low, float(f"{value * math.exp(by):.3g}")))
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    """Where the search stands: constants, residuals, and the sum of their squares."""
+    """The best constants that were tried, with their residuals."""
 
     values: Values
-    residuals: NDArray[np.float64]
+    residuals: Floats
 
     @property
     def loss(self) -> float:
@@ -48,46 +38,40 @@ class Found:
         return float(self.residuals @ self.residuals)
 
 
-def evaluations_of(ranges: Mapping[str, Range], rounds: int) -> int:
+def evaluations_of(ranges: Ranges, rounds: int) -> int:
     """How many sets of constants a search tries at most."""
-    return 1 + rounds * (len(ranges) + len(DAMPING))
+    return 1 + rounds + (rounds + 1) * len(ranges) if rounds else 1
 
 
-def search(start: Values, ranges: Mapping[str, Range], evaluate: Evaluate, rounds: int) -> Found:
-    """The best constants found in ``rounds`` rounds; ends early when a round brings nothing."""
+def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
+    """The best constants found in ``rounds`` steps; each looks at a set per slope and at where it leads."""
     (first,) = evaluate([start])
     best = Found(dict(start), first)
-    for _ in range(rounds):
-        moved = [_probe(best.values, name, limits) for name, limits in ranges.items()]
-        residuals = evaluate([values for values, _ in moved])
-        slopes = np.stack(
-            [(r - best.residuals) / step for r, (_, step) in zip(residuals, moved, strict=True)], axis=1
-        )
-        tries = [_step(best, slopes, damping, ranges) for damping in DAMPING]
-        reached = [Found(values, r) for values, r in zip(tries, evaluate(tries), strict=True)]
-        better = min(reached, key=lambda found: found.loss)
-        if better.loss >= best.loss:
-            break
-        best = better
+    lows, highs = np.log(np.array(list(ranges.values()), dtype=float)).T
+
+    def values_at(place: Floats) -> Values:
+        rounded = (float(f"{math.exp(x):.3g}") for x in place)
+        kept = zip(ranges.items(), rounded, strict=True)
+        return {**start, **{name: min(high, max(low, x)) for (name, (low, high)), x in kept}}
+
+    def residuals(place: Floats) -> Floats:
+        nonlocal best
+        values = values_at(place)
+        if values != best.values:
+            (reached,) = evaluate([values])
+            best = min(best, Found(values, reached), key=lambda found: found.loss)
+            return reached
+        return best.residuals
+
+    def slopes(place: Floats) -> Floats:
+        here = residuals(place)
+        # Down where the range ends.
+        steps = np.where(place + STEP <= highs, STEP, -STEP)
+        moved = [values_at(place + step * unit) for step, unit in zip(steps, np.eye(len(steps)), strict=True)]
+        made = [math.log(v[name] / values_at(place)[name]) for name, v in zip(ranges, moved, strict=True)]
+        return np.stack([(r - here) / step for r, step in zip(evaluate(moved), made, strict=True)], axis=1)
+
+    if rounds:
+        place = np.clip(np.log([start[name] for name in ranges]), lows, highs)
+        least_squares(residuals, place, slopes, (lows, highs), method="dogbox", max_nfev=rounds + 1)
     return best
-
-
-def _probe(values: Values, name: str, limits: Range) -> tuple[Values, float]:
-    """A constant moved up a step, or down where the range ends; with the step that was really made."""
-    for step in (STEP, -STEP):
-        changed = limits.moved(values[name], step)
-        if changed != values[name]:
-            made = math.log(changed / values[name])
-            if abs(made) > STEP / 3:
-                return {**values, name: changed}, made
-    raise ValueError(f"the range of {name} leaves no room for a step")
-
-
-def _step(found: Found, slopes: NDArray[np.float64], damping: float, ranges: Mapping[str, Range]) -> Values:
-    normal = slopes.T @ slopes + damping * np.eye(len(ranges))
-    moves = -np.linalg.solve(normal, slopes.T @ found.residuals)
-    changed = {
-        name: limits.moved(found.values[name], float(np.clip(move, -LONGEST, LONGEST)))
-        for (name, limits), move in zip(ranges.items(), moves, strict=True)
-    }
-    return {**found.values, **changed}

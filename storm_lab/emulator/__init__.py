@@ -1,0 +1,1 @@
+"""What would have happened: tuples and control events of a Storm cluster, played in virtual time."""

@@ -1,6 +1,4 @@
-"""One run of the emulator: cluster, topologies, control plane and data plane put together and played to the
-end.
-"""
+"""One run of the emulator: cluster, topologies, control plane and data plane, played to the end."""
 
 from __future__ import annotations
 

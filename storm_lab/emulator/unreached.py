@@ -45,8 +45,10 @@ def unreached_of(version: StormVersion) -> Unreached:
 
 
 def gives_up_after_ns(version: StormVersion) -> int:
-    """How long connecting is tried: all tries of ``storm.messaging.netty.max_retries``, of which 0.9.2 takes
-    30 at most and later versions 300. 0.8's ZeroMQ and 2.x try for ever (0).
+    """How long connecting is tried.
+
+    All tries of ``storm.messaging.netty.max_retries`` count, of which 0.9.2 takes 30 at most and later
+    versions 300. 0.8's ZeroMQ and 2.x try for ever (0).
     """
     if not V0_9_0 <= version < V2_0_0:
         return 0

@@ -5,14 +5,13 @@ The command line, the notebooks and the tests check values here, and nowhere els
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
+from storm_lab.model.allowed import Allowed
 
 _LONGEST_RANGE = 10_000
 
@@ -41,25 +40,25 @@ class Parameter:
     chosen_on: tuple[str, ...] = ()
 
     @property
+    def allowed(self) -> Allowed:
+        """What the value, or every number of a list, may be."""
+        kind = type(self.default)
+        if isinstance(self.default, tuple):
+            kind = float if any(isinstance(item, float) for item in self.default) else int
+        return Allowed(kind, self.low, self.high, self.unit, () if self.is_file else self.choices)
+
+    @property
     def type_name(self) -> str:
         """The type in words, as help texts and errors print it."""
-        if isinstance(self.default, tuple):
-            return "list of numbers" if self._holds_floats else "list of whole numbers"
-        return {bool: "true or false", int: "whole number", float: "number", str: "text"}[type(self.default)]
+        noun = self.allowed.noun.removeprefix("a ")
+        return f"list of {noun}s" if isinstance(self.default, tuple) else noun
 
     @property
     def range_text(self) -> str:
         """The allowed values in words; empty when every value of the type is allowed."""
-        if self.choices:
-            return "one of " + ", ".join(self.choices) + (", or the path of a file" if self.is_file else "")
-        unit = f" {self.unit}" if self.unit else ""
-        if self.low is not None and self.high is not None:
-            return f"{_short(self.low)} to {_short(self.high)}{unit}"
-        if self.low is not None:
-            return f"{_short(self.low)}{unit} or more"
-        if self.high is not None:
-            return f"{_short(self.high)}{unit} or less"
-        return ""
+        if self.is_file:
+            return "one of " + ", ".join(self.choices) + ", or the path of a file"
+        return self.allowed.range_text
 
     def checked(self, value: object) -> ParameterValue:
         """``value`` in this parameter's type.
@@ -69,91 +68,49 @@ class Parameter:
         Raises:
             UserError: wrong type or out of range; names parameter and value and says what is allowed.
         """
+        items: Iterable[object] = (value,)
         if isinstance(self.default, tuple):
-            return self._checked_tuple(value)
-        if isinstance(self.default, bool) and isinstance(value, bool):
-            return value
-        if isinstance(self.default, str) and isinstance(value, str):
-            if self.choices and value not in self.choices and not self.is_file:
-                raise self._refusal(value, "is not one of the allowed values")
-            return value
-        if not isinstance(self.default, bool | str):
-            return self._checked_number(value, isinstance(self.default, float), value)
-        raise self._refusal(value, "has the wrong type")
+            if not isinstance(value, list | tuple):
+                raise self._refusal(value, "has the wrong type")
+            if not value:
+                raise self._refusal(value, "is empty")
+            items = value
+        allowed = self.allowed
+        for item in items:
+            fault = allowed.fault(item)
+            if fault is not None:
+                raise self._refusal(value, fault)
+        found = tuple(allowed.kind(item) for item in items)
+        return found if isinstance(self.default, tuple) else found[0]
 
     def parsed(self, text: str) -> ParameterValue:
-        """The value that ``text`` of a command line stands for: ``1.8``, ``true``, ``1,1.8,2.2``,
-        ``1-5``.
+        """The value of a text of a command line: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``.
 
         Raises:
             UserError: as `checked`.
         """
-        if isinstance(self.default, bool):
-            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            if text.lower() not in words:
-                raise self._refusal(text, "has the wrong type")
-            return words[text.lower()]
-        if isinstance(self.default, str):
-            named = not self.is_file or text in self.choices
+        if self.is_file and text not in self.choices:
             # Notebooks run in a folder of their own, so a relative path would mean another file there.
-            return self.checked(text if named else str(Path(text).absolute()))
+            return str(Path(text).absolute())
         if isinstance(self.default, tuple):
             pieces = [piece.strip() for piece in text.strip("[]() ").split(",") if piece.strip()]
             return self.checked([number for piece in pieces for number in self._numbers(piece, text)])
-        return self.checked(self._number(text, text))
+        return self.checked(self.allowed.read(text))
 
-    def _numbers(self, piece: str, whole: str) -> Iterable[int | float]:
+    def _numbers(self, piece: str, whole: str) -> Iterable[object]:
         """The number of a piece of a list, or all from the first to the last of a range such as ``1-5``."""
+        allowed = self.allowed
         found = re.fullmatch(r"(\d{1,10})-(\d{1,10})", piece)
-        if self._holds_floats or found is None:
-            return (self._number(piece, whole),)
+        if allowed.kind is float or found is None:
+            return (allowed.read(piece),)
         first, last = int(found[1]), int(found[2])
         if not first <= last < first + _LONGEST_RANGE:
             raise self._refusal(whole, f"has a range that is upside down or longer than {_LONGEST_RANGE}")
         return range(first, last + 1)
 
-    def _number(self, piece: str, whole: str) -> int | float:
-        try:
-            return int(piece)
-        except ValueError:
-            pass
-        try:
-            return float(piece)
-        except ValueError:
-            raise self._refusal(whole, "has the wrong type") from None
-
-    @property
-    def _holds_floats(self) -> bool:
-        return isinstance(self.default, tuple) and any(isinstance(item, float) for item in self.default)
-
-    def _checked_tuple(self, value: object) -> ParameterValue:
-        if not isinstance(value, list | tuple):
-            raise self._refusal(value, "has the wrong type")
-        if not value:
-            raise self._refusal(value, "is empty")
-        if self._holds_floats:
-            return tuple(float(self._checked_number(item, True, value)) for item in value)
-        return tuple(int(self._checked_number(item, False, value)) for item in value)
-
-    def _checked_number(self, item: object, as_float: bool, value: object) -> int | float:
-        # True is an int to Python; nobody who writes a rate means it.
-        if isinstance(item, bool) or not isinstance(item, int | float):
-            raise self._refusal(value, "has the wrong type")
-        if isinstance(item, float) and not as_float:
-            raise self._refusal(value, "has the wrong type")
-        if not math.isfinite(item):
-            raise self._refusal(value, "is not a finite number")
-        if (self.low is not None and item < self.low) or (self.high is not None and item > self.high):
-            raise self._refusal(value, "is out of range")
-        return float(item) if as_float else item
-
     def _refusal(self, value: object, what: str) -> UserError:
         allowed = self.type_name + (f", {self.range_text}" if self.range_text else "")
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
-
-
-def _short(bound: float) -> str:
-    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
 class Parameters(Mapping[str, ParameterValue]):
@@ -268,14 +225,3 @@ def parse_parameters(declared: Iterable[Parameter], texts: Iterable[str], owner:
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = known[name].parsed(value.strip())
     return check_parameters(declared, given, owner)
-
-
-def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> UserError:
-    """The error for a name that does not exist: a guess when one is close, and the list of those that do."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    listed = ", ".join(names) if names else "none"
-    return UserError(
-        f"{owner} has no such {kind}", field=kind, value=name, remedy=f"{guess}there are: {listed}"
-    )

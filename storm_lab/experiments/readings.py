@@ -107,8 +107,9 @@ def mean_over(
     to_s: float = float("inf"),
     weight: str = "tuples",
 ) -> list[float | None]:
-    """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``; None for a seed without
-    any.
+    """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``.
+
+    None for a seed without any.
 
     The bins' means are weighted with their ``weight``, so that the result is the mean over tuples.
     """

@@ -24,8 +24,10 @@ _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Reading:
-    """What a statement says: a digest of its tree, the dotted names that it takes from outside, its strings,
-    and what imports inside it bind.
+    """What a statement says.
+
+    A digest of its tree, the dotted names that it takes from outside, its strings, and what imports inside it
+    bind.
     """
 
     digest: str
@@ -44,8 +46,9 @@ class Statement:
 
     @cached_property
     def table(self) -> dict[str, str]:
-        """Names and ``module:Class`` of what is made by name, where the statement is a table of such; else
-        nothing.
+        """Names and ``module:Class`` of what is made by name.
+
+        Empty where the statement is not a table of such.
         """
         value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
         if not isinstance(value, ast.Dict):
@@ -150,8 +153,10 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _acts(node: ast.stmt, imported: set[str]) -> bool:
-    """Whether a statement does something beside binding names: a call, a change of something that is there, a
-    decorator that is a method of an object, as registrations are.
+    """Whether a statement does something beside binding names.
+
+    That is a call, a change of something that is there, or a decorator that is a method of an object, as
+    registrations are.
     """
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         called = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]

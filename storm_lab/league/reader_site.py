@@ -12,7 +12,7 @@ from functools import cached_property
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameter, Parameters
@@ -59,12 +59,7 @@ class Site:
         spouts = [spout.id for spout in topology.spouts]
         for name, given in sources.items():
             if name not in spouts:
-                raise UserError(
-                    "the topology has no such spout",
-                    field="sources",
-                    value=name,
-                    remedy=f"there are: {', '.join(spouts) or 'none'}",
-                )
+                raise unknown_name("spout", name, spouts, "the topology", field="sources")
             plan = given if isinstance(given, SourcePlan) else SourcePlan(SourceKind.RATE, rate_per_s=given)
             check_source(name, plan)
             plans[name] = plan

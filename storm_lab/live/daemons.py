@@ -48,6 +48,7 @@ class Java:
 
     @property
     def program(self) -> str:
+        """The program ``java``."""
         return str(self.home / "bin" / "java")
 
     def flags(self, host: Host) -> list[str]:

@@ -50,6 +50,7 @@ class Jar:
 
     @property
     def file_name(self) -> str:
+        """Name of the file, as Maven has it."""
         return f"{self.artifact}-{self.version}.jar"
 
 

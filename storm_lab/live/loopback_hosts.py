@@ -30,9 +30,11 @@ class LoopbackHosts:
         )
 
     def host(self, name: str) -> Host:
+        """The host of that name."""
         return self._hosts[name]
 
     def make(self) -> None:
+        """Claim a loopback net and give every machine an address in it."""
         _check_ports(self._cluster)
         self._place.note(hosts="loopback")
         net = self._claim_net()
@@ -56,17 +58,20 @@ class LoopbackHosts:
         raise UserError("254 clusters run on loopback already", remedy="end one: storm-lab live down")
 
     def hold_back(self) -> None:
-        return None
+        """Nothing: plain processes have no limits."""
 
     def give_back(self) -> None:
+        """Let others claim the net."""
         if self._claim is not None:
             self._claim.close()
             self._claim = None
 
     def set_link(self, name: str, up: bool) -> None:
+        """Refuse: there is no link to cut."""
         raise self._no_links(name)
 
     def set_path(self, one: str, other: str, open_: bool) -> None:
+        """Refuse: there is no path to cut."""
         raise self._no_links(one)
 
     def _no_links(self, name: str) -> UserError:

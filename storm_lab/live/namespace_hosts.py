@@ -24,9 +24,11 @@ class NamespaceHosts:
         self.unrealised: tuple[str, ...] = ()
 
     def host(self, name: str) -> Host:
+        """The host of that name."""
         return self._hosts[name]
 
     def make(self) -> None:
+        """Make a network namespace and a control group for every machine."""
         token = self._place.record.token
         tree = GroupTree(token, hierarchies())
         self._place.note(hosts="namespaces", cgroups=tuple(map(str, tree.folders)))
@@ -71,19 +73,22 @@ class NamespaceHosts:
         self.unrealised = tuple(missing)
 
     def hold_back(self) -> None:
+        """Limit every machine's CPU to its cores."""
         for host in self._hosts.values():
             if host.cores is not None and host.group is not None and "cpu" in host.group.controllers:
                 host.group.limit_cpu(host.cores)
 
     def give_back(self) -> None:
-        return None
+        """Nothing: the clean-up takes namespaces and groups away."""
 
     def set_link(self, name: str, up: bool) -> None:
+        """Take a machine's link down or up."""
         namespace = self._hosts[name].namespace
         assert namespace is not None
         self._network.set_link(namespace, up)
 
     def set_path(self, one: str, other: str, open_: bool) -> None:
+        """Close or open the way between two machines, in both directions."""
         for here, there in ((one, other), (other, one)):
             namespace = self._hosts[here].namespace
             assert namespace is not None

@@ -96,8 +96,9 @@ def open_stage(
 def play_live(
     spec: EmulationSpec, stage: Stage, log: Recorder, progress: Progress | None = None
 ) -> LiveOutcome:
-    """Play a description on a running cluster and write its rows; the log is neither opened nor finished
-    here.
+    """Play a description on a running cluster and write its rows.
+
+    The log is neither opened nor finished here.
 
     Durations are real seconds. What decides a run of the emulator only (costs, control-plane times,
     ZooKeeper's speed) has no effect.

@@ -14,7 +14,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import UserError
+from storm_lab.errors import unknown_name
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -74,9 +74,7 @@ def find_scene(name: str) -> Scene:
         UserError: there is none.
     """
     if name not in SCENES:
-        raise UserError(
-            "there is no such scene", field="scene", value=name, remedy=f"choose one of {', '.join(SCENES)}"
-        )
+        raise unknown_name("scene", name, SCENES, "the live runtime")
     return SCENES[name]
 
 

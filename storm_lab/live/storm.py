@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, unknown_name
 from storm_lab.live.cleanup import processes_of, remove_cluster, remove_orphans
 from storm_lab.live.control_client import ControlClient
 from storm_lab.live.control_events import ControlEvent, noted
@@ -331,8 +331,7 @@ class LiveStorm:
         ids = [node.id for node in self.cluster.nodes]
         for node in nodes:
             if node is not None and node not in ids:
-                remedy = f"choose one of {', '.join(ids)}"
-                raise UserError("the cluster has no such node", field="node", value=node, remedy=remedy)
+                raise unknown_name("node", node, ids, "the cluster")
 
     @property
     def _here(self) -> Place:

@@ -25,8 +25,9 @@ _INCARNATION_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class RootNumbers:
-    """Numbers of root tuples through the run: every spout task's life has its own, and those that were
-    sampled are the multiples of ``every``.
+    """Numbers of root tuples through the run.
+
+    Every spout task's life has its own, and those that were sampled are the multiples of ``every``.
     """
 
     lives: Mapping[tuple[str, int, int], int]
@@ -34,6 +35,7 @@ class RootNumbers:
 
     @classmethod
     def of(cls, records: LiveRecords) -> RootNumbers:
+        """Numbers for all spout tasks' lives, in the order of the records."""
         keys = [
             (plan.topology.id, task, incarnation)
             for plan in records.plans

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import cast
 
 from storm_lab.errors import UserError
+from storm_lab.model.allowed import Allowed
 
 
 def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -> None:
@@ -16,24 +14,18 @@ def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -
     Raises:
         UserError: names owner, field, value and range.
     """
-    # Numpy's whole numbers are some, too.
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise _refusal(owner, "a whole number", field, value, f"give {low} to {high}")
+    Allowed(int, low, high).check(owner, field, value)
 
 
 def check_number(
-    owner: str, field: str, value: object, *, low: float = 0.0, high: float = math.inf, unit: str = ""
+    owner: str, field: str, value: object, *, low: float = 0.0, high: float | None = None, unit: str = ""
 ) -> None:
     """Refuse what is no finite number from ``low`` to ``high``.
 
     Raises:
         UserError: names owner, field, value and range.
     """
-    number = cast("float", value)
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and low <= number <= high and number < math.inf):
-        bounds = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
-        raise _refusal(owner, "a number", field, value, f"give {bounds} {unit}".rstrip())
+    Allowed(float, low, high, unit).check(owner, field, value)
 
 
 def check_name(owner: str, field: str, value: object) -> None:
@@ -43,7 +35,9 @@ def check_name(owner: str, field: str, value: object) -> None:
         UserError: names owner, field and value.
     """
     if not isinstance(value, str) or not value:
-        raise _refusal(owner, "a name", field, value, "give a text")
+        # A value of None is not shown by the error itself.
+        wanted = "a name, not None" if value is None else "a name"
+        raise UserError(f"{owner} needs {wanted}", field=field, value=value, remedy="give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:
@@ -57,9 +51,3 @@ def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:
         if name in seen:
             raise UserError(f"{owner} has this {noun} twice", field=noun, value=name, remedy="change one")
         seen.add(name)
-
-
-def _refusal(owner: str, wanted: str, field: str, value: object, remedy: str) -> UserError:
-    # A value of None is not shown by the error itself.
-    instead = ", not None" if value is None else ""
-    return UserError(f"{owner} needs {wanted}{instead}", field=field, value=value, remedy=remedy)

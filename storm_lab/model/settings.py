@@ -7,55 +7,39 @@ A setting that is not listed would have no effect, so it is refused. Those of a 
 
 from __future__ import annotations
 
-import difflib
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
+from storm_lab.model.allowed import Allowed
 from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 SettingValue = float | str | bool
 
-_MOST = 1e12
-
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What may be given for a key.
+class Setting(Allowed):
+    """What may be given for a key: as `Allowed`, and as Storm's YAML has it.
 
-    ``kind`` is the type of the value: ``float``, ``int`` (also as a float without fraction), ``bool`` (also
-    as the texts true and false) or ``str``. A number lies between ``low`` and ``high``. The key exists from
+    A whole number may stand as a float without fraction, and true and false as texts. The key exists from
     version ``since`` on and until before ``until``. ``power_of_two`` until before 2.0, as Storm demands it.
     """
 
-    kind: type
-    low: float = 0.0
-    high: float = _MOST
+    low: float | None = 0.0
     since: StormVersion | None = None
     until: StormVersion | None = None
     power_of_two: bool = False
 
-    def fits(self, value: object) -> bool:
-        """Whether the value has the type and the range."""
-        if self.kind is bool:
-            return isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false"))
+    def fault(self, value: object) -> str | None:
+        """As `Allowed.fault`."""
+        if self.kind is bool and isinstance(value, str):
+            return None if value.lower() in ("true", "false") else "has the wrong type"
         if self.kind is str:
-            return isinstance(value, str) and value != ""
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        return self.low <= value <= self.high and (self.kind is float or value == math.floor(value))
-
-    @property
-    def allowed(self) -> str:
-        """What fits, in words."""
-        if self.kind is bool:
-            return "true or false"
-        if self.kind is str:
-            return "a text"
-        noun = "a whole number" if self.kind is int else "a number"
-        return f"{noun} from {self.low:g}" + (f" to {self.high:g}" if self.high < _MOST else "")
+            return None if isinstance(value, str) and value else "has the wrong type"
+        if self.kind is int and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return Allowed.fault(self, value)
 
 
 _BUFFER = 1 << 24
@@ -239,17 +223,10 @@ def check_settings_version(owner: str, settings: Mapping[str, object], version: 
 def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) -> None:
     if key not in known:
         raise _unknown(owner, key, known)
-    if not known[key].fits(value):
-        raise UserError(
-            f"{owner} needs {known[key].allowed} here",
-            field=key,
-            value=value if value is not None else "None",
-            remedy="mend the value or leave the setting out",
-        )
+    known[key].check(owner, key, value)
 
 
 def _unknown(owner: str, key: str, known: Iterable[str]) -> UserError:
-    listed = f"known are: {', '.join(sorted(known))}"
     if key in _FIELDS:
         return UserError(
             f"{owner} has a field for this setting",
@@ -259,17 +236,8 @@ def _unknown(owner: str, key: str, known: Iterable[str]) -> UserError:
         )
     missing = next((what for prefix, what in _NOT_PLAYED.items() if key.startswith(prefix)), None)
     if missing is not None:
-        return UserError(
-            f"{owner} sets what is not played: {missing}", field="settings", value=key, remedy=listed
-        )
-    close = difflib.get_close_matches(key, list(known), n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    return UserError(
-        f"{owner} has a setting that is unknown or without effect here",
-        field="settings",
-        value=key,
-        remedy=guess + listed,
-    )
+        return unknown_name(f"setting, for there are no {missing}", key, known, owner, field="settings")
+    return unknown_name("setting with an effect here", key, known, owner, field="settings")
 
 
 def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
@@ -277,7 +245,7 @@ def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
     return {
         key: cast(SettingValue, conf[key])
         for key, setting in OF_TOPOLOGY.items()
-        if key in conf and setting.fits(conf[key])
+        if key in conf and setting.fault(conf[key]) is None
     }
 
 

@@ -1,5 +1,6 @@
-"""Whether a new schedule is worth a re-assignment. T-Storm does not say; the rule here is ours and
-documented.
+"""Whether a new schedule is worth a re-assignment.
+
+T-Storm does not say; the rule here is ours and documented.
 """
 
 from __future__ import annotations

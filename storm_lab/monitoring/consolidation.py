@@ -1,5 +1,4 @@
-"""T-Storm's initial assignment (section IV-C): no load is known yet, but one worker per node is better than
-many.
+"""T-Storm's initial assignment (section IV-C): before any load is known, one worker a node.
 
 As soon as a topology is up under Nimbus's own scheduler it is rebalanced to ``min(N_u, N_w)`` workers: N_u as
 many as its user asked for, N_w nodes that have a slot for it.

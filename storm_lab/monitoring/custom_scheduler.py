@@ -1,6 +1,4 @@
-"""The custom scheduler: Nimbus's plug-in that fetches the newest generated schedule and installs it (T-Storm
-IV-C).
-"""
+"""The custom scheduler: Nimbus's plug-in that installs the newest generated schedule (T-Storm IV-C)."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ class CustomScheduler:
         control.clock.every(ns(fetch_s), Rank.MONITOR, ACTOR, self.fetch, first_ns=phase)
 
     def fetch(self) -> None:
-        """Install the newest adopted schedule unless it has been installed before or Nimbus cannot take it
-        now.
-        """
+        """Install the newest adopted schedule, if it is new and Nimbus can take it now."""
         control = self._control
         newest = self._database.newest_adopted()
         if newest is None or newest[0] <= self._installed:

@@ -1,5 +1,6 @@
-"""Online scheduling as one service: monitors, load database, schedule generator and custom scheduler
-(T-Storm, Fig. 4).
+"""Online scheduling as one service (T-Storm, Fig. 4).
+
+Monitors, load database, schedule generator and custom scheduler.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""When a cluster counts as overloaded. T-Storm (section IV) says that it detects it, not how; this is our
-rule.
+"""When a cluster counts as overloaded.
+
+T-Storm (section IV) says that it detects it, not how; this is our rule.
 """
 
 from __future__ import annotations

@@ -140,8 +140,9 @@ class AckedRoots:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """Progress of a Kafka-like source: lines before the offsets that its spouts have stored, over all
-    partitions. It moves at their checkpoints only.
+    """Progress of a Kafka-like source: lines before the offsets stored by its spouts, over all partitions.
+
+    It moves at their checkpoints only.
     """
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:

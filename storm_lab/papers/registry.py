@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from storm_lab.errors import unknown_name
 from storm_lab.experiments.experiment import Experiment
-from storm_lab.experiments.parameter import unknown_name
 from storm_lab.league.stage import Stage
 
 _MODULES: dict[str, str] = {

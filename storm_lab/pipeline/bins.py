@@ -61,8 +61,7 @@ def time_columns() -> tuple[Column, Column]:
 
 
 def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFrame:
-    """Amounts of windows [start_ns, end_ns) dealt out to the bins that a window touches, by length of
-    overlap.
+    """Deal amounts of windows [start_ns, end_ns) out to the bins that they touch, by length of overlap.
 
     A window inside one bin gives it everything, so nothing is approximated where bins are multiples of the
     windows. The result has ``bin_ns`` instead of the two ends; the amounts become doubles. Empty windows are

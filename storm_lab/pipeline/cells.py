@@ -34,8 +34,9 @@ def summarised_by_level(
     levels: Mapping[str, Column],
     measures: Mapping[str, str],
 ) -> DataFrame:
-    """Statistics of nanosecond columns for several groupings of the same rows at once: bins of two widths,
-    say.
+    """Statistics of nanosecond columns for several groupings of the same rows at once.
+
+    Groupings are bins of two widths, for example.
 
     ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the
     group that a row belongs to, null for none, at most four of them; ``measures`` are as in

@@ -52,8 +52,10 @@ def latency(
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency`; the last
-    without t_s, one row a run and topology. ``kept`` is what Spark should keep while they are in use.
+    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency`.
+
+    The last comes without t_s, one row a run and topology. ``kept`` is what Spark should keep while they are
+    in use.
     """
 
     narrow: DataFrame
@@ -71,8 +73,9 @@ def latencies(
     *,
     two_passes: bool = False,
 ) -> Latencies:
-    """`latency` for two widths of bin, and over all tuples that complete after the run's warm-up; the tuples
-    are read once for all three, or twice with ``two_passes``.
+    """`latency` for two widths of bin, and over all tuples that complete after the run's warm-up.
+
+    The tuples are read once for all three, or twice with ``two_passes``.
     """
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
     levels = {

@@ -34,8 +34,9 @@ _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 
 def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
-    """Folder of a run's kept metrics: its name changes with the run's files and with the code that reads
-    them.
+    """Folder of a run's kept metrics.
+
+    Its name changes with the run's files and with the code that reads them.
 
     ``cache`` is the folder of all metrics, by default ``metrics`` beside that of all runs. ``code`` is
     `code_digest`, where it is known.
@@ -74,8 +75,9 @@ class Keeper:
 
 
 def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Leave a run's metrics for the next one who asks, beside those that are there; who cannot write there
-    computes again.
+    """Leave a run's metrics for the next one who asks, beside those that are there.
+
+    Who cannot write there computes again.
     """
     streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
     try:
@@ -108,8 +110,9 @@ def kept_names(place: Path) -> Collection[str]:
 
 
 def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
-    """Those of a run's metrics that were left, all or those of ``names``; none where they are not what was
-    written.
+    """Those of a run's metrics that were left, all or those of ``names``.
+
+    None where they are not what was written.
     """
     try:
         with ZipFile(place / TABLES_FILE) as archive:

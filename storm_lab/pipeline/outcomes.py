@@ -16,8 +16,9 @@ OUTCOMES = ("acked", "failed", "lost", "pending")
 
 
 def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float = 1.0) -> DataFrame:
-    """Root tuples by bin of emission and bin of completion; ``runs`` and ``scopes`` as in
-    `storm_lab.pipeline.tables.Logs`.
+    """Root tuples by bin of emission and bin of completion.
+
+    ``runs`` and ``scopes`` are as in `storm_lab.pipeline.tables.Logs`.
 
     Columns: run, topology, emit_ns and complete_ns (starts of the bins; null while pending), outcome,
     replayed (whether its source record was emitted before), warm (completed after the run's warm-up), tuples.

@@ -1,5 +1,4 @@
-"""Mean and exact percentiles of integer measurements, the same to the last bit however the rows are
-partitioned.
+"""Mean and exact percentiles of integers, the same to the last bit however the rows are partitioned.
 
 Sums are sums of integers, and percentiles are exact: Spark's ``percentile_approx`` would depend on the
 partitions, and its exact ``percentile`` holds every distinct value of a group in a map and serialises it.
@@ -32,8 +31,9 @@ def summarised(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]
 
 
 def gathered(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """The values of every group, in ascending order. Columns: the keys, ``size`` (rows), and for measure k
-    (in their order) ``total_k`` and ``values_k``.
+    """The values of every group, in ascending order.
+
+    Columns: the keys, ``size`` (rows), and for measure k (in their order) ``total_k`` and ``values_k``.
     """
     columns = [F.count("*").alias("size")]
     for number, column in enumerate(measures.values()):
@@ -64,6 +64,7 @@ def summarised_values(values: DataFrame, keys: Sequence[str], measures: Mapping[
 
 
 def in_ms(grouped: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
+    """The keys, number, mean and percentiles of grouped nanoseconds, in milliseconds."""
     chosen = [F.col(key) for key in keys] + [F.col("size").alias("tuples")]
     for name in measures:
         chosen.append((F.col(f"{name}_total") / F.col("size") / _MS).alias(f"{name}_mean_ms"))
@@ -89,4 +90,5 @@ def between(
 
 
 def holds(rank: Column, first: str, count: str) -> Column:
+    """Whether a rank lies among the ``count`` entries from place ``first`` on."""
     return (F.col(first) <= rank) & (rank < F.col(first) + F.col(count))

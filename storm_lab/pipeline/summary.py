@@ -104,8 +104,9 @@ def keep_metrics(
     cache: Path | None = None,
     advance: Callable[[float], None] = lambda share: None,
 ) -> int:
-    """Compute and keep what is missing of the wanted tables of some run folders, in one Spark session; the
-    number of runs that lacked some.
+    """Compute and keep what is missing of the wanted tables of some run folders, in one Spark session.
+
+    Returns the number of runs that lacked some.
 
     Who calls `metrics_of` afterwards needs no Spark. ``advance`` is told the share that is done. Other
     arguments and errors as there; a session that is started here is made for these runs, so this is for a
@@ -152,8 +153,9 @@ def _heap() -> str:
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
-    """What `keep_metrics` would compute: the folders of whole runs that lack some of the wanted tables, and
-    which. Needs no Spark.
+    """What `keep_metrics` would compute: the folders of whole runs that lack wanted tables, and which.
+
+    Needs no Spark.
     """
     digest = code_digest()
     runs, _ = _opened(list(wanted))
@@ -240,8 +242,9 @@ def _computed(batch: _Batch, spark: SparkSession | None) -> Iterator[tuple[str, 
 
 
 def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]:
-    """The runs that lack the same tables in their order, as many together as `_BATCH_RUNS` and `_BATCH_ROWS`
-    allow, one at least.
+    """Batches of the runs that lack the same tables, in their order.
+
+    As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.
     """
     alike: dict[tuple[str, ...], list[Run]] = {}
     for run, names in lacking:

@@ -1,5 +1,6 @@
-"""The tuple logs of many runs as Spark tables: one fact table a kind, and one row a run with what the
-manifests say.
+"""The tuple logs of many runs as Spark tables.
+
+One fact table a kind, and one row a run with what the manifests say.
 
 Fact tables have the columns of the log (times in integer nanoseconds, so that bins are exact); `run` is a
 number there. Metrics group by it and get the run's name, experiment, variant and seed at the end, by
@@ -141,8 +142,10 @@ class Logs:
         return facts
 
     def table(self, name: str) -> DataFrame:
-        """A table of all runs, one below the other; columns as in the log. Raises `KeyError` for an unknown
-        table.
+        """A table of all runs, one below the other; columns as in the log.
+
+        Raises:
+            KeyError: there is no such table.
         """
         paths = [str(run.path(name).resolve()) for run in self.sources]
         frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
@@ -153,9 +156,7 @@ class Logs:
         return max(run.manifest.tables[name].rows for run in self.sources)
 
     def labelled(self, metric: DataFrame) -> DataFrame:
-        """A metric with experiment, variant, seed and the run's name in front, instead of the numeric
-        ``run``.
-        """
+        """A metric with experiment, variant, seed and the run's name instead of the number ``run``."""
         facts = self.runs.select("run", "name", "experiment", "variant", "seed")
         others: list[Column] = [F.col(name) for name in metric.columns if name != "run"]
         return metric.join(F.broadcast(facts), "run").select(
@@ -169,8 +170,10 @@ def all_rows(runs: Sequence[Run]) -> int:
 
 
 def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
-    """The logs of runs that `storm_lab.tuplelog.open_run` has checked. Raises `ValueError` when there are
-    none.
+    """The logs of runs that `storm_lab.tuplelog.open_run` has checked.
+
+    Raises:
+        ValueError: there are none.
     """
     if not runs:
         raise ValueError("no run to read")

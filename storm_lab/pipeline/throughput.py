@@ -48,8 +48,9 @@ def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
 
 
 def by_component(counts: DataFrame) -> DataFrame:
-    """The counters of a component's tasks added up, by counting window: run, topology, component, start_ns,
-    end_ns, emitted, transferred, executed, acked, failed.
+    """The counters of a component's tasks added up, by counting window.
+
+    Columns: run, topology, component, start_ns, end_ns, emitted, transferred, executed, acked, failed.
     """
     return counts.groupBy("run", "topology", "component", "start_ns", "end_ns").agg(
         *(F.sum(name).alias(name) for name in _COUNTED)
@@ -57,8 +58,9 @@ def by_component(counts: DataFrame) -> DataFrame:
 
 
 def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
-    """Tuples by component and bin, for every bin of the run; ``counts`` is the log's table, or a result of
-    `by_component`.
+    """Tuples by component and bin, for every bin of the run.
+
+    ``counts`` is the log's table, or a result of `by_component`.
 
     Columns: run, topology, component, t_s, width_s, emitted, transferred, executed, acked, failed,
     executed_per_s, emitted_per_s. Counting windows that reach over the edge of a bin are dealt out by

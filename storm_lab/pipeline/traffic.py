@@ -19,8 +19,7 @@ LOCALITIES = ("process", "node", "rack", "cluster")
 def executor_traffic(
     traffic: DataFrame, localities: DataFrame, placements: DataFrame, runs: DataFrame
 ) -> DataFrame:
-    """The traffic matrix: tuples from executor to executor, in the monitor windows that start after the warm-
-    up.
+    """The traffic matrix: tuples from executor to executor, in monitor windows after the warm-up.
 
     ``localities`` is the result of `by_locality` for ``traffic``. An executor is named by its component and
     its first task. Columns: run, topology, source_component,
@@ -67,8 +66,9 @@ def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
 
 
 def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
-    """As `traffic_share`, over all windows that start after the warm-up: one row a run and topology, without
-    t_s.
+    """As `traffic_share`, over all windows that start after the warm-up.
+
+    One row a run and topology, without t_s.
     """
     summed = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology").agg(*_sums())
     return _shares(summed.where("tuples > 0").select("run", "topology", *_ALL))

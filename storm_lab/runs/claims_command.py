@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import click
 
+from storm_lab.errors import unknown_name
 from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
-from storm_lab.experiments.parameter import unknown_name
 from storm_lab.machine.options import examples, json_option
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters, unknown_name
+from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.papers.registry import experiment, stage, stages
@@ -213,12 +213,7 @@ def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
     variants = list(dict.fromkeys(spec.variant for setting in settings for spec in setting.specs))
     for pattern in only:
         if not any(fnmatchcase(variant, pattern) for variant in variants):
-            raise UserError(
-                "no variant of the experiment has this name",
-                field="only",
-                value=pattern,
-                remedy=f"there are: {', '.join(variants)}",
-            )
+            raise unknown_name("variant", pattern, variants, "the experiment", field="only")
     kept = [
         Setting(
             setting.varied,

@@ -84,7 +84,6 @@ class League:
         Raises:
             StormLabError: as `play`, or there is no Java for Spark.
         """
-
         return metrics_of([run.folder for run in self.play()])
 
 

@@ -12,7 +12,7 @@ import click
 from tqdm import tqdm
 
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.live.commands import live
 from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import check_live, open_stage
@@ -103,12 +103,7 @@ def _by_release(
                 raise UserError("no run of it is left", field="--only", value=", ".join(only) or name)
             found.append((asked or nearest_release(min(versions)), tasks))
         else:
-            raise UserError(
-                "there is no scene or experiment of this name",
-                field="name",
-                value=name,
-                remedy=f"choose one of {', '.join([*SCENES, *slugs])}",
-            )
+            raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
     return found
 
 

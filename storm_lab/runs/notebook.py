@@ -50,8 +50,10 @@ def notebooks_folder() -> Path:
 
 
 def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
-    """Digest of all that an executed notebook depends on: its text, its study, the code that its cells and
-    ``used`` use, and its page. ``code`` stands in for the code of this process.
+    """Digest of all that an executed notebook depends on.
+
+    Its text, its study, the code that its cells and ``used`` use, and its page. ``code`` stands in for the
+    code of this process.
     """
     text = template.read_text(encoding="utf-8")
     roots = [*_imported(text), *used, (notebook_page.__module__, notebook_page.__name__)]

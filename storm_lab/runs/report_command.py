@@ -11,5 +11,4 @@ from storm_lab.runs.reproduce import build_report
 @click.command(epilog=examples("storm-lab report"))
 def report() -> None:
     """Write reports/index.html anew from the published verdicts and figures."""
-
     click.echo(build_report())

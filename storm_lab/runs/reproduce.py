@@ -182,8 +182,9 @@ def _verdicts(study: Study) -> Path:
 
 
 def _was_judged_here(study: Study) -> bool:
-    """Whether the verdicts are there and come from this checkout's runs: those that a clone brings along may
-    be right, but whoever reproduces wants to see it.
+    """Whether the verdicts are there and come from this checkout's runs.
+
+    Those that a clone brings along may be right, but whoever reproduces wants to see it.
     """
     own = study.workspace / "verdicts" / f"{study.experiment.slug}.json"
     return own.is_file() and _verdicts(study).is_file()
@@ -271,7 +272,6 @@ def published_verdicts() -> tuple[Verdict, ...]:
     Raises:
         UserError: a verdict file is damaged.
     """
-
     return collect_verdicts(reports_folder() / "verdicts")
 
 

@@ -46,7 +46,6 @@ def run(
 
     With the defaults the results go to reports/, else into a folder that is named at the end.
     """
-
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
     if emulate_only:

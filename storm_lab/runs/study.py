@@ -57,7 +57,6 @@ class Study:
         Raises:
             UserError: as `of`.
         """
-
         study = cls.of(slug, notebook_parameters(slug, namespace))
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.shown import show_in_notebook
@@ -119,7 +118,6 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails, or there is no Java for Spark.
         """
-
         folders = [run.folder for run in self.play()]
         return metrics_of(folders, names=self.experiment.metrics)
 
@@ -132,7 +130,6 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-
         ledger = load_claims()
         measurements = self.experiment.measure(tables, self.parameters)
         record = VerdictFile(
@@ -160,7 +157,6 @@ class Study:
         Raises:
             UserError: no title or no text alternative.
         """
-
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.saved import save_figure
@@ -181,7 +177,6 @@ def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
 
     Long cells are cut, so that a row fits a terminal; the report has them whole.
     """
-
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
         (

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.experiments.parameter import unknown_name
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting

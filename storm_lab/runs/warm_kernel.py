@@ -135,6 +135,7 @@ class WarmProvisioner(LocalProvisioner):
     """Has a kernel forked where that is possible, and starts it like its parent class where it is not."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Fork the kernel from the warm process, or start it as usual where there is none."""
         if _warm is not None and cmd[:3] == [sys.executable, "-m", _LAUNCHER]:
             folder = str(kwargs.get("cwd") or Path.cwd())
             process = _warm.fork((cmd[3:], folder, kwargs["env"]))
@@ -146,6 +147,7 @@ class WarmProvisioner(LocalProvisioner):
         return await super().launch_kernel(cmd, **kwargs)
 
     async def shutdown_requested(self, restart: bool = False) -> None:
+        """Wait a moment for the kernel to leave by itself."""
         end = time.monotonic() + _LEAVE_S
         while await self.poll() is None and time.monotonic() < end:
             await asyncio.sleep(_PAUSE_S)
@@ -171,8 +173,9 @@ def warm_up() -> None:
 
 
 def _can_fork() -> bool:
-    """Whether this is a system where a process with libraries like ours may fork and watch its children:
-    Linux, not too old.
+    """Whether a process with libraries like ours may fork and watch its children here.
+
+    That is so on a Linux that is not too old.
     """
     if not hasattr(os, "pidfd_open"):
         return False

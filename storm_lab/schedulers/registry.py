@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
 
@@ -72,12 +72,7 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     """
     known = _by_name(_found())
     if name not in known:
-        raise UserError(
-            "no scheduler has this name",
-            field="scheduler",
-            value=name,
-            remedy=f"there are: {', '.join(sorted(known))}",
-        )
+        raise unknown_name("scheduler", name, known, "storm_lab")
     point = known[name]
     try:
         found = point.load()

@@ -116,6 +116,7 @@ class Manifest:
 
     @property
     def run(self) -> str:
+        """Name of the run."""
         return self.identity.run
 
     def to_json(self) -> str:

@@ -27,8 +27,9 @@ class Problem(StrEnum):
 
 
 class RunRefused(UserError):
-    """A run folder that is not read. ``folder`` and ``problem`` say which and why; the text says it in one
-    line.
+    """A run folder that is not read.
+
+    ``folder`` and ``problem`` say which and why; the text says it in one line.
     """
 
     def __init__(self, folder: Path, problem: Problem, detail: str) -> None:
@@ -94,8 +95,9 @@ def open_run(folder: Path, *, verify: bool = False) -> Run:
 
 
 def find_runs(root: Path, experiment: str | None = None) -> tuple[list[Run], list[RunRefused]]:
-    """All runs under ``root`` (of one experiment or of all), and the folders that were refused, both in path
-    order.
+    """All runs under ``root`` (of one experiment or of all), and the folders that were refused.
+
+    Both are in path order.
 
     The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over. Of
     several folders that hold the same run the one with the run's name counts, else the first; the others are

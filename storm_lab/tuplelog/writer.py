@@ -1,5 +1,6 @@
-"""Writing one run: rows stream to Parquet in a hidden folder beside the final one, which appears whole or not
-at all.
+"""Writing one run: rows stream to Parquet in a hidden folder, which appears whole or not at all.
+
+It lies beside the final folder.
 
 The manifest is written last, then the folder takes its name in one rename. Memory stays at one row group a
 table, however long the run. The same rows give the same bytes.

@@ -25,8 +25,10 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a line says. ``time_s`` counts from 1970 in UTC; ``size`` is the answer's body in bytes, 0 where
-    the log has none; texts that the log has not are empty.
+    """What a line says.
+
+    ``time_s`` counts from 1970 in UTC; ``size`` is the answer's body in bytes, 0 where the log has none;
+    texts that the log has not are empty.
     """
 
     client: str

@@ -1,5 +1,6 @@
-"""Building a workload trace: user code runs once over its input through a topology, and what it did is
-written down.
+"""Building a workload trace.
+
+User code runs once over its input through a topology, and what it did is written down.
 
 Tuples are executed breadth first within one source record, and the spouts take turns, record by record. A
 stream's tuple is executed once for each subscription, also where the grouping sends copies to several tasks

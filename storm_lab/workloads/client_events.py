@@ -37,12 +37,15 @@ class ReadEvents(Spout):
         self._costs = costs
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """The events, in order."""
         yield from self._events
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
+        """Emit an event at its size on the wire."""
         emit(*record, size=self._costs.event_bytes)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every event."""
         return Cost(self._costs.read_us)
 
 
@@ -53,9 +56,11 @@ class Distribute(Bolt):
         self._costs = costs
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the event as it came."""
         emit(*values, size=self._costs.event_bytes)
 
     def cost(self, values: Values) -> Cost:
+        """The same for every event."""
         return Cost(self._costs.distribute_us)
 
 
@@ -68,6 +73,7 @@ class CountUsers(Bolt):
         self.seen: set[object] = set()
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Note the user; a new second begins with none."""
         second, user = values
         if second != self._second:
             self._second = second
@@ -75,12 +81,15 @@ class CountUsers(Bolt):
         self.seen.add(user)
 
     def cost(self, values: Values) -> Cost:
+        """The same for every event."""
         return Cost(self._costs.count_us)
 
     def tick(self, emit: Emit) -> None:
+        """Emit the second with its number of users."""
         emit(self._second, len(self.seen))
 
     def tick_cost(self) -> Cost:
+        """As an event."""
         return Cost(self._costs.count_us)
 
 
@@ -92,9 +101,11 @@ class AddReports(Bolt):
         self.total: dict[object, int] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Add a counter's report to its second."""
         second, count = values
         assert isinstance(count, int)
         self.total[second] = self.total.get(second, 0) + count
 
     def cost(self, values: Values) -> Cost:
+        """The same for every report."""
         return Cost(self._costs.aggregate_us)

@@ -27,8 +27,9 @@ def fields_key(selected: Sequence[object], version: StormVersion) -> int:
 def partial_key_candidates(
     selected: Sequence[object], first_value: object, tasks: int, version: StormVersion
 ) -> tuple[int, int]:
-    """The two candidate task indices of a partial-key grouping; ``selected`` is empty when no field was
-    named.
+    """The two candidate task indices of a partial-key grouping.
+
+    ``selected`` is empty when no field was named.
 
     Raises:
         TypeError: a value without a hash or a text that every JVM shares.

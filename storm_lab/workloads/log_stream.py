@@ -1,5 +1,6 @@
-"""User code of Log Stream Processing (T-Storm, section V): rules over access-log lines, an index of their
-words, counts of what was asked for, and a database for both.
+"""User code of Log Stream Processing (T-Storm, section V).
+
+Rules over access-log lines, an index of their words, counts of what was asked for, and a database for both.
 """
 
 from __future__ import annotations
@@ -52,10 +53,12 @@ class TakeEvents(Spout):
         self._cost = Cost(costs.take_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """The log's events, in order."""
         for event in self._log.events:
             yield (event,)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every event."""
         return self._cost
 
 
@@ -73,6 +76,7 @@ class ApplyRules(Bolt):
         self.dropped = 0
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the entry and what it asks for, or the line on the stream of malformed ones."""
         event = json.loads(str(values[0]))
         try:
             access = parse_line(event["message"], LogFormat(event["format"]), event.get("fields", "").split())
@@ -98,6 +102,7 @@ class ApplyRules(Bolt):
         emit(access.path, json.dumps(entry, separators=(",", ":")))
 
     def cost(self, values: Values) -> Cost:
+        """In proportion to the line's length, but for a share that every line costs."""
         return Cost(_shared(self._us, len(str(values[0])) / USUAL_BYTES))
 
 
@@ -110,6 +115,7 @@ class IndexEntries(Bolt):
         self.postings: dict[str, list[int]] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Add the entry's terms to the index and emit the document."""
         terms = terms_of(str(values[0]), str(values[1]))
         document = self.documents
         self.documents += 1
@@ -118,6 +124,7 @@ class IndexEntries(Bolt):
         emit(document, values[0], terms)
 
     def cost(self, values: Values) -> Cost:
+        """In proportion to the number of terms, but for a share that every entry costs."""
         return Cost(_shared(self._us, len(terms_of(str(values[0]), str(values[1]))) / USUAL_TERMS))
 
 
@@ -129,11 +136,13 @@ class CountHits(Bolt):
         self.hits: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Count a path or reason and emit its new count."""
         key = str(values[0])
         self.hits[key] += 1
         emit(key, self.hits[key])
 
     def cost(self, values: Values) -> Cost:
+        """The same for every entry."""
         return self._cost
 
 
@@ -145,9 +154,11 @@ class StoreValues(Bolt):
         self.stored: dict[object, tuple[object, ...]] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Store the values under the first of them."""
         self.stored[values[0]] = tuple(values[1:])
 
     def cost(self, values: Values) -> Cost:
+        """CPU of the insert, and the database's time."""
         return self._cost
 
 

@@ -1,5 +1,4 @@
-"""Texts to stream: a generated one, the real book where it lies beside the checkout, or any file of the
-reader's.
+"""Texts to stream: a generated one, the real book if it lies beside the checkout, or the reader's own.
 
 The default is generated, so that every machine streams the same bytes. It has the shape of Alice's Adventures
 in Wonderland (T-Storm's Word Count input): about 3,600 lines of which a quarter are blank, 26 to 27 thousand

@@ -33,9 +33,11 @@ class EmitRandomTexts(Spout):
         )
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """Pairs of identifier and text."""
         yield from self._pairs
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """None but that of the call itself."""
         return Cost(0.0)
 
 
@@ -46,9 +48,11 @@ class Identity(Bolt):
         self._cost = Cost(service_us)
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what came."""
         emit(*values)
 
     def cost(self, values: Values) -> Cost:
+        """The same for every tuple."""
         return self._cost
 
 
@@ -60,7 +64,9 @@ class CountById(Bolt):
         self.counts: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Count the identifier."""
         self.counts[str(values[0])] += 1
 
     def cost(self, values: Values) -> Cost:
+        """The same for every tuple."""
         return self._cost

@@ -38,10 +38,12 @@ class ReadLines(Spout):
         self._cost = Cost(costs.read_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """The text's lines, in order."""
         for line in self._text.lines:
             yield (line,)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every line."""
         return self._cost
 
 
@@ -52,10 +54,12 @@ class SplitSentence(Bolt):
         self._costs = costs
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the words of a line."""
         for word in str(values[0]).split():
             emit(word)
 
     def cost(self, values: Values) -> Cost:
+        """A part for the line and one for each word."""
         words = len(str(values[0]).split())
         return Cost(self._costs.split_line_us + words * self._costs.split_word_us)
 
@@ -68,11 +72,13 @@ class CountWords(Bolt):
         self.counts: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Count a word and emit its new count."""
         word = str(values[0])
         self.counts[word] += 1
         emit(word, self.counts[word])
 
     def cost(self, values: Values) -> Cost:
+        """The same for every word."""
         return self._cost
 
 
@@ -84,9 +90,11 @@ class StoreCounts(Bolt):
         self.stored: dict[str, int] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Store a word's count."""
         word, count = values
         assert isinstance(count, int)
         self.stored[str(word)] = count
 
     def cost(self, values: Values) -> Cost:
+        """CPU of the insert, and the database's time."""
         return self._cost

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from storm_lab.calibration.search import Range, evaluations_of, search
+from storm_lab.calibration.search import evaluations_of, search
 
-RANGES = {"a": Range(1, 100), "b": Range(1, 100)}
+RANGES = {"a": (1.0, 100.0), "b": (1.0, 100.0)}
 START = {"a": 20.0, "b": 20.0, "fixed": 3.0}
 
 

@@ -48,7 +48,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
         (replace(good, sample_every=0), "sample_every = 0: the run needs a whole number"),
         (replace(good, seed=0.5), "seed = 0.5"),
         (replace(good, scheduler=_Gather), "scheduler = .*: this is no scheduler; give an instance"),
-        (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*unknown or without effect.*known are"),
+        (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*no such setting.*there are"),
         (
             replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
             "'nimbus.monitor.freq.secs'.*set timers.nimbus_round_s instead",

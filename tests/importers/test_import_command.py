@@ -97,7 +97,7 @@ def test_python_runs_only_if_asked_for_and_is_said_to_be_their_code(tmp_path: Pa
     [
         (["nothere.yaml"], "no such file"),
         (["topology.yaml", "--overlay", "nothere.yaml"], "no such file"),
-        (["topology.yaml", "--machines", "nothere"], "no testbed of this name"),
+        (["topology.yaml", "--machines", "nothere"], "no such testbed"),
         (["topology.yaml", "--machines", "nothere.yaml"], "no such file"),
         (["topology.txt"], "does not end in one of"),
         (["topology.yaml", "topology.yaml"], "several files are one topology only if"),

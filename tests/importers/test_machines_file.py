@@ -97,7 +97,7 @@ def test_a_testbed_is_chosen_by_its_name_or_in_a_file(tmp_path: Path) -> None:
     [
         ("nodes: [{name: a, cores: x}]", r"m.yaml:2 nodes\[0\].cores = 'x': must be of type integer"),
         ("nodes: [{name: a, cores: 4}]", "needs memory_mb; give it, or a type of machine"),
-        ("nodes: [{name: a, type: m5.huge}]", "no machine type of this name; there are: m5"),
+        ("nodes: [{name: a, type: m5.huge}]", "no such machine type; did you mean m5"),
         ("nodes: [{name: a, type: desktop, mhz: 3000, speed: 2}]", "gives both mhz and speed"),
         ("nodes: [{name: a, type: desktop, cors: 3}]", "does not know 'cors'"),
         ("nodes: [{name: a, type: desktop}, {name: a, type: desktop}]", "two nodes have this name"),
@@ -109,8 +109,8 @@ def test_a_testbed_is_chosen_by_its_name_or_in_a_file(tmp_path: Path) -> None:
         ),
         ("types: {a: {like: b}, b: {like: a}}\nnodes: [{name: n, type: a}]", "in a circle"),
         ("types: {a: {like: a}}\nnodes: [{name: n, type: a}]", "in a circle"),
-        ("types: {a: {like: nobody}}\nnodes: [{name: n, type: a}]", "no machine type of this name"),
-        ("testbed: nobody", "no testbed of this name"),
+        ("types: {a: {like: nobody}}\nnodes: [{name: n, type: a}]", "no such machine type"),
+        ("testbed: nobody", "no such testbed"),
         ("testbed: nstorm\nnodes: [{name: a, type: desktop}]", "either testbed or nodes"),
         ("{}", "not YAML"),
         ("links: {same_rack_us: 1}\ntestbed: nstorm", "must be at least 50"),
@@ -123,5 +123,5 @@ def test_what_is_wrong_is_one_line_with_file_line_and_key(body: str, says: str) 
 
 
 def test_a_name_that_is_neither_file_nor_testbed_is_told() -> None:
-    with pytest.raises(UserError, match="no testbed of this name; there are: rstorm"):
+    with pytest.raises(UserError, match=r"no such testbed; did you mean rstorm\?"):
         load_machines("rstom")

@@ -143,7 +143,7 @@ def test_costs_on_a_faster_machine_count_more(tmp_path: Path) -> None:
         ("cost_us: 50", "rate_per_s: 5", "store has inputs, so it is a bolt, and rate_per_s is for spouts"),
         ("name: wc", "nam: wc", "does not know 'nam'|needs 'name'"),
         ("owner: me", "recording: ../secret", "must be a text of the form"),
-        ("owner: me", "measured_on: {type: abacus}", "no machine type of this name"),
+        ("owner: me", "measured_on: {type: abacus}", "no such machine type"),
         ("owner: me", "measured_on: {mhz: 5, speed: 1}", "must (be at|hold at)|measured_on"),
     ],
 )

@@ -172,7 +172,7 @@ def test_a_node_fails_and_comes_back():
         for pair in (("n1", "n2"), ("n2", None)):
             storm.cut_link(*pair)
             storm.mend_link(*pair)
-        with pytest.raises(UserError, match=r"node = 'n9'.*choose one of n1, n2"):
+        with pytest.raises(UserError, match=r"node = 'n9'.*there are: n1, n2"):
             storm.cut_link("n9")
 
 

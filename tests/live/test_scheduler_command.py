@@ -51,7 +51,7 @@ def test_a_class_is_found_in_a_module_of_the_working_folder(file: Path, monkeypa
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nothing-of-the-kind", "no scheduler has this name"),
+        ("nothing-of-the-kind", "no such scheduler"),
         ("{file}:Nobody", "has no such class"),
         ("{file}:Other", "not a subclass"),
         ("/nowhere/at/all.py:Mine", "no such file"),

@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "two components": (lambda: Topology("t", (SPOUT, SPOUT)), "component = 'spout': topology 't' has"),
     "an unknown source": (
         lambda: Topology("t", (SPOUT, Component("b", inputs=(Subscription("s"),)))),
-        "from = 's': component 'b' of topology 't' reads from a component that is not there",
+        "from = 's': component 'b' cannot read from it: topology .t. has no such component",
     ),
     "too many tasks": (
         lambda: Topology("t", (Component("a", MOST_TASKS), Component("b", 1))),
@@ -66,8 +66,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "max_spout_pending=0": (lambda: topology(max_spout_pending=0), "max_spout_pending = 0"),
     "no.such.key": (
         lambda: topology(settings={"no.such.key": 1}),
-        "settings = 'no.such.key': topology 't' has a setting that is unknown or without effect here; "
-        "known are: .*topology.debug",
+        "settings = 'no.such.key': topology 't' has no such setting with an effect here; "
+        "there are: .*topology.debug",
     ),
     "a misspelt key": (
         lambda: topology(settings={"topology.debgu": True}),
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a key that is not played": (
         lambda: topology(settings={"topology.producer.batch.size": 10}),
-        "sets what is not played: batches of Storm 2's queues; known are: ",
+        "no such setting, for there are no batches of Storm 2's queues; .*there are: ",
     ),
     "a flag of another type": (
         lambda: topology(settings={"topology.debug": "perhaps"}),
@@ -91,11 +91,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a buffer of 1.5": (
         lambda: topology(settings={"topology.transfer.buffer.size": 1.5}),
-        "topology.transfer.buffer.size = 1.5: topology 't' needs a whole number from 1",
+        "topology.transfer.buffer.size = 1.5: topology 't' needs a whole number; give 1 to",
     ),
     "a setting of None": (
         lambda: topology(settings={"topology.worker.max.heap.size.mb": None}),
-        "topology.worker.max.heap.size.mb = 'None'",
+        "topology.worker.max.heap.size.mb: topology 't' needs a number, not None",
     ),
     "cores=0": (lambda: node(cores=0), "cores = 0: node 'n1' needs a whole number; give 1 to 4096"),
     "cores=1.5": (lambda: node(cores=1.5), "cores = 1.5"),

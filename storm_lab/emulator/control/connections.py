@@ -87,8 +87,7 @@ class Connections:
                 self._try(peer, process.slot)
 
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
-        """The process takes over a table of who is where: drops what it needs no more and connects to the
-        rest.
+        """Take over a table of who is where: drop connections that are not needed and connect to the rest.
 
         Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
         the worker's transfer thread waits for it.
@@ -144,8 +143,9 @@ class Connections:
                     )
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
-        """The tries for a slot are used up: its client is closed, and the first message to be sent through it
-        ends the worker.
+        """Close the client of a slot for which all tries are used up.
+
+        The first message to be sent through it ends the worker.
         """
         if not process.running or process.trying_since.get(slot) != since_ns:
             return

@@ -204,8 +204,10 @@ class Fleet:
         )
 
     def charge_node(self, node: str, cpu_ns: int) -> None:
-        """CPU that a node's supervisor uses: it competes with the node's workers, and is booked on the
-        housekeeping of the one that has run longest.
+        """Book CPU that a node's supervisor uses.
+
+        It competes with the node's workers, and is booked on the housekeeping of the one that has run
+        longest.
         """
         for process in self._processes:
             if process.running and process.slot.node == node:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -64,9 +63,7 @@ class Registry(Generic[T]):
         """
         self._load()
         if name not in self._members:
-            close = difflib.get_close_matches(name, self._members, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(self.names())}"
-            raise UserError(f"there is no {self._noun} of that name", field=field, value=name, remedy=hint)
+            raise unknown_name(self._noun, name, self._members, "the emulator", field=field)
         return self._members[name]
 
     def build(self, name: str, parameters: Mapping[str, Any], *, field: str) -> T:
@@ -78,14 +75,10 @@ class Registry(Generic[T]):
         kind: Any = self.kind(name, field=field)
         items = dataclasses.fields(kind)
         known = {item.name for item in items}
-        for parameter, value in parameters.items():
+        for parameter in parameters:
             if parameter not in known:
-                raise UserError(
-                    f"{self._noun} {name!r} has no such parameter",
-                    field=f"{field}.{parameter}",
-                    value=value,
-                    remedy=f"its parameters are: {', '.join(sorted(known)) or 'none'}",
-                )
+                where = f"{field}.{parameter}"
+                raise unknown_name("parameter", parameter, known, f"{self._noun} {name!r}", field=where)
         for item in items:
             required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
             if required and item.name not in parameters:

@@ -99,8 +99,9 @@ class Supervisor:
             control.zookeeper.watch(Record.ASSIGNMENT, self._pushed)
 
     def _pushed(self, topology_id: str) -> None:
-        """2.x: Nimbus calls the supervisors of an assignment's nodes, and of those that a killed topology
-        had.
+        """2.x: Nimbus calls the supervisors of an assignment's nodes.
+
+        Those that a killed topology had are called, too.
         """
         stored = self._control.zookeeper.assignments.get(topology_id)
         if stored is None:

@@ -101,8 +101,9 @@ def _open_window(k: State, until: int) -> bool:
 
 @jit
 def next_part(k: State, until: int) -> bool:
-    """The present part has no more events in this window: go on with the next one that has, or with the next
-    window; False when nothing is left until ``until``.
+    """Go on with the next part that has events in this window, or with the next window.
+
+    Returns False when nothing is left until ``until``.
     """
     s = s_at(k, 0)
     _park(k)

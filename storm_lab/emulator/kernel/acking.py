@@ -217,8 +217,9 @@ def fail_expired(k: State, executor: int, most: int) -> None:
 
 @jit
 def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
-    """What an acker does with one message: update the ledger, tell the spout when the tree is complete or
-    failed, or has more time.
+    """What an acker does with one message: update the ledger, and tell the spout what that means.
+
+    The spout hears when the tree is complete or has failed, or has more time.
     """
     message = message_at(k, m)
     root = message.root

@@ -93,9 +93,9 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
 
 @jit
 def _may_not_send(k: State, thread: int, m: int) -> bool:
-    """A transfer thread waits while its worker's table of connections is locked, or until a connection is
-    there; in 2.x also above Netty's
-    high watermark, until the card has sent down to the low one.
+    """Let a transfer thread wait until a connection is there and its worker's table is not locked.
+
+    In 2.x it waits also above Netty's high watermark, until the card has sent down to the low one.
     """
     c = cost_at(k, 0)
     t = thread_at(k, thread)
@@ -124,8 +124,10 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
 
 @jit
 def _reader_is_slow(k: State, thread: int, m: int) -> bool:
-    """2.x: the receiver has not read what fills both ends' socket buffers and the sender's own up to its high
-    watermark, so TCP lets no more through; the transfer thread waits for it to read.
+    """2.x: whether the receiver has left so much unread that TCP lets no more through.
+
+    That is what fills both ends' socket buffers and the sender's own up to its high watermark; the transfer
+    thread waits for the receiver to read.
     """
     c = cost_at(k, 0)
     if c.wire_high == 0:
@@ -139,8 +141,9 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
 
 @jit
 def flush_output(k: State, thread: int) -> bool:
-    """Hand over what a thread has produced, in order; False when a full queue stopped it (it waits for room
-    then).
+    """Hand over what a thread has produced, in order.
+
+    Returns False when a full queue stopped it; the thread waits for room then.
     """
     t = thread_at(k, thread)
     while t.out_head >= 0:
@@ -168,8 +171,9 @@ def flush_output(k: State, thread: int) -> bool:
 
 @jit
 def serialise_own(k: State, thread: int) -> int:
-    """Storm 2.x: find where an executor's new products go; returns the CPU that serialising the remote ones
-    costs.
+    """Storm 2.x: find where an executor's new products go.
+
+    Returns the CPU that serialising the remote ones costs.
     """
     t = thread_at(k, thread)
     c = cost_at(k, 0)

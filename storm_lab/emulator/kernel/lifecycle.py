@@ -186,8 +186,9 @@ def _drop_output(k: State, thread: int) -> int:
 
 @entry
 def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
-    """Kill an executor's threads; returns tuples lost in receive queue, in execution, and in send queue (and
-    0).
+    """Kill an executor's threads.
+
+    Returns the tuples lost in the receive queue, in execution, and in the send queue (and 0).
     """
     e = executor_at(k, executor)
     e.alive = 0
@@ -208,8 +209,9 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
 
 @entry
 def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
-    """Kill a worker's shared threads; returns tuples lost as :func:`close_executor` does, the last one in
-    transfer.
+    """Kill a worker's shared threads.
+
+    Returns the tuples lost as :func:`close_executor` does, the last one in transfer.
     """
     w = worker_at(k, worker)
     w.alive = 0
@@ -224,11 +226,15 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
 
 
 def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
-    """Append a routing table: which executor serves each task of a topology, in the eyes of the workers that
-    use it.
+    """Append a routing table: which executor serves each task of a topology.
+
+    It is what the workers that use the table believe.
 
     Args:
+        k: the kernel.
         end: the end of the tables so far.
+        topology: whose tasks it serves.
+        executors: numbers of the executors that serve its tasks.
 
     Returns:
         The kernel, where task 0 would stand in the table, and the new end.
@@ -257,8 +263,9 @@ def report_loads(k: State, executors: int) -> None:
 
 @entry
 def deliver_parked(k: State, worker: int) -> int:
-    """A worker's view has changed: hand over what waited for executors that it now knows, in order; returns
-    how many that were.
+    """Hand over, in order, what waited for executors that a worker's new view knows.
+
+    Returns how many messages that were.
     """
     delivered = 0
     keep = s_at(k, 0).keep

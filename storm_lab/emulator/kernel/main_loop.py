@@ -46,8 +46,9 @@ from storm_lab.emulator.state.layout import State
 
 @jit
 def settle(k: State) -> None:
-    """Let threads go on that found room in the queue they waited for, in the order in which they began to
-    wait, and then those that this lets go on.
+    """Let threads go on that found room in the queue that they waited for.
+
+    They go in the order in which they began to wait, and then those that this lets go on.
     """
     s = s_at(k, 0)
     while s.ready_n > 0:
@@ -115,8 +116,9 @@ def next_time(k: State) -> int:
 
 @jit
 def _play(k: State, until: int, budget: int) -> int:
-    """Play the present part's events up to and including time ``until`` (ns), at most ``budget`` of them;
-    returns why it stopped.
+    """Play the present part's events up to and including time ``until`` (ns), at most ``budget`` of them.
+
+    Returns why it stopped.
     """
     s = s_at(k, 0)
     wires = 2 * s.nodes + s.channels
@@ -172,8 +174,9 @@ def _play(k: State, until: int, budget: int) -> int:
 
 @entry
 def run(k: State, until: int, budget: int) -> int:
-    """Play events up to and including time ``until`` (ns), at most ``budget`` of them; returns why it
-    stopped.
+    """Play events up to and including time ``until`` (ns), at most ``budget`` of them.
+
+    Returns why it stopped.
     """
     s = s_at(k, 0)
     most = s.events + budget
@@ -190,9 +193,7 @@ def run(k: State, until: int, budget: int) -> int:
 
 @entry
 def refresh(k: State) -> None:
-    """After the control plane has changed something: let threads go on and bring every node's next event up
-    to date.
-    """
+    """Bring threads and nodes up to date after the control plane has changed something."""
     settle(k)
     for node in range(s_at(k, 0).nodes):
         reschedule(k, node)

@@ -125,10 +125,13 @@ def _empty(k: State, source: int) -> None:
 
 
 def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
-    """Let a log's reader begin again: the lines of ``acked`` wait to be emitted once more, with those that
-    wait already, in order of lines.
+    """Let a log's reader begin again.
+
+    The lines of ``acked`` wait to be emitted once more, with those that wait already, in order of lines.
 
     Args:
+        k: the kernel.
+        source: number of the source.
         acked: lines to be emitted though they have been acked, with the attempt at which they were.
     """
     waiting = {line: attempt + 1 for line, attempt in acked.items()}

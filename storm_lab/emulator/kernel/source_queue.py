@@ -82,8 +82,9 @@ def line_record(k: State, executor: int) -> int:
 
 @jit
 def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
-    """Queue a line at its source to be emitted before new ones: a replay, or (line -1) a closed loop's next
-    call.
+    """Queue a line at its source to be emitted before new ones.
+
+    It is a replay or, with line -1, a closed loop's next call.
     """
     m = new_message(k)
     message = message_at(k, m)
@@ -152,8 +153,10 @@ def leave_idle(k: State, executor: int) -> None:
 
 @jit
 def watch(k: State, source_index: int) -> None:
-    """Schedule the turn that will find the source's next line: the first one of its idle spouts from when it
-    is there. Of turns at the same instant it is that of the executor that started first.
+    """Schedule the turn that will find the source's next line.
+
+    It is the first one of its idle spouts from when the line is there. Of turns at the same instant it is
+    that of the executor that started first.
     """
     source = source_at(k, source_index)
     n = source.idle

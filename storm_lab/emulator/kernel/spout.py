@@ -210,7 +210,7 @@ def spout_emit(k: State, thread: int) -> None:
 
 @jit
 def spout_emitted(k: State, thread: int) -> None:
-    """nextTuple's user code is done: produce the root tuple's copies and tell the acker."""
+    """NextTuple's user code is done: produce the root tuple's copies and tell the acker."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     s = s_at(k, 0)

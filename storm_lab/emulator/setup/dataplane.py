@@ -275,8 +275,9 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Let a worker's transfer thread send nothing for so long from now on: its table of connections is
-        locked. Executors go on, and what they produce queues up.
+        """Let a worker's transfer thread send nothing for so long from now on.
+
+        Its table of connections is locked; executors go on, and what they produce queues up.
         """
         held_until = self._kernel.worker["held_until"]
         held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
@@ -289,8 +290,9 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def sample(self) -> WindowSample:
-        """Counters since the previous sample, as the load monitors read them; writes the traffic and CPU
-        rows.
+        """Counters since the previous sample, as the load monitors read them.
+
+        Writes the traffic and CPU rows.
         """
         if self._kernel.cost[0].look > 0:
             count_all_looks(self._state(), self._threads)

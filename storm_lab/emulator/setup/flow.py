@@ -48,6 +48,7 @@ def _subscribers(topology: Topology, component: str, stream: str) -> list[tuple[
 
 
 def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
+    """Lay out which streams a component has, who subscribes to them, and how they group tuples."""
     stream_rows: list[tuple[int, int]] = []
     subscription_rows: list[tuple[int, int, int, int]] = []
     own_count: dict[int, int] = {}
@@ -135,6 +136,7 @@ def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
+    """Lay out the recorded work of every topology: records, emissions, and servers that they wait for."""
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
     servers: list[str] = []
@@ -174,6 +176,7 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
 
 
 def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
+    """Lay out every spout's source: its kind, its rate, its lines and their arrivals."""
     table = records("source", len(names.source_index) + sum(len(own) - 1 for own in names.readers.values()))
     lines: list[NDArray[np.int64]] = []
     arrivals: list[NDArray[np.int64]] = []

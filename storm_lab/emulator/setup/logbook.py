@@ -215,8 +215,9 @@ class Logbook:
         return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
-        """Root tuples failed per topology since the previous sample: finished count windows, and the present
-        one.
+        """Root tuples failed per topology since the previous sample.
+
+        Counted are the finished count windows and the present one.
         """
         failed = self._failed
         self._failed = dict.fromkeys(self._names.topologies, 0)

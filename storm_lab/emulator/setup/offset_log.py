@@ -49,8 +49,9 @@ class Partition:
             self.stored += self._stride
 
     def forget(self) -> Mapping[int, int]:
-        """The reader has died: the lines acked after the stored offset, with their attempts, are not any
-        more.
+        """Forget, as the reader has died, that the lines after the stored offset were acked.
+
+        Returns these lines with their attempts.
         """
         acked, self._acked = self._acked, {}
         return acked
@@ -94,9 +95,7 @@ class OffsetLogs:
         self._taken = 0
 
     def take(self, k: Kernel) -> None:
-        """Take in the acks among the finished roots that have come into the kernel's buffer since the last
-        call.
-        """
+        """Take in the acks among the roots that have finished since the last call."""
         if not self._partitions:
             return
         rows = k.root_row[self._taken : int(k.s[0].root_rows)]

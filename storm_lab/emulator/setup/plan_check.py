@@ -11,6 +11,11 @@ from storm_lab.workloads.trace import WorkloadTrace
 
 
 def check_plan(plan: TopologyPlan) -> None:
+    """Refuse a plan whose sources do not fit its topology.
+
+    Raises:
+        UserError: names the spout or the setting.
+    """
     spouts = {c.id for c in plan.topology.spouts}
     for spout in sorted(spouts - set(plan.sources)):
         raise UserError(

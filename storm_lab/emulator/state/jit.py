@@ -33,8 +33,9 @@ def cache_folder() -> Path:
 
 
 def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: Code | None = None) -> str:
-    """Digest, in hex, of all that decides which machine code is made: the code that the entries use, and the
-    layout of the arrays that it reads and writes by address.
+    """Digest, in hex, of all that decides which machine code is made.
+
+    That is the code that the entries use, and the layout of the arrays that it reads and writes by address.
     """
     said = [f"{name} {item}" for name, item in sorted(layout.items())]
     said.append((code or own_code()).closure(entries).digest)
@@ -76,8 +77,9 @@ if ENABLED:
         return compiled
 
     def entry(function: F) -> F:
-        """As :func:`jit`, for functions that are called from Python with a handle on the state and whole
-        numbers; keep the machine code.
+        """As :func:`jit`, for functions that are called from Python; keeps the machine code.
+
+        Their arguments are a handle on the state and whole numbers.
         """
         compiled: F = numba.njit(**_ENTRY)(function)
         _ENTRIES.append(compiled)

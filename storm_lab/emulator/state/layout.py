@@ -47,8 +47,9 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Kernel(NamedTuple):
-    """All arrays that a kernel function may touch. Arrays are replaced by larger ones between calls, never
-    inside.
+    """All arrays that a kernel function may touch.
+
+    Arrays are replaced by larger ones between calls, never inside.
     """
 
     s: NDArray[Any]

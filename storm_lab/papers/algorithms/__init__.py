@@ -1,3 +1,4 @@
-"""What the papers claim of their algorithms alone: placements, cycles and checksums, without an emulation of
-an experiment.
+"""What the papers claim of their algorithms alone.
+
+Placements, cycles and checksums, without an emulation of an experiment.
 """

@@ -131,7 +131,6 @@ class _Cell:
 
     def best(self, nodes: tuple[str, ...], fullest: int, load: MeasuredLoad) -> tuple[Assignment, bool]:
         """The best placement on these nodes with at most ``fullest`` executors on each."""
-
         topology = starter(self.kind, self.required)
         used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))
         even = len(executors_of(topology, VERSION)) / len(nodes)

@@ -176,7 +176,6 @@ class Planned:
 
     def plan(self) -> TopologyPlan:
         """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no ids."""
-
         topology = starter(self.kind, self.required, debug=self.debug)
         trace = trace_of(self.kind, self.text, self.work_us, self.seed)
         source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(self.sleep_ms * 1e6), anchored=False)

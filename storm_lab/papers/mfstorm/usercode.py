@@ -26,11 +26,13 @@ class Pick(Spout):
         self._seed = seed
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """Lines drawn at random, as many as the text has, or `LEAST_PICKS`."""
         draw = SplitMix(self._seed)
         for _ in range(max(LEAST_PICKS, len(self._lines))):
             yield (self._lines[draw.below(len(self._lines))],)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every line."""
         return Cost(_PICK_US)
 
 
@@ -42,10 +44,12 @@ class Split(Bolt):
         self._word_us = us * 2 / 3 / 8
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the words of a line."""
         for word in str(values[0]).split():
             emit(word)
 
     def cost(self, values: Values) -> Cost:
+        """A third for the line, the rest by its words."""
         return Cost(self._line_us + self._word_us * len(str(values[0]).split()))
 
 
@@ -56,11 +60,13 @@ class Count(Bolt):
         self.counts: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Count a word and emit its new count."""
         word = str(values[0])
         self.counts[word] += 1
         emit(word, self.counts[word])
 
     def cost(self, values: Values) -> Cost:
+        """The same for every word."""
         return Cost(_COUNT_US)
 
 
@@ -71,7 +77,9 @@ class Exclaim(Bolt):
         self._cost = Cost(us)
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the text with three exclamation marks."""
         emit(f"{values[0]}!!!")
 
     def cost(self, values: Values) -> Cost:
+        """The same for every text."""
         return self._cost

@@ -33,8 +33,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def absences(phases_s: Sequence[float]) -> pd.DataFrame:
-    """Seconds for which the moved executor ran nowhere, by phase of the node it leaves (rows) and of the node
-    it goes to (columns).
+    """Seconds for which the moved executor ran nowhere.
+
+    By phase of the node that it leaves (rows) and of the node it goes to (columns).
 
     Where the new copy starts before the old one stops it is away for 0 s.
     """

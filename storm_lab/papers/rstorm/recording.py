@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Assignment, Component, Executor, Resources, Slot, Subscription, Topology
 from storm_lab.model.cluster import DEFAULT_PORTS
 from storm_lab.papers.rstorm.recording_detail import is_detailed, shortened
@@ -94,12 +94,7 @@ class Recordings:
             UserError: there is none; lists those that exist.
         """
         if name not in self.topologies:
-            raise UserError(
-                "the recordings hold no such topology",
-                field="topology",
-                value=name,
-                remedy=f"choose one of {', '.join(self.topologies)}",
-            )
+            raise unknown_name("topology", name, self.topologies, "the folder of recordings")
         return self.topologies[name]
 
     @property
@@ -166,12 +161,8 @@ def _topology(name: str, entry: Mapping[str, Any]) -> RecordedTopology:
         points = row.get("cpu_points")
         known = BOLTS if row["inputs"] else SPOUTS
         if row["does"] not in known:
-            raise UserError(
-                "no such user code",
-                field=f"{name}.{row['id']}.does",
-                value=row["does"],
-                remedy=f"choose one of {', '.join(known)}",
-            )
+            where = f"{name}.{row['id']}.does"
+            raise unknown_name("user code", row["does"], known, "R-Storm", field=where)
         definitions[row["id"]] = Definition(
             row["does"], float(row.get("sleep_ms", 0)), float(row.get("sleep_ms_per_char", 0))
         )

@@ -1,5 +1,6 @@
-"""Recordings in the form in which they are first written down, with samples, hosts and provenance, brought
-into the package's short form.
+"""Recordings as they are first written down, brought into the package's short form.
+
+The long form has samples, hosts and provenance.
 
 A topology of the long form has an entry ``topology`` with ``components`` (id, kind, executors, tasks,
 cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``runs`` with ``placement``

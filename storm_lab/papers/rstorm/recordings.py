@@ -196,8 +196,11 @@ def sink_rate(found: pd.DataFrame, recordings: Recordings, topology: str, varian
 
 
 def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
-    """One row a recorded run and seed: topology, scheduler, variant (both, to be read), seed, sink throughput
-    recorded and predicted, error in percent."""
+    """One row a recorded run and seed.
+
+    Columns: topology, scheduler, variant (both, to be read), seed, sink throughput recorded and predicted,
+    error in percent.
+    """
     rows = [
         (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}", seed, run.sink, rate,
          _percent(rate, run.sink))

@@ -1,5 +1,6 @@
-"""What flows through R-Storm's topologies: their user code run over words or lines, and spouts that are never
-empty.
+"""What flows through R-Storm's topologies.
+
+Their user code is run over words or lines, and their spouts are never empty.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""User code of R-Storm's micro-benchmarks and Yahoo topologies: words and lines that bolts pass on, shorten,
-filter or lengthen.
+"""User code of R-Storm's micro-benchmarks and Yahoo topologies.
+
+Bolts pass words and lines on, shorten, filter or lengthen them.
 
 The bolts do next to nothing; with debug logging on, the log lines cost far more, and those are the engine's
 (``topology.debug``, see `storm_lab.emulator.cost`).
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storm_lab.errors import UserError
+from storm_lab.errors import unknown_name
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
@@ -55,9 +56,11 @@ class Words(Spout):
         self._cost = Cost(_STEP_US + effort.work_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """The one word."""
         yield self._record
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The spout's effort."""
         return self._cost
 
 
@@ -74,11 +77,13 @@ class Lines(Spout):
         self._cost = Cost(_STEP_US + effort.work_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """Lines drawn at random."""
         draw = SplitMix(self._seed)
         for _ in range(self._records):
             yield (self._lines[draw.below(len(self._lines))],)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The spout's effort."""
         return self._cost
 
 
@@ -105,6 +110,7 @@ class Pass(_Step):
     """Emits its input again; also what the sinks do, though nobody listens."""
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what came."""
         emit(values[0])
 
 
@@ -112,10 +118,12 @@ class Shorten(_Step):
     """Keeps the first 80 % of the characters and walks over them."""
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the first 80 % of the text."""
         text = str(values[0])
         emit(text[: len(text) * _KEPT_PERCENT // 100])
 
     def looked_at(self, length: int) -> int:
+        """All characters."""
         return length
 
 
@@ -127,6 +135,7 @@ class Filter(_Step):
         self._draw = SplitMix(seed)
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what came, four times in five."""
         if self._draw.below(100) < _PASS_PERCENT:
             emit(values[0])
 
@@ -135,6 +144,7 @@ class Lengthen(_Step):
     """Appends eight characters."""
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the text with eight more characters."""
         emit(str(values[0]) + _APPENDED)
 
 
@@ -157,7 +167,7 @@ def spout_of(does: str, lines: Sequence[str], effort: Effort = NO_EFFORT, word: 
         return Words(effort, word)
     if does == "line":
         return Lines(lines, effort)
-    raise UserError("no such spout", field="does", value=does, remedy=f"choose one of {', '.join(SPOUTS)}")
+    raise unknown_name("spout", does, SPOUTS, "R-Storm", field="does")
 
 
 def bolt_of(does: str, place: int, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0) -> Bolt:
@@ -169,5 +179,5 @@ def bolt_of(does: str, place: int, effort: Effort = NO_EFFORT, sleep_ms_per_char
     if does == "filter":
         return Filter(effort, sleep_ms_per_char, seed=2 + place)
     if does not in BOLTS:
-        raise UserError("no such bolt", field="does", value=does, remedy=f"choose one of {', '.join(BOLTS)}")
+        raise unknown_name("bolt", does, BOLTS, "R-Storm", field="does")
     return BOLTS[does](effort, sleep_ms_per_char)

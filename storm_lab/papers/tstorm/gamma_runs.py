@@ -85,8 +85,10 @@ def at_time(
 
 
 def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
-    """Time from which the processing time stays level after the first generated schedule; None without
-    one."""
+    """Time from which the processing time stays level after the first generated schedule.
+
+    None without one.
+    """
     values: list[float | None] = []
     for seed in seeds:
         rows = of_run(tables.stabilisation, variant, seed)

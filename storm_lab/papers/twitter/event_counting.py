@@ -86,7 +86,9 @@ TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 
 @lru_cache(maxsize=8)
 def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
-    """The same for every number of machines, window and ackers: a process that plays several runs needs it
+    """Build the trace.
+
+    It is the same for every number of machines, window and ackers: a process that plays several runs needs it
     once.
     """
     return build_trace(

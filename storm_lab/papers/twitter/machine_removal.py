@@ -79,8 +79,10 @@ SUPPLIED_TIMEOUT_S = 30.0
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, and short ones with other windows, numbers of ackers, processes that
-    cost less, and a log that is not always full.
+    """One run of all stages per seed, and short ones beside it.
+
+    The short ones have other windows, numbers of ackers, processes that cost less, and a log that is not
+    always full.
     """
     values = parameters.only(("stage_s", "bundle", *TOPOLOGY_NAMES))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))

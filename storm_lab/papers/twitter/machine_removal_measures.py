@@ -131,8 +131,10 @@ def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
 def ackers_by_throughput(
     tables: Tables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
 ) -> pd.DataFrame:
-    """How the number of ackers is chosen: throughput of 16 machines with each number, and how far it is from
-    the ``printed`` million a minute; the nearest first.
+    """How the number of ackers is chosen.
+
+    Throughput of 16 machines with each number, and how far it is from the ``printed`` million a minute; the
+    nearest first.
     """
     pending = parameters.integer("max_spout_pending")
     rows = []
@@ -144,8 +146,9 @@ def ackers_by_throughput(
 
 
 def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> float:
-    """The window of pending tuples a spout task that gives a latency at a throughput (Little's law), for
-    windows that are always full.
+    """The window of pending tuples a spout task that gives a latency at a throughput (Little's law).
+
+    For windows that are always full.
     """
     return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 

@@ -141,8 +141,10 @@ def removal_variant(bundle: int, timeout_s: float) -> str:
 
 
 def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: float) -> dict[str, float]:
-    """One window in units of tuples: ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight``
-    (throughput times latency), ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
+    """One window in units of tuples.
+
+    ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight`` (throughput times latency),
+    ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
     """
     start = FULL_FROM_S + bundle * window_s / 3
     end = FULL_FROM_S + bundle * window_s
@@ -163,8 +165,10 @@ def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: f
 
 
 def removal_series(tables: Tables, variant: str, seed: int, bundle: int) -> pd.DataFrame:
-    """A removal in bins of 10 s: ``throughput`` (million tuples a minute), ``latency`` (ms), ``failed`` a
-    minute in units of root tuples in flight.
+    """A removal in bins of 10 s.
+
+    ``throughput`` (million tuples a minute), ``latency`` (ms), ``failed`` a minute in units of root tuples in
+    flight.
     """
     rates = of_run(tables.throughput_10s, variant, seed).set_index("t_s")["acked_per_s"].sort_index()
     means = of_run(tables.latency_10s, variant, seed).set_index("t_s")["complete_mean_ms"]

@@ -156,8 +156,10 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of the lines of a run: ``lines`` emitted at all, ``emitted`` with repetitions, ``acked``,
-    and ``counted``: executions of the last bolt.
+    """What became of the lines of a run.
+
+    ``lines`` emitted at all, ``emitted`` with repetitions, ``acked``, and ``counted``: executions of the last
+    bolt.
     """
 
     lines: int

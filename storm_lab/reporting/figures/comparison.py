@@ -37,6 +37,7 @@ def comparison(
         metrics: column -> label with unit, from left to right.
         about: seeds and warm-up, for the foot; a ``baseline`` that is a variant is drawn as a dotted line.
         variants: rows from top to bottom; those of the table, in order of appearance, by default.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

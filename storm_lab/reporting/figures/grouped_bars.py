@@ -42,6 +42,7 @@ def grouped_bars(
         group: the column of the groups; they stand in the order of the table.
         variants: bars of a group, from left to right.
         about: seeds and warm-up, for the foot.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

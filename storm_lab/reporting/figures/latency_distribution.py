@@ -44,6 +44,7 @@ def latency_distribution(
         variants: label -> variant, from top to bottom.
         about: seeds and warm-up, for the foot.
         kind: processing or complete.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

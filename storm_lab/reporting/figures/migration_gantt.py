@@ -1,5 +1,6 @@
-"""A re-assignment in slow motion: which executor ran where, what the control plane did, and what became of
-tuples meanwhile.
+"""A re-assignment in slow motion.
+
+Which executor ran where, what the control plane did, and what became of tuples meanwhile.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def migration_gantt(
     actions: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
-    """Above, a lane for each supervisor and each other kind of actor with its actions; in the middle a row
-    for each executor that moved; below, the tuples that a sender held and sent on, and those lost.
+    """Draw actors, executors and tuples of a migration, one above the other.
+
+    Above, a lane for each supervisor and each other kind of actor with its actions; in the middle a row for
+    each executor that moved; below, the tuples that a sender held and sent on, and those lost.
 
     A bar ends where its thread or process was stopped and begins where one was started. A dotted line from
     one to the next is the transfer, in which the executor ran nowhere, with its length; two bars above each
@@ -49,9 +52,11 @@ def migration_gantt(
     Args:
         stays: columns component, start_task, from_s, to_s, worker, node; of one run.
         control: columns time_s, actor, action, subject, detail (JSON as in the control log); of one run.
-        start_s, end_s: the window to show, in seconds.
+        start_s: start of the window to show, in seconds.
+        end_s: end of the window to show, in seconds.
         about: for the foot; a migration is that of one seed.
         actions: what to show of the control plane; everything but the sending of held tuples by default.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing, a detail is not JSON, or no executor was placed in the window.

@@ -42,6 +42,7 @@ def node_cpu(
         nodes: columns node, cores; every node gets a panel, idle ones too.
         variants: label -> variant.
         about: seeds and warm-up, for the foot.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

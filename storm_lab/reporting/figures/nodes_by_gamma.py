@@ -15,6 +15,7 @@ def nodes_by_gamma(measured: pd.DataFrame, printed: pd.DataFrame, *, title: str 
     Args:
         measured: nodes in use; a row for each gamma (the index), a column for each topology.
         printed: columns topology, gamma and nodes; topologies that were not measured are left out.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

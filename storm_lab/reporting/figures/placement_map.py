@@ -35,6 +35,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
         placements: columns component, start_task, worker, node, port; one row an executor, those in force.
         nodes: all nodes of the cluster, so that empty ones show.
         about: for the foot; a placement is that of one seed.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

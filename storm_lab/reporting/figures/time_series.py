@@ -82,6 +82,7 @@ def time_series(
         nodes: columns variant, seed, from_s, nodes: steps of nodes in use; None leaves the strips away.
         end_s: end of the time axis; the last time by default.
         logarithmic: logarithmic value axis, which is never cut.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

@@ -43,6 +43,7 @@ def topology_graph(
             a placement (averaged).
         placements: columns component, start_task, end_task, node; one row an executor, those in force.
         about: seeds and warm-up, for the foot.
+        title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.

@@ -1,5 +1,6 @@
-"""What became of tuples in a migration, as the control log counts it: lost with a thread or process, or held
-by a sender and sent on later.
+"""What became of tuples in a migration, as the control log counts it.
+
+They were lost with a thread or process, or held by a sender and sent on later.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from storm_lab.schedulers.contract import (
 )
 from storm_lab.schedulers.keeping import in_view_order, nothing_changes
 from storm_lab.schedulers.papers.tstorm import TStormParameters
-from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.view_checks import check_view
 
@@ -34,15 +34,19 @@ _PROVEN = 1e-6
 class OptimalParameters:
     """T-Storm's constraints, and how hard to try."""
 
-    gamma: float = bounded(1.7, low=1.0, doc="consolidation factor, as T-Storm's")
-    capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
-    cap: str = one_of("floor", ("floor", "ceil", "round", "at-least-even"), doc="as T-Storm's")
-    exact_executors: int = bounded(40, low=0, doc="largest number of executors for which exactness is tried")
-    effort: float = bounded(20.0, low=0.1, doc="deterministic time for the exact solver, about seconds")
-    restarts: int = bounded(30, low=0, doc="starts of the local search")
+    gamma: float = parameter(1.7, low=1.0, doc="consolidation factor, as T-Storm's")
+    capacity_fraction: float = parameter(
+        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
+    )
+    cap: str = parameter("floor", choices=("floor", "ceil", "round", "at-least-even"), doc="as T-Storm's")
+    exact_executors: int = parameter(
+        40, low=0, doc="largest number of executors for which exactness is tried"
+    )
+    effort: float = parameter(20.0, low=0.1, doc="deterministic time for the exact solver, about seconds")
+    restarts: int = parameter(30, low=0, doc="starts of the local search")
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
     def constraints(self) -> TStormParameters:
         """The same constraints as T-Storm's parameters."""

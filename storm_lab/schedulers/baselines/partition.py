@@ -22,7 +22,7 @@ from storm_lab.schedulers.contract import (
 from storm_lab.schedulers.graph.cuts import parts_of_equal_size
 from storm_lab.schedulers.graph.traffic import Neighbours, estimated_traffic
 from storm_lab.schedulers.keeping import in_view_order
-from storm_lab.schedulers.parameters import check_ranges, described
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.view_checks import check_view
 
@@ -31,12 +31,12 @@ from storm_lab.schedulers.view_checks import check_view
 class PartitionParameters:
     """Parameters of the partitioner."""
 
-    one_part_per_node: bool = described(
+    one_part_per_node: bool = parameter(
         True, "at most one part per node, whatever number of workers was asked for; else one part per worker"
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
 
 class PartitionScheduler(Scheduler[PartitionParameters]):

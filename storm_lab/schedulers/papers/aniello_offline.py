@@ -24,7 +24,7 @@ from storm_lab.schedulers.contract import (
 )
 from storm_lab.schedulers.graph.traffic import component_order
 from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import bounded, check_ranges
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.storm.cluster_state import interleaved
 from storm_lab.schedulers.view_checks import check_view
 
@@ -33,15 +33,15 @@ from storm_lab.schedulers.view_checks import check_view
 class AnielloOfflineParameters:
     """The two knobs of the offline scheduler."""
 
-    alpha: float = bounded(
+    alpha: float = parameter(
         0.0, low=0.0, high=1.0, doc="share of the line after which empty slots must be used"
     )
-    beta: float = bounded(
+    beta: float = parameter(
         0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors"
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
 
 class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):

@@ -26,7 +26,7 @@ from storm_lab.schedulers.contract import (
 from storm_lab.schedulers.graph.traffic import Neighbours
 from storm_lab.schedulers.keeping import in_view_order, nothing_changes
 from storm_lab.schedulers.papers.aniello_offline import AnielloOfflineScheduler
-from storm_lab.schedulers.parameters import bounded, check_ranges
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.view_checks import check_view
 
@@ -35,13 +35,15 @@ from storm_lab.schedulers.view_checks import check_view
 class AnielloOnlineParameters:
     """Limits of the online scheduler."""
 
-    spread: float = bounded(
+    spread: float = parameter(
         0.5, low=0.0, doc="how far a worker's load may exceed the even share: 0.5 = by half"
     )
-    capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
+    capacity_fraction: float = parameter(
+        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
+    )
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
 
 class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):

@@ -28,7 +28,7 @@ from storm_lab.schedulers.contract import (
 from storm_lab.schedulers.graph.cuts import refined
 from storm_lab.schedulers.graph.traffic import component_order, estimated_traffic
 from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.view_checks import check_view
 
@@ -42,17 +42,17 @@ _WHOLE_FLOW = 1 << 28
 class MFStormParameters:
     """Readings of what MF-Storm leaves open."""
 
-    balance: str = one_of(
+    balance: str = parameter(
         "even",
-        ("even", "none"),
+        choices=("even", "none"),
         doc="even: move executors after each cut until parts differ by at most one; none: the bare cut",
     )
-    flops_per_cycle: float = bounded(
+    flops_per_cycle: float = parameter(
         0.0, low=0.0, doc="the processing-power factor of every node; 0: twice the clock in MHz, as printed"
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
 
 def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:

@@ -26,7 +26,7 @@ from storm_lab.schedulers.contract import (
     TopologyStatus,
 )
 from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import bounded, check_ranges, one_of
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.storm.hash_order import java7_map_order
 from storm_lab.schedulers.storm.ras2_orders import neighbours
@@ -39,38 +39,38 @@ _TIE = 1e-9
 class RStormParameters:
     """Readings of R-Storm's Algorithm 4, and the weights of its distance."""
 
-    cpu: str = one_of(
+    cpu: str = parameter(
         "two-tier",
-        ("two-tier", "soft", "hard"),
+        choices=("two-tier", "soft", "hard"),
         doc="two-tier: nodes where CPU fits, else any with the memory; soft: CPU only in the distance",
     )
-    scale: str = one_of(
+    scale: str = parameter(
         "capacity",
-        ("capacity", "unit"),
+        choices=("capacity", "unit"),
         doc="capacity: terms as shares of the node's capacity; unit: as printed",
     )
-    network_term: str = one_of("squared", ("squared", "plain"), doc="squared, or plain as printed")
-    memory_rule: str = one_of(
+    network_term: str = parameter("squared", choices=("squared", "plain"), doc="squared, or plain as printed")
+    memory_rule: str = parameter(
         "at-least",
-        ("at-least", "more-than"),
+        choices=("at-least", "more-than"),
         doc="what a node must have of memory: as much as, or more than needed",
     )
-    siblings: str = one_of(
+    siblings: str = parameter(
         "java7",
-        ("java7", "declared"),
+        choices=("java7", "declared"),
         doc="order of a component's neighbours in the walk: that of a Java 7 HashMap of component ids, with "
         "which the author's recorded placement of Diamond comes out; or as declared",
     )
-    memory_weight: float = bounded(1.0, low=0.0)
-    cpu_weight: float = bounded(1.0, low=0.0)
-    network_weight: float = bounded(1.0, low=0.0)
-    same_rack: float = bounded(
+    memory_weight: float = parameter(1.0, low=0.0)
+    cpu_weight: float = parameter(1.0, low=0.0)
+    network_weight: float = parameter(1.0, low=0.0)
+    same_rack: float = parameter(
         0.5, low=0.0, doc="network distance to another node of the reference node's rack"
     )
-    other_rack: float = bounded(1.0, low=0.0, doc="network distance to a node of another rack")
+    other_rack: float = parameter(1.0, low=0.0, doc="network distance to a node of another rack")
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
     @classmethod
     def literal(cls) -> RStormParameters:

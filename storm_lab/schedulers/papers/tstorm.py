@@ -35,7 +35,7 @@ from storm_lab.schedulers.contract import (
 from storm_lab.schedulers.graph.traffic import Neighbours
 from storm_lab.schedulers.keeping import in_view_order, nothing_changes
 from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
-from storm_lab.schedulers.parameters import bounded, check_ranges, described, one_of
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.view_checks import check_view
 
@@ -47,23 +47,27 @@ _BOUND_SLACK = 1e-6
 class TStormParameters:
     """Parameters of T-Storm. Defaults are the recommended readings of what the paper leaves open."""
 
-    gamma: float = bounded(1.7, low=1.0, doc="consolidation factor: executors per node over the even spread")
-    capacity_fraction: float = bounded(0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used")
-    cap: str = one_of(
+    gamma: float = parameter(
+        1.7, low=1.0, doc="consolidation factor: executors per node over the even spread"
+    )
+    capacity_fraction: float = parameter(
+        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
+    )
+    cap: str = parameter(
         "floor",
-        ("floor", "ceil", "round", "at-least-even"),
+        choices=("floor", "ceil", "round", "at-least-even"),
         doc="rounding of gamma*N_e/K; at-least-even: floor, but never below ceil(N_e/K)",
     )
-    count_ackers: bool = described(True, "whether ackers count in N_e and against the cap")
-    ties: str = one_of(
+    count_ackers: bool = parameter(True, "whether ackers count in N_e and against the cap")
+    ties: str = parameter(
         "used-first",
-        ("used-first", "lowest-index", "emptiest"),
+        choices=("used-first", "lowest-index", "emptiest"),
         doc="among nodes of equal traffic; used-first: used, then fuller, then lower index",
     )
-    monotone: bool = described(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
+    monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
 
     def executors_per_node(self, executors: int, nodes: int) -> int:
         """The cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""

@@ -27,7 +27,7 @@ from storm_lab.schedulers.contract import (
     SchedulingView,
     TopologyStatus,
 )
-from storm_lab.schedulers.parameters import check_ranges, described
+from storm_lab.schedulers.parameters import check_parameters, parameter
 from storm_lab.schedulers.storm.cluster_state import ClusterState
 from storm_lab.schedulers.storm.default import schedule_by_default
 from storm_lab.schedulers.storm.even import storm_result
@@ -47,10 +47,10 @@ Spec = frozenset[Executor]
 class IsolationParameters:
     """Which topologies are isolated; what the view says (``isolation.scheduler.machines``) holds as well."""
 
-    machines: str = described("", "topology names and their numbers of machines: name:2,other:1")
+    machines: str = parameter("", "topology names and their numbers of machines: name:2,other:1")
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        check_parameters(self)
         self.as_mapping()
 
     def as_mapping(self) -> dict[str, int]:

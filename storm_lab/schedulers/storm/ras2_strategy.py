@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Topology
 from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
 from storm_lab.schedulers.storm.ras2_orders import Rank
@@ -49,12 +49,8 @@ def strategy_of(topology: Topology) -> Strategy:
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
     if name not in _STRATEGIES:
-        raise UserError(
-            f"topology {topology.id!r} asks for a strategy that is not built",
-            field=STRATEGY,
-            value=name,
-            remedy=f"there are: {', '.join(sorted(_STRATEGIES))}",
-        )
+        owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
+        raise unknown_name("strategy", name, _STRATEGIES, owner, field=STRATEGY)
     if flag_of(topology.settings, BY_PROXIMITY):
         raise UserError(
             f"topology {topology.id!r} asks for an executor order that is not built",

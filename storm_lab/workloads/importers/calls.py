@@ -96,14 +96,17 @@ class RecordedSpout(Spout):
         self._cost = Cost(figures.cost_us.mean, figures.server, figures.server_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
+        """One number for each recorded call."""
         # All spouts are asked for their records before the first one is played, so this rewinds in time.
         self._replay.rewind()
         return iter([(number,) for number in range(self._replay.length(self._name))])
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
+        """Emit what the recorded call emitted."""
         _emit_all(self._replay.take(self._name, None), emit)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every call."""
         return self._cost
 
 
@@ -117,21 +120,25 @@ class RecordedBolt(Bolt):
         self._tick = tick
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what the recorded call emitted, or fail as it did."""
         call = self._replay.take(self._name, (values.source, values.stream))
         if call.failed:
             raise TupleFailedError
         _emit_all(call, emit)
 
     def cost(self, values: Values) -> Cost:
+        """The stated cost of tuples of this component and stream."""
         figures = self._figures
         cost = figures.input_cost_us.get((values.source, values.stream), figures.cost_us)
         return Cost(cost.mean, figures.server, figures.server_us)
 
     def tick(self, emit: Emit) -> None:
+        """Emit what the recorded tick emitted."""
         if self._tick is not None:
             _emit_all(self._tick, emit)
 
     def tick_cost(self) -> Cost:
+        """The stated cost of a tick."""
         return Cost(self._figures.tick_cost_us)
 
 

@@ -60,8 +60,9 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
 
 
 def fit_rows(component: DraftComponent, rows: Iterable[Row], draft: Draft) -> None:
-    """Give a spout the values of its records, in order of its first stream's fields; notes what does not
-    fit.
+    """Give a spout the values of its records, in order of its first stream's fields.
+
+    Notes what does not fit.
     """
     rows = list(rows)
     heard = (

@@ -9,8 +9,9 @@ _BY_NAME = {grouping.value: grouping for grouping in Grouping}
 
 
 def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
-    """The grouping of that name, in any case and with - or _; one that cannot be played is a shuffle, and
-    noted.
+    """The grouping of that name, in any case and with - or _.
+
+    One that cannot be played is a shuffle, and noted.
     """
     plain = (name or "").lower().replace("_", "-")
     found = _BY_NAME.get(plain)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
 from storm_lab.model.topology import Resources
@@ -149,8 +148,4 @@ def _check_names(nodes: list[Node], file: str) -> None:
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object], field: str) -> UserError:
-    near = get_close_matches(name, known, n=1)
-    offered = near[0] if near else ", ".join(known)
-    return UserError(
-        f"there is no {what} of this name", field=field, value=name, remedy=f"there are: {offered}"
-    )
+    return unknown_name(what, name, known, "storm_lab", field=field)

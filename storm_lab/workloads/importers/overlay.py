@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.defaults import Defaults
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
@@ -109,14 +108,8 @@ class Overlay:
         return "overlay" if self.part is None else str(self.part.at(path).place)
 
     def _unknown(self, name: str, draft: Draft) -> UserError:
-        near = get_close_matches(name, draft.components, n=1)
-        known = near[0] if near else ", ".join(list(draft.components)[:12])
-        return UserError(
-            "the topology has no such component",
-            field=self._place("components", name),
-            value=name,
-            remedy=f"there are: {known}",
-        )
+        where = self._place("components", name)
+        return unknown_name("component", name, draft.components, "the topology", field=where)
 
     def _check_bolt(self, name: str, entry: Mapping[str, Any]) -> None:
         for key in ("rate_per_s", "anchored", "replays", "records"):

@@ -52,17 +52,20 @@ class StatedSpout(Spout):
         self._figures = figures
 
     def records(self) -> Iterator[Record]:
+        """The given records, or a number for each call."""
         if self._given:
             yield from self._given
         else:
             yield from ((number,) for number in range(self._calls))
 
     def next_tuple(self, record: Record, emit: Emit) -> None:
+        """Emit the record, if it was given, and what is due beside it."""
         if self._given:
             emit(*record, stream=self._stream)
         self._emitter.emit_due(emit)
 
     def cost(self, record: Record) -> Cost:
+        """A draw of the stated cost."""
         return Cost(self._cost(), self._figures.server, self._figures.server_us)
 
 
@@ -81,18 +84,22 @@ class StatedBolt(Bolt):
         }
 
     def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what is due."""
         self._emitter.emit_due(emit)
 
     def cost(self, values: Values) -> Cost:
+        """A draw of the stated cost of tuples of this component and stream."""
         draw = self._by_input.get((values.source, values.stream), self._cost)
         return Cost(draw(), self._figures.server, self._figures.server_us)
 
     def tick(self, emit: Emit) -> None:
+        """Emit the stated number of tuples on each stream."""
         for stream, tuples in self._figures.tick_emits.items():
             for _ in range(round(tuples)):
                 self._emitter.emit_one(stream, emit)
 
     def tick_cost(self) -> Cost:
+        """The stated cost of a tick."""
         return Cost(self._figures.tick_cost_us)
 
 

@@ -33,8 +33,10 @@ Stream = tuple[str, str]
 
 @dataclass(slots=True)
 class _Statistics:
-    """What the pages count, over ``seconds``: emitted by (component, stream); executed and execute latency
-    (ms) by bolt and the (component, stream) that it reads.
+    """What the pages count, over ``seconds``.
+
+    Emitted by (component, stream); executed and execute latency (ms) by bolt and the (component, stream) that
+    it reads.
     """
 
     seconds: float

@@ -1,5 +1,6 @@
-"""Whether a draft's components fit together: what Storm would refuse is missing, what it would ignore is left
-out.
+"""Whether a draft's components fit together.
+
+What Storm would refuse is missing, what it would ignore is left out.
 """
 
 from __future__ import annotations

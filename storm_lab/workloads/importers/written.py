@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import unknown_name
 from storm_lab.model.machines import MACHINE_TYPES
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import REFERENCE_MHZ
@@ -26,12 +26,8 @@ def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
         return None
     if "type" in given:
         if given["type"] not in MACHINE_TYPES:
-            raise UserError(
-                "there is no machine type of this name",
-                field=f"{where} measured_on.type",
-                value=given["type"],
-                remedy=f"there are: {', '.join(MACHINE_TYPES)}",
-            )
+            field = f"{where} measured_on.type"
+            raise unknown_name("machine type", given["type"], MACHINE_TYPES, "storm_lab", field=field)
         return MACHINE_TYPES[given["type"]].core_mhz
     return float(given["speed"]) * REFERENCE_MHZ if "speed" in given else float(given["mhz"])
 

@@ -173,10 +173,12 @@ class ReliableSpout(Spout):
         self.unacked_tuples: dict[Any, Any] = {}
 
     def ack(self, tup_id: Any) -> None:
+        """Forget a tuple that has been acked."""
         self.failed_tuples.pop(tup_id, None)
         self.unacked_tuples.pop(tup_id, None)
 
     def fail(self, tup_id: Any) -> None:
+        """Emit a failed tuple again, unless it has failed ``max_fails`` times."""
         kept = self.unacked_tuples.get(tup_id)
         if kept is None:
             return
@@ -195,6 +197,7 @@ class ReliableSpout(Spout):
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
+        """As `Spout.emit`; the tuple is kept until it is acked."""
         if tup_id is None:
             raise ValueError("a ReliableSpout must give every tuple an id")
         self.unacked_tuples[tup_id] = (tup, stream, direct_task)
@@ -282,10 +285,12 @@ class BatchingBolt(Bolt):
         raise NotImplementedError
 
     def process(self, tup: Tuple) -> None:
+        """Put a tuple into the batch of its group."""
         self._prepare()
         self._batches[self.group_key(tup)].append(tup)
 
     def process_tick(self, tick_tup: Tuple) -> None:
+        """Process the batches at every ``ticks_between_batches``-th tick."""
         self._prepare()
         self._tick_counter += 1
         if self._tick_counter >= self.ticks_between_batches and self._batches:
@@ -306,6 +311,7 @@ class TicklessBatchingBolt(BatchingBolt):
     secs_between_batches: float = 2
 
     def process_tick(self, tick_tup: Tuple) -> None:
+        """Process the batches."""
         self.process_batches()
 
 

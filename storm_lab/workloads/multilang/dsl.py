@@ -148,6 +148,7 @@ class TopologyType(type):
     """Collects the specs among a class's attributes."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> TopologyType:
+        """Collect the specs of bases and body, each with its name."""
         specs: list[Spec] = []
         for base in bases:
             specs += getattr(base, "specs", [])

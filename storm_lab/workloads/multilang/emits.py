@@ -70,6 +70,7 @@ class EmitTaker:
         anchors: Iterable[Any] | None,
         direct_task: int | None,
     ) -> list[int]:
+        """Take an emit of a component; returns the tasks that get the tuple."""
         name = str(component.component_name)
         if anchors is not None and not list(anchors):
             self._out.note(name, "emits without anchors: played anchored")
@@ -79,9 +80,11 @@ class EmitTaker:
         return self._take(name, json.loads(json.dumps(values)), stream, tup_id, direct_task)
 
     def fail(self, component: Component, tup_id: Any) -> None:
+        """Note that the call failed its tuple."""
         self._failed = True
 
     def ack(self, component: Component, tup_id: Any) -> None:
+        """Note that the call acked its tuple."""
         self.acked = True
 
     def _take(

@@ -68,6 +68,7 @@ class Absent:
         return Absent(self._module, f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Another stand-in while modules are imported; afterwards the module is missed."""
         if Absent.importing:
             return Absent(self._module, self._name)
         raise ModuleNotFoundError(f"it needs the module {self._module}, which is not installed here")

@@ -94,6 +94,7 @@ class Spout(_Spout):
         """Emit what there is to emit."""
 
     def next_tuple(self) -> None:
+        """Call ``nextTuple``, as this library's spouts name it."""
         self.nextTuple()
 
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, fault_kind
+from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
 from storm_lab.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,14 +20,7 @@ REASON = "a user commands it"
 
 
 def _check_command(topology: str, world: PlannedWorld, entry: str) -> None:
-    known = [t.id for t in world.topologies]
-    if topology not in known:
-        raise UserError(
-            "the run has no such topology",
-            field=f"{entry}.topology",
-            value=topology,
-            remedy=f"choose one of {', '.join(known)}",
-        )
+    check_topology(topology, world, entry)
     if topology in world.topologies_killed:
         raise UserError(
             "the topology has been killed by then",
@@ -51,8 +44,10 @@ def _check_wait(wait_s: float | None, entry: str) -> None:
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class KillTopology(Fault):
-    """A user kills a topology: spouts off at once, and after ``wait_s`` (None = the message timeout) its
-    assignment is gone and its supervisors end the workers.
+    """A user kills a topology.
+
+    Its spouts are off at once; after ``wait_s`` (None = the message timeout) its assignment is gone and its
+    supervisors end the workers.
     """
 
     name: ClassVar[str] = "kill-topology"
@@ -61,11 +56,13 @@ class KillTopology(Fault):
     wait_s: float | None = None
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it for a topology that is gone by then, without Nimbus, and with a wait that is none."""
         _check_command(self.topology, world, entry)
         _check_wait(self.wait_s, entry)
         world.topologies_killed.add(self.topology)
 
     def strike(self, control: ControlPlane) -> None:
+        """Tell Nimbus to kill the topology."""
         control.nimbus.kill(self.topology, wait_s=self.wait_s, reason=REASON)
 
 
@@ -79,6 +76,7 @@ class DeactivateTopology(Fault):
     topology: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it for a topology that is inactive already, and without Nimbus."""
         _check_command(self.topology, world, entry)
         if self.topology in world.topologies_off:
             raise UserError(
@@ -90,6 +88,7 @@ class DeactivateTopology(Fault):
         world.topologies_off.add(self.topology)
 
     def strike(self, control: ControlPlane) -> None:
+        """Tell Nimbus to switch the spouts off."""
         control.nimbus.deactivate(self.topology, reason=REASON)
 
 
@@ -103,6 +102,7 @@ class ActivateTopology(Fault):
     topology: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it for a topology that is active, and without Nimbus."""
         _check_command(self.topology, world, entry)
         if self.topology not in world.topologies_off:
             raise UserError(
@@ -114,14 +114,16 @@ class ActivateTopology(Fault):
         world.topologies_off.remove(self.topology)
 
     def strike(self, control: ControlPlane) -> None:
+        """Tell Nimbus to switch the spouts on."""
         control.nimbus.activate(self.topology, reason=REASON)
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class RebalanceTopology(Fault):
-    """A user rebalances a topology to ``workers`` workers (None = as many as before): spouts off, ``wait_s``
-    (None = the rebalance wait of the run), placed from scratch, spouts on.
+    """A user rebalances a topology to ``workers`` workers (None = as many as before).
+
+    Spouts off, ``wait_s`` (None = the rebalance wait of the run), placed from scratch, spouts on.
     """
 
     name: ClassVar[str] = "rebalance-topology"
@@ -131,6 +133,7 @@ class RebalanceTopology(Fault):
     wait_s: float | None = None
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it without Nimbus, and with a wait or a number of workers that is none."""
         _check_command(self.topology, world, entry)
         _check_wait(self.wait_s, entry)
         workers: object = self.workers  # Plain data may hold anything here.
@@ -144,4 +147,5 @@ class RebalanceTopology(Fault):
             )
 
     def strike(self, control: ControlPlane) -> None:
+        """Tell Nimbus to rebalance."""
         control.nimbus.rebalance(self.topology, workers=self.workers, wait_s=self.wait_s, reason=REASON)

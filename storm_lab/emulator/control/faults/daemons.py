@@ -27,10 +27,12 @@ class KillNimbus(Fault):
     at_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it while Nimbus is down."""
         _flip(world.nimbus_up, False, "Nimbus", entry)
         world.nimbus_up = False
 
     def strike(self, control: ControlPlane) -> None:
+        """Stop Nimbus."""
         control.log.note(ACTOR, self.name, "nimbus", "fault plan")
         control.nimbus.stop()
 
@@ -44,10 +46,12 @@ class ReviveNimbus(Fault):
     at_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it while Nimbus is up."""
         _flip(world.nimbus_up, True, "Nimbus", entry)
         world.nimbus_up = True
 
     def strike(self, control: ControlPlane) -> None:
+        """Start Nimbus."""
         control.log.note(ACTOR, self.name, "nimbus", "fault plan")
         control.nimbus.start()
 
@@ -61,10 +65,12 @@ class KillZooKeeper(Fault):
     at_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it while ZooKeeper is down."""
         _flip(world.zookeeper_up, False, "ZooKeeper", entry)
         world.zookeeper_up = False
 
     def strike(self, control: ControlPlane) -> None:
+        """Stop ZooKeeper."""
         control.log.note(ACTOR, self.name, "zookeeper", "fault plan")
         control.zookeeper.stop()
 
@@ -78,9 +84,11 @@ class ReviveZooKeeper(Fault):
     at_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it while ZooKeeper is up."""
         _flip(world.zookeeper_up, True, "ZooKeeper", entry)
         world.zookeeper_up = True
 
     def strike(self, control: ControlPlane) -> None:
+        """Start ZooKeeper."""
         control.log.note(ACTOR, self.name, "zookeeper", "fault plan")
         control.zookeeper.start()

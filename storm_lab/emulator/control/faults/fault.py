@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from storm_lab.emulator.control.registry import Registry
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Fault(ABC):
         """Refuse the entry if it cannot be, else note in ``world`` what it does.
 
         Args:
+            world: what earlier entries have done.
             entry: where the entry stands, for the message.
 
         Raises:
@@ -87,12 +88,20 @@ def check_node(name: str, world: PlannedWorld, entry: str) -> None:
     """
     known = [node.id for node in world.cluster.nodes]
     if name not in known:
-        raise UserError(
-            "the cluster has no such node",
-            field=entry,
-            value=name,
-            remedy=f"choose one of {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}",
-        )
+        raise unknown_name("node", name, known, "the cluster", field=entry)
+
+
+def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
+    """The topology of that id.
+
+    Raises:
+        UserError: the run has none.
+    """
+    for topology in world.topologies:
+        if topology.id == topology_id:
+            return topology
+    known = [topology.id for topology in world.topologies]
+    raise unknown_name("topology", topology_id, known, "the run", field=f"{entry}.topology")
 
 
 FAULTS: Registry[Fault] = Registry("fault", "storm_lab.emulator.control.faults")

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, fault_kind
-from storm_lab.errors import UserError
+from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_topology, fault_kind
+from storm_lab.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from storm_lab.emulator.control.control_plane import ControlPlane
@@ -25,21 +25,11 @@ class SetLoad(Fault):
     rate_per_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        spouts = {topology.id: [spout.id for spout in topology.spouts] for topology in world.topologies}
-        if self.topology not in spouts:
-            raise UserError(
-                "the run has no such topology",
-                field=f"{entry}.topology",
-                value=self.topology,
-                remedy=f"choose one of {', '.join(spouts)}",
-            )
-        if self.spout not in spouts[self.topology]:
-            raise UserError(
-                f"topology {self.topology!r} has no such spout",
-                field=f"{entry}.spout",
-                value=self.spout,
-                remedy=f"choose one of {', '.join(spouts[self.topology])}",
-            )
+        """Refuse a topology, spout or rate that cannot be."""
+        spouts = [spout.id for spout in check_topology(self.topology, world, entry).spouts]
+        if self.spout not in spouts:
+            owner = f"topology {self.topology!r}"
+            raise unknown_name("spout", self.spout, spouts, owner, field=f"{entry}.spout")
         if not (math.isfinite(self.rate_per_s) and 0 <= self.rate_per_s <= 1e8):
             raise UserError(
                 "that is no rate",
@@ -49,6 +39,7 @@ class SetLoad(Fault):
             )
 
     def strike(self, control: ControlPlane) -> None:
+        """Set the source's rate."""
         control.log.note(
             ACTOR, self.name, f"{self.topology}/{self.spout}", "fault plan", rate_per_s=self.rate_per_s
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_node, fault_kind
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from storm_lab.emulator.control.control_plane import ControlPlane
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 def _nodes_of_rack(rack: str, world: PlannedWorld, entry: str) -> list[str]:
     nodes = [node.id for node in world.cluster.nodes if node.rack == rack]
     if not nodes:
-        raise UserError(
-            "the cluster has no such rack",
-            field=f"{entry}.rack",
-            value=rack,
-            remedy=f"choose one of {', '.join(world.cluster.racks)}",
-        )
+        raise unknown_name("rack", rack, world.cluster.racks, "the cluster", field=f"{entry}.rack")
     return nodes
 
 
@@ -52,10 +47,12 @@ class KillNode(Fault):
     node: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a node that is not there, or down already."""
         check_node(self.node, world, f"{entry}.node")
         _fell([self.node], world, f"{entry}.node", self.node)
 
     def strike(self, control: ControlPlane) -> None:
+        """Switch the node off."""
         control.log.note(ACTOR, self.name, self.node, "fault plan")
         control.supervisors[self.node].power_off("its node has failed")
 
@@ -70,10 +67,12 @@ class ReviveNode(Fault):
     node: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a node that is not there, or alive."""
         check_node(self.node, world, f"{entry}.node")
         _rose([self.node], world, f"{entry}.node", self.node)
 
     def strike(self, control: ControlPlane) -> None:
+        """Switch the node on."""
         control.log.note(ACTOR, self.name, self.node, "fault plan")
         control.supervisors[self.node].power_on()
 
@@ -88,9 +87,11 @@ class KillRack(Fault):
     rack: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a rack that is not there, or down already as a whole."""
         _fell(_nodes_of_rack(self.rack, world, entry), world, f"{entry}.rack", self.rack)
 
     def strike(self, control: ControlPlane) -> None:
+        """Switch off those of the rack's nodes that are alive."""
         control.log.note(ACTOR, self.name, self.rack, "fault plan")
         for node in control.cluster.nodes:
             if node.rack == self.rack and control.supervisors[node.id].up:
@@ -107,9 +108,11 @@ class ReviveRack(Fault):
     rack: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a rack that is not there, or of which every node is alive."""
         _rose(_nodes_of_rack(self.rack, world, entry), world, f"{entry}.rack", self.rack)
 
     def strike(self, control: ControlPlane) -> None:
+        """Switch on those of the rack's nodes that are down."""
         control.log.note(ACTOR, self.name, self.rack, "fault plan")
         for node in control.cluster.nodes:
             if node.rack == self.rack and not control.supervisors[node.id].up:
@@ -127,6 +130,7 @@ class SlowNode(Fault):
     factor: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a node that is not there, and a factor out of range."""
         check_node(self.node, world, f"{entry}.node")
         if not (math.isfinite(self.factor) and 0.01 <= self.factor <= 1.0):
             raise UserError(
@@ -137,5 +141,6 @@ class SlowNode(Fault):
             )
 
     def strike(self, control: ControlPlane) -> None:
+        """Set the node's speed."""
         control.log.note(ACTOR, self.name, self.node, "fault plan", factor=self.factor)
         control.plane.now().set_node_speed(self.node, self.factor)

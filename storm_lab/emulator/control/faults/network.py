@@ -37,9 +37,11 @@ class CutLink(Fault):
     node_b: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse nodes that are not there, or the same one twice."""
         world.links_disturbed.add(_check_link(self.node_a, self.node_b, world, entry))
 
     def strike(self, control: ControlPlane) -> None:
+        """Cut the link."""
         control.log.note(ACTOR, self.name, f"{self.node_a}-{self.node_b}", "fault plan")
         control.plane.now().set_link(self.node_a, self.node_b, cut=True)
 
@@ -56,6 +58,7 @@ class DelayLink(Fault):
     extra_ms: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse nodes that are not there, or the same one twice, and a delay out of range."""
         world.links_disturbed.add(_check_link(self.node_a, self.node_b, world, entry))
         if not (math.isfinite(self.extra_ms) and 0 < self.extra_ms <= 60_000):
             raise UserError(
@@ -66,6 +69,7 @@ class DelayLink(Fault):
             )
 
     def strike(self, control: ControlPlane) -> None:
+        """Delay the link."""
         control.log.note(
             ACTOR, self.name, f"{self.node_a}-{self.node_b}", "fault plan", extra_ms=self.extra_ms
         )
@@ -83,6 +87,7 @@ class RestoreLink(Fault):
     node_b: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a link that is in order at that time."""
         link = _check_link(self.node_a, self.node_b, world, entry)
         if link not in world.links_disturbed:
             raise UserError(
@@ -94,5 +99,6 @@ class RestoreLink(Fault):
         world.links_disturbed.remove(link)
 
     def strike(self, control: ControlPlane) -> None:
+        """Give the link its usual latency again."""
         control.log.note(ACTOR, self.name, f"{self.node_a}-{self.node_b}", "fault plan")
         control.plane.now().set_link(self.node_a, self.node_b)

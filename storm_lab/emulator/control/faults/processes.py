@@ -10,8 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_node, fault_kind
-from storm_lab.errors import UserError
+from storm_lab.emulator.control.faults.fault import (
+    ACTOR,
+    Fault,
+    PlannedWorld,
+    check_node,
+    check_topology,
+    fault_kind,
+)
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Slot, executors_of
 
 if TYPE_CHECKING:
@@ -22,12 +29,7 @@ def _check_slot(slot: Slot, world: PlannedWorld, entry: str) -> None:
     check_node(slot.node, world, f"{entry}.node")
     ports = world.cluster.node(slot.node).ports
     if slot.port not in ports:
-        raise UserError(
-            f"node {slot.node!r} has no such port",
-            field=f"{entry}.port",
-            value=slot.port,
-            remedy=f"choose one of {', '.join(map(str, ports))}",
-        )
+        raise unknown_name("port", slot.port, ports, f"node {slot.node!r}", field=f"{entry}.port")
     if slot.node in world.nodes_down:
         raise UserError("its node is down at that time", field=f"{entry}.node", value=slot.node)
 
@@ -43,11 +45,13 @@ class KillWorker(Fault):
     port: int
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a slot that is not there, or on a node that is down."""
         slot = Slot(self.node, self.port)
         _check_slot(slot, world, entry)
         world.slots_killed.add(slot)
 
     def strike(self, control: ControlPlane) -> None:
+        """End the worker processes in the slot."""
         slot = Slot(self.node, self.port)
         victims = control.fleet.at(slot)
         control.log.note(ACTOR, self.name, str(slot), "fault plan", processes=len(victims))
@@ -66,6 +70,7 @@ class ReviveWorker(Fault):
     port: int
 
     def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a slot in which no earlier entry has killed a worker."""
         slot = Slot(self.node, self.port)
         _check_slot(slot, world, entry)
         if slot not in world.slots_killed:
@@ -78,6 +83,7 @@ class ReviveWorker(Fault):
         world.slots_killed.remove(slot)
 
     def strike(self, control: ControlPlane) -> None:
+        """Let the slot's supervisor notice the dead worker."""
         slot = Slot(self.node, self.port)
         control.log.note(ACTOR, self.name, str(slot), "fault plan")
         control.supervisors[self.node].notice_dead(slot)
@@ -94,17 +100,8 @@ class KillExecutor(Fault):
     task: int
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        for topology in world.topologies:
-            if topology.id == self.topology:
-                executors = executors_of(topology, world.version)
-                break
-        else:
-            raise UserError(
-                "the run has no such topology",
-                field=f"{entry}.topology",
-                value=self.topology,
-                remedy=f"choose one of {', '.join(t.id for t in world.topologies)}",
-            )
+        """Refuse a topology or task that is not there."""
+        executors = executors_of(check_topology(self.topology, world, entry), world.version)
         if not any(self.task in executor.tasks for executor in executors):
             last = max(executor.end for executor in executors)
             raise UserError(
@@ -115,6 +112,7 @@ class KillExecutor(Fault):
             )
 
     def strike(self, control: ControlPlane) -> None:
+        """End every process that runs the task."""
         victims = [
             process
             for process in control.connections.running(self.topology)

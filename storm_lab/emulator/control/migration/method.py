@@ -33,8 +33,9 @@ class Migration:
         self.control.nimbus.write(topology_id, slots, Origin.INSTALLED, reason)
 
     def sync_work_s(self) -> float:
-        """Seconds for which a supervisor works on each sync of its assignments. Storm's own syncs, one in ten
-        seconds, count as free.
+        """Seconds for which a supervisor works on each sync of its assignments.
+
+        Storm's own syncs, one in ten seconds, count as free.
         """
         return 0.0
 
@@ -61,8 +62,9 @@ class Migration:
         """A supervisor has found that a worker may go on under an assignment that is new to the node."""
 
     def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
-        """Which process at a slot gets the messages of ``sender``; ``listening`` in order of readiness, not
-        empty.
+        """Which process at a slot gets the messages of ``sender``.
+
+        ``listening`` is in order of readiness and not empty.
         """
         return listening[-1]
 

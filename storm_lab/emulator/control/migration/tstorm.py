@@ -1,5 +1,4 @@
-"""T-Storm's smooth re-assignment (section IV-D): old and new workers side by side, told apart by assignment
-id.
+"""T-Storm's smooth re-assignment (section IV-D): old and new workers run side by side for a while.
 
 At its tick a supervisor starts the new workers at once and schedules the end of the old ones ``kill_delay_s``
 later. New spouts keep still for ``spout_delay_s`` after their creation, so that the bolts are ready. Every

@@ -1,0 +1,100 @@
+"""What a value may be: its type, range, unit and choices, checked and said in one way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import cast
+
+from storm_lab.errors import UserError
+
+_FLAGS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "off": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The values that something takes.
+
+    ``kind`` is bool, int, float (which takes whole numbers, too) or str. ``low`` and ``high`` bound a number
+    and may be met; ``choices``, if any, are all the texts that there are.
+    """
+
+    kind: type
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The type in words."""
+        return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[self.kind]
+
+    @property
+    def range_text(self) -> str:
+        """The range or the choices in words; empty when every value of the type is allowed."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        unit = f" {self.unit}" if self.unit else ""
+        if self.low is not None and self.high is not None:
+            return f"{_short(self.low)} to {_short(self.high)}{unit}"
+        if self.low is not None:
+            return f"{_short(self.low)}{unit} or more"
+        return "" if self.high is None else f"{_short(self.high)}{unit} or less"
+
+    def fault(self, value: object) -> str | None:
+        """What is wrong with a value, in words that follow its name; None if nothing is."""
+        if self.kind in (bool, str):
+            if not isinstance(value, self.kind):
+                return "has the wrong type"
+            return "is not one of the allowed values" if self.choices and value not in self.choices else None
+        # True is a number to Python, but nobody who writes a rate means it. Numpy's numbers are some, too.
+        if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
+            return "has the wrong type"
+        number = cast(float, value)
+        if not -math.inf < number < math.inf:
+            return "is not a finite number"
+        below = self.low is not None and number < self.low
+        above = self.high is not None and number > self.high
+        return "is out of range" if below or above else None
+
+    def check(self, owner: str, field: str, value: object) -> None:
+        """Refuse a value that is not allowed.
+
+        Raises:
+            UserError: names owner, field and value, and says what is allowed.
+        """
+        if self.fault(value) is not None:
+            # A value of None is not shown by the error itself.
+            wanted = self.noun + (", not None" if value is None else "")
+            raise UserError(
+                f"{owner} needs {wanted}",
+                field=field,
+                value=value,
+                remedy=f"give {self.range_text or self.noun}",
+            )
+
+    def read(self, text: str) -> bool | int | float | str:
+        """The value that a text of a command line stands for; the text itself where it stands for none."""
+        if self.kind is bool:
+            return _FLAGS.get(text.lower(), text)
+        for kind in (int, float) if self.kind is not str else ():
+            try:
+                return cast(float, kind(text))
+            except ValueError:
+                pass
+        return text
+
+
+def _short(bound: float) -> str:
+    return f"{bound:g}" if bound != int(bound) or bound >= 1e12 else str(int(bound))
