@@ -25,11 +25,11 @@ class Constant:
 
 def constant(
     value: float,
-    *,
     unit: str,
     low: float,
     high: float,
     source: str,
+    *,
     fitted: bool = False,
     by_hand: bool = False,
 ) -> Any:

@@ -22,6 +22,7 @@ from storm_lab.workloads.trace import WorkloadTrace
 LONGEST_NS = 10**18
 """Times of a source, 31 years at most: sums of them stay within 64 bits."""
 MOST_CALLERS = 10_000_000
+MOST_FETCHED = 1_000_000
 
 
 class SourceKind(Enum):
@@ -47,10 +48,11 @@ class SourcePlan:
     ``rate_per_s``: RATE, lines per second. ``arrivals_ns``: TRACE, ascending arrival times from 0, repeated
     with period ``arrival_period_ns``. ``calls`` and ``answer_ns``: CLOSED_LOOP, concurrent callers and the
     time from a root's completion to the same caller's next call. ``sleep_ns``: sleep inside nextTuple
-    before the emit. ``fetch_ns``: wait for the queue's server in each nextTuple. ``anchored``: tuples are
-    emitted with a message id. ``checkpoint_ns``: the source is a log with a partition for each executor of
-    the spout, and so often each of them stores the offset up to which everything is acked; a spout that dies
-    begins again from there (0: no log).
+    before the emit. ``fetch_ns``: wait for the queue's server, in each nextTuple that finds none left of the
+    ``fetch_lines`` that the last fetch has brought (lines are fetched when their turn comes, whenever they
+    have arrived). ``anchored``: tuples are emitted with a message id. ``checkpoint_ns``: the source is a log
+    with a partition for each executor of the spout, and so often each of them stores the offset up to which
+    everything is acked; a spout that dies begins again from there (0: no log).
     """
 
     kind: SourceKind
@@ -61,6 +63,7 @@ class SourcePlan:
     answer_ns: int = 0
     sleep_ns: int = 0
     fetch_ns: int = 0
+    fetch_lines: int = 1
     on_fail: FailurePolicy = FailurePolicy.FORGET
     anchored: bool = True
     checkpoint_ns: int = 0
@@ -95,6 +98,7 @@ def check_source(spout: str, plan: SourcePlan) -> None:
     check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")
     for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
         check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)
+    check_whole(owner, "fetch_lines", plan.fetch_lines, low=1, high=MOST_FETCHED)
     if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
         refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
     if plan.kind is SourceKind.CLOSED_LOOP:

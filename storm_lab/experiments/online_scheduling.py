@@ -66,7 +66,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "fills a core, or failed tuples, before T-Storm calls it an overload; the rule is not printed; "
         "fitted on figure 9's 120 s",
         low=2,
-        high=4,
+        high=15,
         chosen_on=("tstorm-fig9-detect",),
     ),
 )

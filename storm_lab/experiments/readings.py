@@ -62,16 +62,48 @@ def part_of(tables: Tables, experiment: str) -> Tables:
 class _Tagged:
     whole: Tables
     tag: str
+    keep: tuple[str, ...]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         frame: pd.DataFrame = getattr(self.whole, name)
-        tagged = frame[frame["variant"].str.endswith(self.tag)]
-        return tagged.assign(variant=tagged["variant"].str.removesuffix(self.tag))
+        tagged = frame["variant"].str.endswith(self.tag)
+        chosen = frame[tagged | frame["variant"].isin(self.keep)]
+        return chosen.assign(variant=chosen["variant"].str.removesuffix(self.tag))
 
 
-def under_reading(tables: Tables, tag: str) -> Tables:
-    """The rows of another reading: of the variants that end with ``tag``, named without it."""
-    return cast(Tables, _Tagged(tables, tag))
+def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
+    """The rows of another reading: of the variants that end with ``tag``, named without it.
+
+    ``keep`` names variants that the reading leaves as they are.
+    """
+    return cast(Tables, _Tagged(tables, tag, tuple(keep)))
+
+
+def beside(
+    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
+    tables: Tables,
+    parameters: Parameters,
+    tag: str,
+    reading: str,
+    *,
+    claims: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> tuple[Measurement, ...]:
+    """What ``measure`` finds under one reading or trial; nothing where it was not played.
+
+    Args:
+        measure: as for the experiment's own setting.
+        tables: of all runs.
+        parameters: the experiment's, with the seeds that the reading was played with.
+        tag: what its variants end with.
+        reading: its name.
+        claims: those to measure; all where empty.
+        keep: variants that it leaves as they are.
+    """
+    if not tables.runs["variant"].str.endswith(tag).any():
+        return ()
+    found = measure(under_reading(tables, tag, keep), parameters)
+    return tuple(replace(each, reading=reading) for each in found if not claims or each.claim_id in claims)
 
 
 def with_readings(

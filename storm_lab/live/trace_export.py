@@ -176,6 +176,13 @@ def _check_playable(plan: TopologyPlan) -> None:
                 value=source.checkpoint_ns,
                 remedy="set it to 0: failed lines are then replayed from memory",
             )
+        if source.fetch_lines > 1:
+            raise UserError(
+                f"spout {name!r} fetches several lines at a time, which is not played live",
+                field="fetch_lines",
+                value=source.fetch_lines,
+                remedy="set it to 1: each nextTuple then waits fetch_ns",
+            )
     for component in plan.topology.bolts:
         for item in component.inputs:
             others = [

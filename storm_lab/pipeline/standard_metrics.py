@@ -173,7 +173,9 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
 
 
 @contextmanager
-def house_set(logs: Logs, names: Collection[str] = tuple(_METRICS)) -> Iterator[Mapping[str, DataFrame]]:
+def standard_metrics(
+    logs: Logs, names: Collection[str] = tuple(_METRICS)
+) -> Iterator[Mapping[str, DataFrame]]:
     """The metrics of these names of all runs of ``logs``, lazily, by name.
 
     Intermediate results that several metrics share are kept by Spark while the block lasts. Raises `KeyError`

@@ -224,14 +224,14 @@ def _computed(batch: _Batch, spark: SparkSession | None) -> Iterator[tuple[str, 
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
-    from storm_lab.pipeline.standard_metrics import house_set
+    from storm_lab.pipeline.standard_metrics import standard_metrics
     from storm_lab.pipeline.tables import read_logs
 
     session = spark or spark_session(driver_memory=_heap(), thorough=True)
     logs = read_logs(session, batch.runs)
     with (
         told_of_its_end(session),
-        house_set(logs, batch.names) as metrics,
+        standard_metrics(logs, batch.names) as metrics,
         ThreadPoolExecutor(_THREADS) as pool,
     ):
         results = pool.map(lambda name: sorted_table(logs.labelled(metrics[name]).toArrow()), batch.names)

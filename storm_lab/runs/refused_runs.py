@@ -8,7 +8,7 @@ from storm_lab.reporting.record import Refusal
 from storm_lab.tuplelog import RunRefused, find_runs, open_run
 
 
-def left_out(root: Path) -> tuple[tuple[str, Refusal], ...]:
+def refused_runs(root: Path) -> tuple[tuple[str, Refusal], ...]:
     """Experiment and refusal of every folder under ``root`` that is no whole run, or a second copy of one.
 
     ``root`` is the folder of all runs (``data/runs``). Every byte of every log is read and compared with the

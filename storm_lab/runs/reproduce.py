@@ -31,7 +31,7 @@ from storm_lab.runs.expected import Cost, keep_cost
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Prepared, Say, prepare
-from storm_lab.runs.refused_runs import left_out
+from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
 
 
@@ -248,7 +248,7 @@ def build_report() -> Path:
         home,
         constants=constants,
         notebooks=notebooks,
-        damaged=left_out(runs_folder()),
+        damaged=refused_runs(runs_folder()),
         made_from=_commit(),
     )
     return write_report(home / "index.html", content)

@@ -74,6 +74,35 @@ def test_a_cycle_keeps_its_phase_and_may_stop_itself() -> None:
     assert turns == [3, 13, 23]
 
 
+def test_a_timer_is_armed_anew_when_its_work_is_done() -> None:
+    """By hand: turns at 3, 13 + 2, 25 + 4; without the drift at 3, 13, 23."""
+    for drifts, expected in ((True, [3, 15, 29]), (False, [3, 13, 23])):
+        clock = VirtualClock()
+        turns: list[int] = []
+
+        def turn(clock: VirtualClock = clock, turns: list[int] = turns) -> int:
+            turns.append(clock.now_ns)
+            return 2 * len(turns)
+
+        clock.recurring(10, Rank.NIMBUS, "nimbus", turn, first_ns=3, drifts=drifts)
+        clock.run_until(34)
+        assert turns == expected + ([33] if not drifts else [])
+
+
+def test_a_timer_may_be_stopped_by_its_own_work() -> None:
+    clock = VirtualClock()
+    turns: list[int] = []
+
+    def turn() -> int:
+        turns.append(clock.now_ns)
+        timer.stop()
+        return 1
+
+    timer = clock.recurring(10, Rank.WORKER, "w", turn)
+    clock.run_until(100)
+    assert turns == [10]
+
+
 def test_the_past_cannot_be_scheduled() -> None:
     clock = VirtualClock()
     clock.run_until(ns(1.5))

@@ -186,9 +186,9 @@ def test_methods_are_found_by_name_with_their_parameters() -> None:
 
 
 def test_an_unknown_method_or_parameter_is_refused_with_a_hint() -> None:
-    with pytest.raises(UserError, match=r"migration = 'tstrom'.*did you mean 'tstorm'"):
+    with pytest.raises(UserError, match=r"migration = 'tstrom'.*did you mean tstorm"):
         MIGRATION_METHODS.build("tstrom", {}, field="migration")
-    with pytest.raises(UserError, match=r"migration.delay = 3.*kill_delay_s"):
+    with pytest.raises(UserError, match=r"migration.delay.*kill_delay_s"):
         MIGRATION_METHODS.build("tstorm", {"delay": 3}, field="migration")
 
 

@@ -46,7 +46,8 @@ def test_nothing_dies_in_nimbus_eyes_within_the_launch_grace() -> None:
     run_to(control, 21)
     control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
     run_to(control, 300)
-    assert seconds_of(control, "assign")[1] == 120.0
+    # The round of 10 s, and eleven more: each is 10 s after the one before and its 0.03 s of work.
+    assert seconds_of(control, "assign")[1] == pytest.approx(120.33)
 
 
 def test_a_worker_that_its_supervisor_restarts_in_time_is_not_moved() -> None:

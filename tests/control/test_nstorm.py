@@ -12,6 +12,7 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import Executor, Slot
@@ -161,7 +162,8 @@ def _managed(sync_s: float, poll_s: float, *, sync_work_s: float, poll_work_s: f
 @pytest.mark.parametrize(("sync_s", "poll_s"), CYCLES)
 def test_every_sync_and_every_poll_costs_its_cpu(sync_s: float, poll_s: float) -> None:
     work = _managed(sync_s, poll_s, sync_work_s=0.05, poll_work_s=0.01)
-    assert work == pytest.approx(2 * 100 * (0.05 / sync_s + 0.01 / poll_s), abs=0.15)
+    # The poll's timer is armed anew after the poll, the sync's timer only queues the sync.
+    assert work == pytest.approx(2 * 100 * (0.05 / sync_s + 0.01 / (poll_s + 0.01)), abs=0.15)
 
 
 def test_management_costs_more_cpu_the_shorter_the_cycles() -> None:
@@ -171,16 +173,16 @@ def test_management_costs_more_cpu_the_shorter_the_cycles() -> None:
 
 
 def test_a_cycle_shorter_than_its_own_work_leaves_ticks_out() -> None:
-    # A poll of 30 ms every 20 ms, a sync of 100 ms every 80 ms: each is begun at every second tick.
+    # A sync of 100 ms every 80 ms is begun at every second tick, a poll of 30 ms 20 ms after the last one.
     used = _managed(0.08, 0.02, sync_work_s=0.1, poll_work_s=0.03)
-    assert used == pytest.approx(2 * 100 * (0.1 / 0.16 + 0.03 / 0.04), rel=0.02)
+    assert used == pytest.approx(2 * 100 * (0.1 / 0.16 + 0.03 / 0.05), rel=0.02)
 
 
 def test_a_sync_and_a_poll_take_their_time_before_anything_moves() -> None:
     starts = []
     for work_s in (0.0, 0.03):
         times = ControlTimes(sync_work_s=0.1 if work_s else 0.0, poll_work_s=work_s)
-        timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0)
+        timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0, timers_drift=False)
         phases = {"node01": phases_at(1.0), "node02": phases_at(0.0)}
         method = NStorm(poll_s=5.0)
         control, _ = build(2, version=V0_9_7, migration=method, timers=timers, times=times, phases=phases)
@@ -212,14 +214,17 @@ def test_a_supervisor_that_dies_in_a_sync_does_not_act_on_it() -> None:
 def test_short_cycles_show_as_cpu_of_the_nodes_in_the_tuple_log() -> None:
     used = []
     for sync_s, poll_s in CYCLES:
-        run = spec(duration_s=40.0, migration=NStorm(poll_s=poll_s))
+        # Compilers run in housekeeping, too, as long as code is cold.
+        run = replace(spec(duration_s=40.0, migration=NStorm(poll_s=poll_s)), cost=CostModel(compile_s=0.0))
         assert run.timers is not None
+        # Cold code would cost more, and what compilers use is booked on housekeeping, too.
+        run = replace(run, cost=replace(run.cost, warm_up_factor=1.0, compile_s=0.0))
         rows = play(replace(run, timers=replace(run.timers, assignment_sync_s=sync_s))).rows.table("cpu")
         late = rows[rows["start_ns"] >= 20 * SECOND]
         used.append(float(late.loc[late["thread"] == "housekeeping", "cpu_ms"].sum()))
     assert used == sorted(used)
     # What is added by shorter cycles is in proportion to syncs and polls a second, whatever a node's clock.
-    works = [0.05 / sync_s + 0.01 / poll_s for sync_s, poll_s in CYCLES]
+    works = [0.05 / sync_s + 0.01 / (poll_s + 0.01) for sync_s, poll_s in CYCLES]
     expected = (works[3] - works[0]) / (works[2] - works[0])
     assert (used[3] - used[0]) / (used[2] - used[0]) == pytest.approx(expected, rel=0.05)
 
@@ -258,7 +263,7 @@ def _holds_per_s(sync_s: float, poll_s: float | None) -> float:
 def test_every_method_holds_a_workers_sending_when_it_refreshes_its_connections() -> None:
     assert _holds_per_s(10.0, None) == pytest.approx(0.1), "Storm: every refresh_s"
     assert _holds_per_s(10.0, 3.0) == pytest.approx(1 / 3, rel=0.05)
-    assert _holds_per_s(0.3, 0.1) == pytest.approx(10.0, rel=0.01)
+    assert _holds_per_s(0.3, 0.1) == pytest.approx(1 / 0.11, rel=0.01)
 
 
 def test_workers_of_one_node_do_not_poll_together() -> None:

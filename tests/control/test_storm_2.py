@@ -162,9 +162,18 @@ def bolt_apart(run: EmulationSpec) -> EmulationSpec:
     return replace(run, placement=Assignment.of(slots.items()))
 
 
-def test_a_rebalance_loses_next_to_nothing() -> None:
-    """Real: 0, 1 and 0 of 200 a second, as the worker that goes holds the spout; silence 11.7 and 12.5 s."""
-    base = spec(version=V2_8_8, duration_s=100.0, timers=timers_of(V2_8_8), rate_per_s=200.0)
+def test_a_rebalance_loses_next_to_nothing_and_is_silent_for_one_sleep_or_two() -> None:
+    """Real: 0, 1 and 0 of 200 a second, as the worker that goes holds the spout; silence 11.7 and 12.5 s.
+
+    By hand: a slot's look, one sleep of 3 s or two, a JVM's 5 s: 8 to 11 s or 11 to 14 s.
+    """
+    silences = [silence_of_a_rebalance(seed) for seed in range(1, 5)]
+    assert all(8.0 <= silence <= 14.1 for silence in silences)
+    assert sum(silence >= 11.0 for silence in silences) >= 2, "three of four have two sleeps"
+
+
+def silence_of_a_rebalance(seed: int) -> float:
+    base = spec(version=V2_8_8, duration_s=80.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
     topology = base.topologies[0].topology
     one = Assignment.of((e, Slot("node01", 6700)) for e in executors_of(topology, V2_8_8))
     order = {"fault": "rebalance-topology", "at_s": 60.0, "topology": "tree", "workers": 2, "wait_s": 0.0}
@@ -177,5 +186,4 @@ def test_a_rebalance_loses_next_to_nothing() -> None:
     )
     assert lost <= 10
     started = played.rows.table("executions")["start_ns"].sort_values() / 1e9
-    gaps = started[started > 59].diff().dropna()
-    assert 8.0 <= gaps.max() <= 16.0
+    return float(started[started > 59].diff().dropna().max())

@@ -10,7 +10,7 @@ from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-from storm_lab.model import Assignment, Cluster, Slot, executors_of
+from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
@@ -197,3 +197,21 @@ def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_
         logs.append(shuffled.log.lines())
     assert logs[0] == logs[1] == logs[2]
     assert len(logs[0]) > 20
+
+
+def test_a_sender_of_0_9_2_whose_tries_are_used_up_takes_its_whole_worker_along() -> None:
+    """By hand: 30 tries of 0.1, 0.2, 0.4, 0.8 and 26 times 1 s are 27.5 s. The dead peer is started only when
+    its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after the kill.
+    """
+    control, plane = build(2, version=StormVersion((0, 9, 2)))
+    control.nimbus.submit(chain(workers=2, executors=2))
+    run_to(control, 100)
+    sender, receiver = control.fleet.processes
+    plane.waiting.add(sender.id)
+    control.fleet.crash(receiver, "test", "kill -9")
+    run_to(control, 127.4)
+    assert sender.ended_ns is None
+    run_to(control, 170)
+    assert sender.ended_ns == ns(127.5)
+    again = [entry for entry in control.log.of("start-worker") if entry.subject == str(sender.slot)]
+    assert 27.5 + 29 <= again[-1].time_ns / 1e9 - 100 <= 27.5 + 34

@@ -28,9 +28,11 @@ POPPED = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
 CALLS = SourcePlan(SourceKind.CLOSED_LOOP, calls=8, answer_ns=MS, on_fail=REPLAY)
 
 
-def _scene(source: SourcePlan, spouts: int = 2, work_us: int = 2000, **options: Any) -> Scene:
+def _scene(
+    source: SourcePlan, spouts: int = 2, work_us: int = 2000, max_pending: int | None = None, **options: Any
+) -> Scene:
     """Spouts on a node of their own, one bolt and one acker on another."""
-    topology = chain([spouts, 1], ackers=1, message_timeout_s=5.0)
+    topology = chain([spouts, 1], ackers=1, message_timeout_s=5.0, max_spout_pending=max_pending)
     trace = chain_trace([constant_work(work_us * US, LINES)])
 
     def place(executor: Executor) -> Slot:
@@ -213,6 +215,29 @@ def test_a_line_in_hand_is_gone_with_a_spout_that_pops() -> None:
     roots = _end(scene, 20.0)
     missing = set(range(int(roots["line"].max()))) - set(roots["line"].tolist())
     assert len(missing) == 2  # One in the hands of each of the two spouts.
+
+
+def test_a_fetch_brings_lines_for_several_calls() -> None:
+    """By hand: 100 ms for a fetch, then its three lines at once; no pending limit holds them up."""
+    source = SourcePlan(SourceKind.SATURATED, fetch_ns=100 * MS, fetch_lines=3)
+    roots = _end(_scene(source, spouts=1, work_us=10), 1.0)
+    emits = np.sort(roots["emit_ns"])
+    assert len(emits) == 27
+    fetches = emits[::3]
+    assert np.all(np.diff(fetches) >= 100 * MS)
+    assert np.all(np.diff(fetches) < 102 * MS)
+    assert np.all(emits[2::3] - fetches < MS)
+
+
+def test_a_spout_that_fetches_its_whole_window_thinks_between_windows() -> None:
+    """A window of W lines is fetched in F, and comes back within R: throughput is W / (R + F) (Kafka)."""
+    source = SourcePlan(SourceKind.SATURATED, fetch_ns=26 * MS, fetch_lines=19, on_fail=REPLAY)
+    roots = _end(_scene(source, spouts=1, work_us=500, max_pending=19), 1.0)
+    done = roots["outcome"] == "acked"
+    latency_s = float(np.mean(roots["complete_ns"][done] - roots["emit_ns"][done])) / 1e9
+    assert done.sum() == pytest.approx(19 / (latency_s + 0.026), rel=0.25)
+    plain = _end(_scene(replace(source, fetch_ns=0), spouts=1, work_us=500, max_pending=19), 1.0)
+    assert (plain["outcome"] == "acked").sum() > 1.4 * done.sum()
 
 
 def test_recorded_arrivals_of_a_log_are_dealt_out_and_all_come() -> None:

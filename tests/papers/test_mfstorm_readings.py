@@ -7,12 +7,14 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.mfstorm.grid import variant
 from storm_lab.papers.mfstorm.grid_readings import (
     both_names,
+    constant_min,
     grid_rows,
     grid_table,
     grid_values,
     minutes,
     running_mean,
     settled_min,
+    since_submission,
 )
 from storm_lab.papers.mfstorm.placement import refusal
 from storm_lab.papers.mfstorm.summary import GRIDS, tried, tried_prefix
@@ -82,7 +84,8 @@ def test_equal_throughput_gives_200_percent_in_scenario_6_and_a_mean_quotient_of
     assert found["mfstorm-fig3-avg-default"] == pytest.approx(100 * 9.5 / 6)
     assert found["mfstorm-fig3-avg"] == pytest.approx(100 * 9.5 / 6)
     assert found["mfstorm-ras-five-slots"] == 5
-    assert found["mfstorm-stable-5min"] == 1, "the second reading is the first at the last level"
+    # Running means 240, 420, 480, 510, 528, 540, ...: +75, 14, 6.3, 3.5, 2.3 and 1.6 %.
+    assert found["mfstorm-stable-5min"] == 7
 
 
 def test_the_resource_aware_scheduler_pulls_the_mean_of_exclamation_down_to_139() -> None:
@@ -159,6 +162,21 @@ def test_throughput_is_settled_from_the_first_reading_after_the_last_stray(
     readings: tuple[float, ...], expected: float | None
 ) -> None:
     assert settled_min(series(*readings)) == expected
+
+
+def test_a_running_mean_is_constant_from_the_first_minute_that_changes_it_by_less_than_two_percent() -> None:
+    assert constant_min(series(50.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0)) == 6.0  # 90 to 91.7
+    assert constant_min(series(100.0, 100.0)) == 2.0
+    assert constant_min(series(100.0, 50.0)) is None
+    assert constant_min(series(100.0)) is None
+
+
+def test_equation_2_counts_the_time_before_the_first_tuple_and_divides_by_nodes() -> None:
+    tables = Tables("mfstorm-exclamation", "exclamation")
+    cells = since_submission(tables, "mfstorm-exclamation", "exclamation", (1,))
+    whole = 6 * (40 + 6 * 100) / 7
+    assert cells["S6", "mf-storm"] == [pytest.approx(whole)]
+    assert cells["S6", "default"] == [pytest.approx(whole / 3)]
 
 
 def test_runs_with_other_sleeps_are_read_by_their_names() -> None:

@@ -306,7 +306,8 @@ def test_a_call_that_a_killed_worker_takes_along_stops_a_closed_loop_until_its_t
     for rows in losing:
         ((emitted_s, failed_s),) = rows.failed
         assert 30 <= failed_s - emitted_s <= 60, "maps rotate: between one time-out and two"
-        assert rows.silent(50, 110) == pytest.approx(failed_s - emitted_s, abs=2)
+        # Other moves may silence it besides, for seconds.
+        assert rows.silent(50, 110) >= failed_s - emitted_s - 2
 
 
 FEW_SEEDS = range(1, 7)

@@ -1,9 +1,13 @@
 """Readings of metric tables: means over tuples, reductions, and what does not exist."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
-from storm_lab.experiments.readings import mean_over, measured, reductions, value_of
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import beside, mean_over, measured, measurement, reductions, value_of
 
 BINS = pd.DataFrame(
     {
@@ -45,3 +49,21 @@ def test_what_did_not_happen_under_some_seed_was_not_measured() -> None:
     both = measured([1.0, 3.0], label="x")
     assert (both.value, both.label) == (pytest.approx(2.0), "x")
     assert both.low is not None and both.low < 1.0
+
+
+def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_as_they_are() -> None:
+    rows = pd.DataFrame(
+        [("old", 1, 10.0), ("new", 1, 20.0), ("old-slow", 1, 5.0)], columns=["variant", "seed", "ms"]
+    )
+    tables = SimpleNamespace(runs=rows)
+
+    def quotient(found: object, parameters: Parameters) -> tuple[Measurement, ...]:
+        new, old = (value_of(found.runs, "ms", name, [1])[0] for name in ("new", "old"))  # type: ignore[attr-defined]
+        samples = [None if new is None or old is None else new / old]
+        return tuple(measurement(claim, samples, unit="ratio", how="new / old") for claim in ("a", "b"))
+
+    (found,) = beside(quotient, tables, Parameters({}), "-slow", "slow", claims=("b",), keep=("new",))
+    assert (found.claim_id, found.reading, found.value().value) == ("b", "slow", 4.0)
+    alone = beside(quotient, tables, Parameters({}), "-slow", "slow")
+    assert [each.value().value for each in alone] == [None, None], "nothing else is taken for it"
+    assert beside(quotient, tables, Parameters({}), "-fast", "fast") == (), "it was not played"

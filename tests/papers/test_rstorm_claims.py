@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Basis
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm import cpu_bound as cpu
+from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, sink_rates
 from storm_lab.reporting.verdict import Outcome, judge
@@ -31,8 +33,15 @@ def throughput(rows: list[tuple[str, str, float]], seeds: tuple[int, ...] = (1,)
     )
 
 
-def verdict(measurements, claim: str) -> Outcome:
-    (found,) = [m for m in measurements if m.claim_id == claim]
+def played(counted: pd.DataFrame) -> SimpleNamespace:
+    """Tables of runs that were counted so."""
+    return SimpleNamespace(
+        component_throughput_10s=counted, runs=counted[["variant", "seed"]].drop_duplicates()
+    )
+
+
+def verdict(measurements, claim: str, reading: str = "") -> Outcome:
+    (found,) = [m for m in measurements if m.claim_id == claim and m.reading == reading]
     return judge(load_claims().claim(claim), found).outcome
 
 
@@ -80,24 +89,41 @@ def test_the_panels_of_figure_8_are_judged_on_the_gain_over_default() -> None:
         ("diamond-rstorm", "diamond", 110.0),
         ("star-rstorm", "star", 90.0),
     ]
-    tables = SimpleNamespace(component_throughput_10s=throughput(rows, seeds=(1, 2)))
+    # Twice default's throughput is half of R-Storm's own.
+    for topology, new in (("linear", 200.0), ("diamond", 142.0), ("star", 180.0)):
+        rows += [
+            (f"{topology}-default-recorded", topology, 100.0),
+            (f"{topology}-rstorm-recorded", topology, new),
+        ]
+    tables = played(throughput(rows, seeds=(1, 2)))
     found = bound.measure(tables, bound.checked({"seeds": [1, 2], "from_s": 80.0}))
     assert {m.claim_id for m in found} == set(bound.claims)
     assert verdict(found, "rstorm-fig8a-linear") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig8b-diamond") is Outcome.DIRECTION
     assert verdict(found, "rstorm-fig8c-star") is Outcome.NOT_REPRODUCED
+    for claim in ("rstorm-fig8a-linear", "rstorm-fig8b-diamond", "rstorm-fig8c-star"):
+        assert verdict(found, claim, recorded_setup.READING) is Outcome.REPRODUCED
+    basis = {m.claim_id: m.basis for m in found if m.reading}
+    assert basis["rstorm-fig8a-linear"] is Basis.FITTED, "its recording was calibrated on"
+    assert basis["rstorm-fig8c-star"] is Basis.PREDICTED
 
 
 def test_figure_13_is_printed_per_second_where_it_stops() -> None:
     shared = experiment("rstorm-multi-topology")
     rows = [("default", "page-load", 16000.0), ("rstorm", "page-load", 25000.0)]
-    rows += [("default", "processing", 80.0), ("rstorm", "processing", 40000.0)]
-    tables = SimpleNamespace(component_throughput_10s=throughput(rows, seeds=(1, 2)))
+    rows += [("default", "processing", 40.0), ("rstorm", "processing", 20000.0)]
+    rows += [("default-both12", "page-load", 7000.0), ("default-both12", "processing", 9000.0)]
+    tables = played(throughput(rows, seeds=(1, 2)))
     found = shared.measure(tables, shared.checked({"seeds": [1, 2], "from_s": 80.0}))
     assert {m.claim_id for m in found} == set(shared.claims)
-    by = {m.claim_id: m for m in found}
+    by = {m.claim_id: m for m in found if not m.reading}
+    # Two output bolts of 40 in 10 s each.
     assert by["rstorm-fig13-pr-default"].value().value == 8.0
     assert by["rstorm-fig13-pr-orders"].value().value == 500.0
+    beside = {m.claim_id: m for m in found if m.reading == "both ask for 12 workers"}
+    assert beside["rstorm-fig13-pl-default"].value().value == 7000.0
+    assert beside["rstorm-fig13-pr-rstorm"].value().value == 40000.0, "R-Storm takes what it needs"
+    assert {m.reading for m in found} == {"", "both ask for 12 workers"}, "the others were not played"
     assert verdict(found, "rstorm-fig13-pr-default") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-both-higher") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-pl-default") is Outcome.REPRODUCED
@@ -124,6 +150,7 @@ def cpu_tables(busy: float) -> SimpleNamespace:
             elapsed.append((setting, 1, topology, layout(topology).sinks[0], "rack", 3, 10.0 + machines))
             elapsed.append((setting, 1, topology, layout(topology).sinks[0], "process", 1, 14.0 + machines))
     return SimpleNamespace(
+        runs=pd.DataFrame([(setting, 1) for setting, *_ in rates], columns=["variant", "seed"]),
         component_throughput_10s=throughput(rates),
         steady_cpu=pd.DataFrame(steady, columns=["variant", "seed", cpu.IN_USE, cpu.ALL]),
         node_cpu_60s=pd.DataFrame(nodes, columns=["variant", "seed", "node", "t_s", "utilisation"]),
@@ -151,15 +178,19 @@ def test_the_claims_of_figures_9_and_10_take_the_workers_of_the_authors_code() -
     bound = experiment("rstorm-cpu-bound")
     found = bound.measure(cpu_tables(30.0), bound.checked({"seeds": [1], "from_s": 80.0}))
     assert {m.claim_id for m in found} == set(bound.claims)
-    by = {m.claim_id: m for m in found}
+    by = {m.claim_id: m for m in found if not m.reading}
     assert [by["rstorm-fig9c-thr"].value(label).value for label in ("default", "r-storm")] == [50.0, 200.0]
     assert [by["rstorm-star-bottleneck"].value(x).value for x in ("busiest", "saturated")] == [100.0, 1.0]
-    assert [by["rstorm-default-all-nodes"].value(t).value for t in MICRO] == [12.0] * 3
+    assert [by["rstorm-default-all-nodes"].value(t).value for t in MICRO] == [12.0, 12.0, 1.0]
     assert by["rstorm-parallelism-ceiling"].value("latency-quotient").value == pytest.approx(23.0 / 17.0)
     assert by["rstorm-parallelism-ceiling"].value("throughput-change").value == pytest.approx(0.0)
     assert verdict(found, "rstorm-star-bottleneck") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-headline-cpu") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig10-linear-cpu") is not Outcome.REPRODUCED
+    # With twelve workers the star is spread over all machines, and none of them is a bottleneck.
+    assert verdict(found, "rstorm-default-all-nodes", cpu.STAR_OVER_ALL) is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-star-bottleneck", cpu.STAR_OVER_ALL) is Outcome.NOT_REPRODUCED
+    assert verdict(found, "rstorm-fig9c-thr", cpu.STAR_OVER_ALL) is Outcome.NOT_REPRODUCED
 
 
 def test_distances_are_ordered_by_the_latency_of_tuples_that_went_so_far() -> None:

@@ -48,7 +48,10 @@ def test_every_placement_runs_with_every_seed_and_other_costs_with_the_first() -
     named = [(spec.variant, spec.seed) for spec in specs]
     assert named == [(p, s) for p in traffic.PLACEMENTS for s in (3, 4)] + [
         (f"{p}-b3", 3) for p in traffic.PLACEMENTS
-    ]
+    ] + [(f"{p}-cv0.5", s) for p in traffic.PLACEMENTS for s in (3, 4)]
+    assert {s.parameters.number("service_cv") for s in specs if s.variant.endswith("-cv0.5")} == {0.5}
+    described = chain.describe(next(s for s in specs if s.variant == "n1w1-cv0.5"))
+    assert described.cost.service_cv == 0.5
     assert {spec.parameters.integer("spouts") for spec in specs} == {1}
 
 

@@ -5,12 +5,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.tstorm import chain, gamma_runs
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
-from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, figure_runs, plan, topology
+from storm_lab.papers.tstorm.throughput_test import EXPERIMENT, describe, figure_runs, plan, topology
 
 DEFAULTS = EXPERIMENT.checked()
 RUN = {"variant": "v", "seed": 1}
@@ -39,7 +40,9 @@ def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
 
 
 def test_another_length_of_the_warm_up_is_tried_with_the_first_seed_only() -> None:
-    parameters = EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [5000.0]})
+    parameters = EXPERIMENT.checked(
+        {"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [5000.0], "trials": False}
+    )
     tried = EXPERIMENT.runs(parameters)[len(figure_runs(parameters)) :]
     assert [(spec.variant, spec.seed) for spec in tried] == [
         ("storm-default-u5000", 4),
@@ -47,6 +50,19 @@ def test_another_length_of_the_warm_up_is_tried_with_the_first_seed_only() -> No
     ]
     assert all(spec.parameters.number("warm_up_calls") == 5000.0 for spec in tried)
     assert not any("warm_up_calls" in spec.parameters for spec in figure_runs(parameters))
+
+
+def test_full_heaps_and_lighter_bolts_are_tried_under_every_scheduler_with_the_first_seed() -> None:
+    specs = EXPERIMENT.runs(
+        EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [2400.0]})
+    )
+    tried = {spec.variant: spec for spec in specs if spec.variant.endswith(("-full", "-light"))}
+    assert {(variant, spec.seed) for variant, spec in tried.items()} == {
+        (f"{scheduler}-{trial}", 4) for scheduler in (STORM, "tstorm-g1") for trial in ("full", "light")
+    }
+    assert describe(tried["storm-default-full"]).cost.resident_mb == 918.0
+    assert describe(specs[0]).cost.resident_mb == CostModel().resident_mb
+    assert tried["tstorm-g1-light"].parameters.number("bolt_ms") == 1.2
 
 
 def test_the_benchmarks_bolts_cost_what_they_cost_in_section_iii() -> None:
@@ -129,3 +145,22 @@ def test_workers_before_any_generated_schedule() -> None:
 def test_the_re_assignment_is_the_one_after_the_first_generated_schedule() -> None:
     assert gamma_runs.stable_after(TABLES, "v", [1, 2]) == [430.0, None]
     assert gamma_runs.spike_at(TABLES, "v", [1, 2]) == [385.0, None]
+
+
+def test_a_printed_spike_is_timed_by_minute_averages_from_submission_and_in_the_printed_phase() -> None:
+    class Peak(Tables):
+        latency_10s = pd.DataFrame(
+            [
+                {**RUN, "t_s": 10.0 * n, "processing_mean_ms": 50.0 if n == 39 else 1.0, "tuples": 10}
+                for n in range(60)
+            ]
+        )
+
+    tables: Any = Peak()
+    # The bin of 390 to 400 s lies in the minute of 360 to 420 s, and in that of 344 to 404 s.
+    own, phased = gamma_runs.spike_claim("tstorm-fig6b-spike", tables, "v", [1], 374.0)
+    assert (own.value().value, own.reading) == (390.0, "")
+    assert phased.value().value == 374.0 and phased.reading
+    later: Any = Peak()
+    later.latency_10s = later.latency_10s.assign(t_s=later.latency_10s["t_s"] + 30)
+    assert gamma_runs.minute_peak_at(later, "v", [1, 2], 14.0) == [434.0, None], "it can fail, too"

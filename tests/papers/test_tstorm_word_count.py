@@ -44,6 +44,7 @@ def test_the_testbed_has_forty_slots_on_ten_nodes() -> None:
 
 def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
     given = {"gammas": [1.0, 1.8], "seeds": [4, 5], "store_us_tried": [1000.0], "counterfactuals": False}
+    given["trials"] = False
     specs = WORD_COUNT.runs(WORD_COUNT.checked(given))
     assert [(spec.variant, spec.seed) for spec in specs[-2:]] == [
         ("storm-default-s1000", 4),

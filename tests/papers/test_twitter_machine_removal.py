@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 import pytest
 
+from storm_lab.model import Assignment, Component, Topology
+from storm_lab.model.version import V0_8_2
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute
+from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, plan
 from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
 from storm_lab.papers.twitter.machine_removal_measures import (
+    FETCH_TAG,
+    SLOTS_TAG,
     SUPPLIED,
     VARIANT,
     ackers_by_throughput,
@@ -20,8 +26,10 @@ from storm_lab.papers.twitter.machine_removal_measures import (
     throughput_by_stage,
     window_by_latency,
 )
+from storm_lab.papers.twitter.slot_order import IN_TURN, MOST_FREE_FIRST, SLOT_ORDERS, default_scheduler
 from storm_lab.papers.twitter.testbed import SLOTS, client_event_count, machines
 from storm_lab.papers.twitter.timeline import MACHINES, disturbance
+from storm_lab.schedulers.contract import SchedulingView
 from tests.papers.twitter_tables import series, tables
 
 REMOVAL = experiment(SLUG)
@@ -102,7 +110,8 @@ def test_spikes_are_measured_against_the_stage_they_begin() -> None:
     assert [(d.peak, d.level, d.settled_s) for d in found if d] == [
         (2 * level, level, 60.0) for level in (20.0, 30.0, 40.0, 50.0)
     ]
-    by_claim = {m.claim_id: m for m in measure(_stages(), parameters)}  # type: ignore[arg-type]
+    found_here = measure(_stages(), parameters)  # type: ignore[arg-type]
+    by_claim = {m.claim_id: m for m in found_here if not m.reading}
     assert by_claim["twitter-spike-recover"].value("spike").value == 2.0
     assert by_claim["twitter-spike-recover"].value("settled-after").value == 60.0
     assert by_claim["twitter-spike-size"].value("removal-4").value == 50.0
@@ -141,8 +150,38 @@ def test_a_supply_below_capacity_is_read_around_its_failure() -> None:
     assert found.loc[0.0, "latency"] == pytest.approx(2.0)
 
 
+def test_workers_stand_evenly_after_a_removal_where_free_machines_come_first() -> None:
+    """Fifty workers, one executor each. Sixteen machines become seven, three at a time, as in the paper."""
+    topology = Topology("t", (Component("spout", 50),), workers=50, ackers=0)
+    spread = {}
+    for order in SLOT_ORDERS:
+        present = Assignment({})
+        for count in (16, 13, 10, 7):
+            cluster = machines(count)
+            left = {e: s for e, s in present.slots.items() if s.node in {n.id for n in cluster.nodes}}
+            view = SchedulingView((topology,), cluster, V0_8_2, Assignment(left))
+            present = default_scheduler(order).schedule(view).assignment
+        spread[order] = sorted(Counter({s: s.node for s in present.slots.values()}.values()).values())
+    assert spread[MOST_FREE_FIRST] == [7, 7, 7, 7, 7, 7, 8]
+    assert sum(spread[IN_TURN]) == 50
+    assert spread[IN_TURN][-1] - spread[IN_TURN][0] >= 2
+
+
+def test_readings_play_the_other_order_and_kafkas_fetches_with_a_few_seeds() -> None:
+    specs = {spec.variant: spec for spec in runs(REMOVAL.checked({"reading_seeds": 2}))}
+    slots, fetch = specs[VARIANT + SLOTS_TAG], specs[VARIANT + FETCH_TAG]
+    assert slots.parameters.text("slot_order") == fetch.parameters.text("slot_order") == MOST_FREE_FIRST
+    assert specs[VARIANT].parameters.text("slot_order") == IN_TURN
+    source = plan(fetch).sources["spout"]
+    assert (source.fetch_ns, source.fetch_lines) == (26_000_000, 19)
+    assert plan(fetch).topology.max_spout_pending == 19
+    assert plan(slots).sources["spout"].fetch_ns == 0
+    assert (slots.seed, fetch.seed) == (2, 2)
+
+
 def test_settings_that_are_only_tried_take_one_seed() -> None:
     specs = runs(REMOVAL.checked({"seeds": [3, 4]}))
     assert [spec.seed for spec in specs if spec.variant == VARIANT] == [3, 4]
-    assert {spec.seed for spec in specs if spec.variant != VARIANT} == {3}
+    full = {VARIANT + tag for tag in ("", SLOTS_TAG, FETCH_TAG)}
+    assert {spec.seed for spec in specs if spec.variant not in full} == {3}
     assert len({(spec.variant, spec.seed) for spec in specs}) == len(specs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ from storm_lab.papers.twitter.zookeeper_load import (
     DEDICATED,
     ELSEWHERE,
     SLUG,
+    WAITING,
     describe,
     given_up,
     limit,
@@ -50,10 +52,10 @@ class Tape:
                     self.writes[subject] = detail
 
 
-def _small(plan: ZooKeeperPlan) -> Tape:
+def _small(plan: ZooKeeperPlan, tag: str = "") -> Tape:
     """Forty workers for eight minutes on a disk of so many writes."""
     specs = runs(LOAD.checked({"seeds": [1], "dedicated_workers": [40], "duration_s": 480.0}))
-    (spec,) = [spec for spec in specs if spec.variant == workers_variant(DEDICATED, 40)]
+    (spec,) = [spec for spec in specs if spec.variant == workers_variant(DEDICATED, 40) + tag]
     tape = Tape()
     Emulation(replace(describe(spec), zookeeper=plan)).run(tape)
     return tape
@@ -81,6 +83,14 @@ def test_below_capacity_every_worker_is_started_once() -> None:
 def test_above_capacity_late_heartbeats_kill_workers() -> None:
     tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=95.0))
     assert tape.actions["start-worker"] > 40
+
+
+def test_above_capacity_writers_that_wait_slow_down_and_lose_nobody() -> None:
+    """By hand: 40 workers and 5 writes/s left for them: a beat of each every 8 s instead of every 3 s."""
+    tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=95.0), WAITING)
+    assert tape.actions["start-worker"] == 40
+    (beats,) = [int(json.loads(tape.writes["task-beat"])["writes"])]
+    assert 60 * 5 * 0.7 <= beats <= 60 * 5
 
 
 def test_heartbeat_daemons_and_offsets_elsewhere_relieve_the_disk() -> None:

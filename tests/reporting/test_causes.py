@@ -49,6 +49,22 @@ def test_a_cause_names_a_parameter_and_a_value_that_its_experiment_takes() -> No
             declared.parsed((f"{cause.parameter}={cause.value}",))
 
 
+def test_what_a_cause_names_is_played() -> None:
+    for cause in load_causes().values():
+        if not cause.parameter:
+            continue
+        declared = experiment(load_claims().claim(cause.claim).owner)
+        value = declared.parsed((f"{cause.parameter}={cause.value}",))[cause.parameter]
+        default = declared.checked()
+        played = {spec.parameters.get(cause.parameter) for spec in declared.runs(default)}
+        if isinstance(value, tuple):
+            tried = default[cause.parameter]
+            assert isinstance(tried, tuple)
+            assert set(value) <= set(tried), f"{cause.claim}: {cause.parameter} {cause.value} is not played"
+        else:
+            assert value in played, f"{cause.claim}: {cause.parameter} {cause.value} is not played"
+
+
 def test_where_claims_stand_adds_up_to_all_claims() -> None:
     verdicts = collect_verdicts(VERDICTS)
     counted = count_standings(verdicts, load_causes())

@@ -103,7 +103,7 @@ def test_the_command_names_the_scenes():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "light-9w"], "no scene or experiment"),
+        (["run", "light-9w"], "no such scene or experiment"),
         (["run", "light-1w", "--version", "3.0"], "no such version"),
         (["run", "tstorm-obs1-traffic", "--only", "nothing-*"], "no run of it is left"),
     ],

@@ -55,7 +55,7 @@ def test_the_baseline_is_shared_by_all_gammas() -> None:
         for given in ({"gammas": [1.0], "seeds": [1]}, {"gammas": [2.2], "seeds": [1]})
     )
     assert one["storm-default"] == two["storm-default"]
-    assert one.keys() - two.keys() == {"tstorm-g1"}
+    assert "tstorm-g1" in one.keys() - two.keys()
 
 
 def test_a_runs_identity_holds_no_path(tmp_path: Path) -> None:

@@ -154,8 +154,8 @@ def test_a_cycle_is_named_where_an_acyclic_topology_is_needed(scheduler: str, tm
 @pytest.mark.parametrize(
     ("scheduler", "parameter", "parts"),
     [
-        ("tstorm", "gamma=0.5", ("gamma", "0.5", "at least 1")),
-        ("tstorm", "gamma=nan", ("gamma", "finite")),
+        ("tstorm", "gamma=0.5", ("gamma", "0.5", "1 or more")),
+        ("tstorm", "gamma=nan", ("gamma", "nan", "a number")),
         ("tstorm", "gamma=much", ("gamma", "much", "number")),
         ("tstorm", "gmama=2", ("gmama", "tstorm", "capacity_fraction")),
         ("tstorm", "gamma", ("gamma", "key=value")),

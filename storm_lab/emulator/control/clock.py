@@ -89,6 +89,47 @@ class Cycle:
         self._next.cancel()
 
 
+class Timer:
+    """A recurring timer of Storm's daemons: it is armed anew when the work of its turn is done.
+
+    So it drifts, by its own work, against every other one (``schedule-recurring`` of ``timer.clj``, 0.8 to
+    1.x; ``StormTimer.scheduleRecurring``, 2.x). ``action`` returns how many nanoseconds its work keeps the
+    timer's thread.
+    """
+
+    def __init__(
+        self,
+        clock: VirtualClock,
+        first_ns: int,
+        period_ns: int,
+        rank: Rank,
+        actor: str,
+        action: Callable[[], int],
+        drifts: bool,
+    ) -> None:
+        if period_ns <= 0:
+            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
+        self._clock = clock
+        self._period_ns = period_ns
+        self._rank = rank
+        self._actor = actor
+        self._action = action
+        self._drifts = drifts
+        self._stopped = False
+        self._next = clock.at(first_ns, rank, actor, self._turn)
+
+    def _turn(self) -> None:
+        work_ns = self._action()
+        if not self._stopped:
+            self._next.time_ns += self._period_ns + (work_ns if self._drifts else 0)
+            self._clock.again(self._next, self._rank, self._actor)
+
+    def stop(self) -> None:
+        """No further turn."""
+        self._stopped = True
+        self._next.cancel()
+
+
 class VirtualClock:
     """Events of the control plane, in the documented order."""
 
@@ -127,6 +168,23 @@ class VirtualClock:
         """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now."""
         first = self.now_ns + period_ns if first_ns is None else first_ns
         return Cycle(self, first, period_ns, rank, actor, action)
+
+    def recurring(
+        self,
+        period_ns: int,
+        rank: Rank,
+        actor: str,
+        action: Callable[[], int],
+        *,
+        first_ns: int | None = None,
+        drifts: bool = True,
+    ) -> Timer:
+        """Repeat ``action`` a period after its work is done, or, without ``drifts``, a period after its turn.
+
+        The first turn is at ``first_ns``, by default one period from now.
+        """
+        first = self.now_ns + period_ns if first_ns is None else first_ns
+        return Timer(self, first, period_ns, rank, actor, action, drifts)
 
     def run_until(self, end_ns: int) -> None:
         """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from storm_lab.emulator.control.clock import Cycle, Rank, ns
+from storm_lab.emulator.control.clock import Rank, Timer, ns
 from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
@@ -31,7 +31,8 @@ class Fleet:
         self._control = control
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
-        self._cycles: dict[int, list[Cycle]] = {}
+        self._timers: dict[int, list[Timer]] = {}
+        self._hold_ns = ns(control.times.refresh_hold_s)
         control.connections.on_giving_up = partial(
             self.crash, actor="netty", reason="connecting was given up: Async loop died"
         )
@@ -109,26 +110,21 @@ class Fleet:
         self.refresh(process)
         self._beat(process)
         timers = control.timers
-        self._cycles[process.number] = [
-            control.clock.every(
-                ns(timers.task_heartbeat_s), Rank.WORKER, process.actor, partial(self._beat, process)
-            ),
-            control.clock.every(
-                ns(timers.refresh_s), Rank.WORKER, process.actor, partial(self._refresh_due, process)
-            ),
+        duties: list[tuple[float, Callable[[WorkerProcess], int]]] = [
+            (timers.task_heartbeat_s, self._beat),
+            (timers.refresh_s, self._refresh_due),
         ]
         if timers.statistics_s > 0:
-            self._cycles[process.number].append(
-                control.clock.every(
-                    ns(timers.statistics_s),
-                    Rank.WORKER,
-                    process.actor,
-                    partial(self._write_statistics, process),
-                )
+            duties.append((timers.statistics_s, self._write_statistics))
+        self._timers[process.number] = [
+            control.clock.recurring(
+                ns(period_s), Rank.WORKER, process.actor, partial(duty, process), drifts=timers.timers_drift
             )
+            for period_s, duty in duties
+        ]
         control.supervisors[process.slot.node].started(process)
 
-    def _beat(self, process: WorkerProcess) -> None:
+    def _beat(self, process: WorkerProcess) -> int:
         control = self._control
         sent = control.clock.now_ns
         executors = process.executors
@@ -139,11 +135,11 @@ class Fleet:
 
         if control.timers.heartbeats_by_thrift:
             control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
-        else:
-            control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
+            return 0
+        return control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
 
-    def _write_statistics(self, process: WorkerProcess) -> None:
-        self._control.zookeeper.write(process.actor, Record.STATISTICS, process.topology, lambda: None)
+    def _write_statistics(self, process: WorkerProcess) -> int:
+        return self._control.zookeeper.write(process.actor, Record.STATISTICS, process.topology, lambda: None)
 
     def refresh(self, process: WorkerProcess) -> None:
         """The worker re-reads who is where and whether its topology is active."""
@@ -153,15 +149,16 @@ class Fleet:
         if table is not None:
             control.connections.refresh(process, table)
 
-    def _refresh_due(self, process: WorkerProcess) -> None:
+    def _refresh_due(self, process: WorkerProcess) -> int:
         control = self._control
         if not control.zookeeper.up:
-            return
+            return 0
         if control.migration.refreshes_from_zookeeper(process):
             self.refresh(process)
-        else:
-            process.topology_active = control.zookeeper.active.get(process.topology, False)
-            control.connections.settle(process)
+            return self._hold_ns
+        process.topology_active = control.zookeeper.active.get(process.topology, False)
+        control.connections.settle(process)
+        return 0
 
     def _assignment_changed(self, topology_id: str) -> None:
         if self._control.timers.worker_watch:
@@ -182,8 +179,8 @@ class Fleet:
         now = control.clock.now_ns
         was_running = process.running
         process.ended_ns = now
-        for cycle in self._cycles.pop(process.number, ()):
-            cycle.stop()
+        for timer in self._timers.pop(process.number, ()):
+            timer.stop()
         if not was_running:
             return {}
         loss = control.plane.now().stop_worker(process.id)

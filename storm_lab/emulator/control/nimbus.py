@@ -78,7 +78,15 @@ class Nimbus:
         self._on_running: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
         period = ns(control.timers.nimbus_round_s)
-        control.clock.every(period, Rank.NIMBUS, ACTOR, self.round, first_ns=first_round_ns)
+        self._round_work_ns = ns(control.times.round_work_s)
+        control.clock.recurring(
+            period,
+            Rank.NIMBUS,
+            ACTOR,
+            self.round,
+            first_ns=first_round_ns,
+            drifts=control.timers.timers_drift,
+        )
 
     def current(self, topology_id: str) -> StoredAssignment | None:
         """The assignment that Nimbus has last written for a topology."""
@@ -112,10 +120,12 @@ class Nimbus:
         elif control.timers.schedules_at_submit:
             self._schedule("a topology has been submitted")
 
-    def round(self) -> None:
-        """A scheduling round, if Nimbus is in a state to do it."""
-        if self.up and self._control.zookeeper.up:
-            self._schedule("scheduling round")
+    def round(self) -> int:
+        """A scheduling round, if Nimbus is in a state to do it; how long it keeps Nimbus's timer."""
+        if not self.up or not self._control.zookeeper.up:
+            return 0
+        self._schedule("scheduling round")
+        return self._round_work_ns
 
     def rebalance(
         self,

@@ -173,8 +173,8 @@ class ZooKeeper:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
         self._watchers.setdefault(record, []).append(callback)
 
-    def write(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
-        """Ask for a write; ``apply`` runs at its commit.
+    def write(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> int:
+        """Ask for a write; ``apply`` runs at its commit. How long until then: so long its client waits.
 
         While ZooKeeper is down its clients try again and again: assignments and statuses are written when it
         is back; a heartbeat of then would be stale and is dropped.
@@ -182,7 +182,7 @@ class ZooKeeper:
         if not self.up:
             if record not in _HEARTBEATS:
                 self._held.append((actor, record, key, apply))
-            return
+            return 0
         if record in _HEARTBEATS and self._plan.heartbeat_daemons:
             committed = self._clock.now_ns
         else:
@@ -194,6 +194,7 @@ class ZooKeeper:
             f"zookeeper:{actor}",
             partial(self._commit, actor, record, key, apply),
         )
+        return committed - self._clock.now_ns
 
     def told(self, record: Record, key: str, apply: Callable[[], None]) -> None:
         """Nimbus is told past ZooKeeper (2.x: by a supervisor's Thrift call): it takes effect at once."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, start_burst
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, start_call
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.polling import set_polling, start_idling
 from storm_lab.emulator.kernel.queues import (
@@ -301,10 +301,12 @@ def deliver_parked(k: State, worker: int) -> int:
 
 @entry
 def charge(k: State, worker: int, work: int) -> None:
-    """Let a worker's housekeeping spend ``work`` ns of CPU, now or as soon as its present round is done."""
+    """Let a worker's housekeeping spend ``work`` ns of CPU, now or as soon as its present round is done; that
+    cold code does not make it more is part of what its caller says.
+    """
     w = worker_at(k, worker)
     w.owed += work
     thread = w.housekeeping_thread
     if thread_at(k, thread).state == IDLE:
-        start_burst(k, thread, w.owed)
+        start_call(k, thread, 0, w.owed)
         w.owed = 0

@@ -52,6 +52,8 @@ def period_rings(k: State, thread: int, source: int) -> None:
         fit_horizon(k)
         if t.state == IDLE and work > 0:
             start_call(k, thread, 0, work)
+        else:
+            w.owed += work
         return
     e = executor_at(k, t.executor)
     component = component_at(k, e.component)

@@ -181,15 +181,20 @@ def spout_sleep(k: State, thread: int) -> None:
 
 @jit
 def spout_fetch(k: State, thread: int) -> None:
-    """Ask the queue server for the line; the thread waits without CPU."""
+    """Ask the queue's server for lines when the last ones are used up; the thread waits without CPU."""
     t = thread_at(k, thread)
-    fetch = source_at(k, executor_at(k, t.executor).source).fetch
-    if fetch > 0:
+    e = executor_at(k, t.executor)
+    source = source_at(k, e.source)
+    if source.fetch == 0:
+        spout_emit(k, thread)
+    elif e.fetched > 0:
+        e.fetched -= 1
+        spout_emit(k, thread)
+    else:
+        e.fetched = source.fetch_lines - 1
         t.state = WAITING
         t.wait = WAIT_FETCH
-        schedule(k, timer_source(k, thread), s_at(k, 0).now + fetch)
-    else:
-        spout_emit(k, thread)
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + source.fetch)
 
 
 @jit

@@ -199,6 +199,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.first_line, row.lines = line_base, len(own)
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.fetch, row.answer = source.sleep_ns, source.fetch_ns, source.answer_ns
+            row.fetch_lines = source.fetch_lines
             row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 0.0) * NS_PER_MS)
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)

@@ -80,6 +80,7 @@ SOURCE = lined_record(
     ("pause", I8),  # an idle spout's sleep between two turns; 0 = as the cost model has it
     ("sleep", I8),
     ("fetch", I8),
+    ("fetch_lines", I8),  # lines that a fetch brings
     ("answer", I8),  # closed loop: time from the ack to the next call
 )
 

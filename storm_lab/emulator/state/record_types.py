@@ -237,6 +237,7 @@ EXECUTOR = lined_record(
     ("expired_head", I4),  # roots that fell out of the pending map and are still to be failed
     ("expired_tail", I4),
     ("turn_head", I4),  # acks taken in this turn
+    ("fetched", I4),  # lines that its last fetch has brought and it has not emitted yet
     ("attempt", I4),
 )
 

@@ -9,17 +9,17 @@ from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
 from storm_lab.papers.mfstorm.grid_readings import (
     LEVEL,
-    PER_NODE,
     WORKERS,
     Samples,
     averaged,
     by_seed,
+    constant_min,
     grid_claims,
     grid_values,
     minutes,
-    settled_min,
     share,
     share_claim,
+    since_submission,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, refusal
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
@@ -48,7 +48,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that the runs of Word Count answer."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    cells = grid_values(tables, SLUG, WORD_COUNT, PER_NODE, seeds)
+    cells = since_submission(tables, SLUG, WORD_COUNT, seeds)
     slots = {
         kind: grid_values(tables, slug, kind, WORKERS, seeds)["S6", RAS]
         for slug, kind in ((SLUG, WORD_COUNT), (TWEET_SLUG, TWEET_WORD_COUNT))
@@ -68,8 +68,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             "mfstorm-stable-5min",
             settled(tables, seeds),
             unit="min",
-            how="start of the first reading of 60 s from which on all are within "
-            f"{LEVEL:.0%} of the last third's mean; mean over all cells",
+            how="end of the first minute from which on the mean since submission (equation 2) changes by "
+            f"less than {LEVEL:.0%} a minute; mean over all cells",
         ),
     )
 
@@ -83,7 +83,7 @@ def settled(tables: Tables, seeds: tuple[int, ...]) -> Samples:
         if not refusal(scheduler, WORD_COUNT, scenario)
     ]
     return averaged(
-        [by_seed(seeds, lambda seed, n=name: settled_min(minutes(tables, SLUG, n, seed))) for name in names]  # type: ignore[misc]
+        [by_seed(seeds, lambda seed, n=name: constant_min(minutes(tables, SLUG, n, seed))) for name in names]  # type: ignore[misc]
     )
 
 

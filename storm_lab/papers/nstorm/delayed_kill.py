@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
+from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.papers.nstorm.durations import (
     LEVELS,
     change,
@@ -16,7 +16,7 @@ from storm_lab.papers.nstorm.durations import (
     total,
 )
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import patience_readings, run_specs, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_patience, run_specs, with_patience
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -65,7 +65,7 @@ def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S)
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them with other patience of the callers."""
-    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+    return measured_with_patience(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

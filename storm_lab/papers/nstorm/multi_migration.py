@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, with_readings
+from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.papers.nstorm.durations import (
     LEVELS,
     QUIET_S,
@@ -18,7 +18,7 @@ from storm_lab.papers.nstorm.durations import (
     rate_between,
     total,
 )
-from storm_lab.papers.nstorm.runs import patience_readings, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_patience, with_patience
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -72,7 +72,7 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them with other patience of the callers."""
-    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+    return measured_with_patience(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

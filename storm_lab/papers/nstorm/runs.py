@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -14,7 +14,9 @@ from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters, ParameterValue
+from storm_lab.experiments.readings import Tables, under_reading
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
@@ -165,15 +167,33 @@ def patience_readings(parameters: Parameters) -> dict[str, str]:
     }
 
 
+def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
+    """The seeds that play the other readings."""
+    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("reading_seeds")]
+
+
+def measured_with_patience(
+    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]], tables: Tables, parameters: Parameters
+) -> tuple[Measurement, ...]:
+    """What ``measure`` finds with the callers' patience, and with each other reading of it."""
+    few = parameters.changed(seeds=reading_seeds(parameters))
+    return measure(tables, parameters) + tuple(
+        replace(each, reading=name)
+        for tag, name in patience_readings(parameters).items()
+        for each in measure(under_reading(tables, tag), few)
+    )
+
+
 def with_patience(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
-    """The settings with the callers' patience, and with each other reading of it.
+    """The settings with the callers' patience, and with each other reading of it for some of the seeds.
 
     Raises:
         UserError: the text cannot be read.
     """
     wanted = tuple(settings)
+    few = parameters.changed(seeds=reading_seeds(parameters))
     others = [
-        run_specs(parameters.changed(patience_s=value), wanted, tag=patience_tag(value))
+        run_specs(few.changed(patience_s=value), wanted, tag=patience_tag(value))
         for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
         if value != parameters.number("patience_s")
     ]

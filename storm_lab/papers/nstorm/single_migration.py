@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
+from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.papers.nstorm.durations import (
     Samples,
     change,
@@ -20,9 +20,16 @@ from storm_lab.papers.nstorm.durations import (
     shortest_s,
     total,
 )
-from storm_lab.papers.nstorm.runs import patience_readings, run_specs, trial_tag, trials, with_patience
+from storm_lab.papers.nstorm.runs import (
+    measured_with_patience,
+    patience_tag,
+    reading_seeds,
+    run_specs,
+    trial_tag,
+    with_patience,
+)
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
-from storm_lab.papers.nstorm.testbed import COMMON
+from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
 SLUG = "nstorm-single-migration"
 
@@ -51,7 +58,22 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0,
         high=60,
     ),
-    Parameter("calls_tried", (1, 4), "concurrent calls that are tried, first seed only", low=1, high=256),
+    Parameter(
+        "calls_tried",
+        (1, 4, 16),
+        "concurrent calls that are tried with every patience of the callers, first seeds only",
+        low=1,
+        high=256,
+    ),
+    Parameter("trial_seeds", 2, "for how many of the seeds they are tried", low=1, high=100),
+    Parameter(
+        "trial_duration_s",
+        FIRST_S + 3 * PERIOD_S,
+        "virtual length of these runs: three whole re-assignments",
+        unit="s",
+        low=120,
+        high=7200,
+    ),
     Parameter(
         "warm_up_factors_tried",
         (1.0, 2.0),
@@ -68,14 +90,18 @@ def settings(parameters: Parameters) -> tuple[Setting, ...]:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each of the settings once for every seed; other waits, numbers of calls and costs of cold code once."""
+    """Each of the settings once for every seed, the printed wait and other patience for some of them; other
+    waits and costs of cold code once; numbers of calls with every patience for the first seeds.
+    """
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     known = settings(parameters)
     waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
+    few = parameters.changed(seeds=reading_seeds(parameters))
     return (
-        *with_patience(parameters, known),
+        *with_patience(parameters, (fitted(parameters), STAR, NSTORM)),
+        *run_specs(few, [] if fitted(parameters) == PRINTED else [PRINTED]),
         *run_specs(first, [setting for setting in waits if setting not in known]),
-        *chain.from_iterable(trials(parameters, "calls", (STAR, NSTORM))),
+        *_of_callers(parameters),
         *chain.from_iterable(
             run_specs(
                 first,
@@ -88,6 +114,32 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
+def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
+    """Numbers of calls and patience of the callers that are tried: calls, seconds, end of the variants."""
+    patience = (parameters.number("patience_s"), *parameters.numbers("patience_s_tried"))
+    return tuple(
+        (calls, wait_s, trial_tag("calls", calls) + (patience_tag(wait_s) if wait_s != patience[0] else ""))
+        for calls in dict.fromkeys(parameters.integers("calls_tried"))
+        for wait_s in dict.fromkeys(patience)
+    )
+
+
+def trial_seeds(parameters: Parameters) -> tuple[int, ...]:
+    """The seeds that play other numbers of calls."""
+    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("trial_seeds")]
+
+
+def _of_callers(parameters: Parameters) -> tuple[RunSpec, ...]:
+    shorter = min(parameters.number("duration_s"), parameters.number("trial_duration_s"))
+    own = parameters.changed(seeds=trial_seeds(parameters), duration_s=shorter)
+    return tuple(
+        chain.from_iterable(
+            run_specs(own.changed(calls=calls, patience_s=wait_s), (STAR, NSTORM), tag=tag)
+            for calls, wait_s, tag in callers_tried(parameters)
+        )
+    )
+
+
 def fitted(parameters: Parameters) -> Setting:
     """Storm with the wait that makes its whole stop as long as the paper's."""
     return Setting(REBALANCE, wait_s=parameters.number("rebalance_wait_s"))
@@ -95,7 +147,7 @@ def fitted(parameters: Parameters) -> Setting:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them with other patience of the callers."""
-    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+    return measured_with_patience(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -125,7 +177,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "nstorm-rebalance-min",
-            shortest_s(tables, PRINTED.variant, seeds, _STANDSTILL),
+            shortest_s(tables, PRINTED.variant, reading_seeds(parameters), _STANDSTILL),
             unit="s",
             how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
         ),

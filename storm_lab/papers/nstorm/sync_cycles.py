@@ -8,11 +8,11 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions, with_readings
+from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import patience_readings, trials, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_patience, trials, with_patience
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
@@ -85,7 +85,7 @@ def label_of(pair: tuple[float, float]) -> str:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them with other patience of the callers."""
-    return with_readings(_measure, tables, parameters, patience_readings(parameters))
+    return measured_with_patience(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

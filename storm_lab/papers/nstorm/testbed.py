@@ -46,8 +46,9 @@ def servers() -> Cluster:
 COMMON: tuple[Parameter, ...] = (
     Parameter(
         "seeds",
-        tuple(range(1, 11)),
-        "one emulation of every setting per seed; the paper averages ten runs",
+        tuple(range(1, 21)),
+        "one emulation of every setting per seed; the paper averages ten runs, but a run has one draw of the "
+        "supervisors' phases, which decides much, so there are twice as many",
         low=0,
         high=2**31 - 1,
     ),
@@ -79,12 +80,13 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "patience_s_tried",
         (5.0,),
-        "other patience of the callers, played with every seed as another reading of what is not printed: it "
-        "decides how long a call is silent whose tuples were lost in a move",
+        "other patience of the callers, played as another reading of what is not printed: it decides how "
+        "long a call is silent whose tuples were lost in a move",
         unit="s",
         low=1,
         high=600,
     ),
+    Parameter("reading_seeds", 10, "how many of the seeds play the other patience", low=1, high=1000),
     Parameter(
         "round_trip_ms",
         2.0,

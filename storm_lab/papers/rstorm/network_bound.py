@@ -10,6 +10,7 @@ fitted. The flood is played beside it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from storm_lab.emulator.spec import EmulationSpec
@@ -17,12 +18,13 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
-from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
+from storm_lab.papers.rstorm import recorded_setup
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import WORD
 
 SLUG = "rstorm-network-bound"
@@ -85,7 +87,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("ackers1", "one acker", {"ackers": 1}),
     Trial("kilobyte", "tuples of 1 KB", {"tuple_bytes": 1024}),
     Trial("fast", "hosts of 3000 MHz", {"clock_mhz": 3000.0}),
-    Trial("workers1", "default has one worker", {"workers": 1}, default_only=True),
+    Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
     Trial("flood", "no window, no ackers", {"window": 0}),
     Trial("flood-six", "no window, six machines", {"window": 0, "machines": 6}),
 )
@@ -98,11 +100,12 @@ def setting(topology: str, scheduler: str) -> str:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, with every seed, and the trials with the first."""
+    """Each topology under each scheduler, here and in the recorded set-up, with every seed; the trials with
+    the first."""
     shared = parameters.only(name for name in parameters if name not in ("seeds", "trials")).changed(
         machines=MACHINES
     )
-    return tuple(
+    own = tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant_of(setting(topology, scheduler), trial),
@@ -118,6 +121,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         if concerns(trial, scheduler)
         for seed in seeds
     )
+    return own + recorded_setup.runs(SLUG, MICRO, parameters)
 
 
 def windowed(parameters: Parameters) -> Layout:
@@ -142,7 +146,10 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The gains of the three panels, and their range. The window of one root tuple was chosen for them."""
+    """The gains of the three panels, and their range, here and in the recorded set-up.
+
+    The window of one root tuple was chosen for them.
+    """
     seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
     found = {
         topology: gains(
@@ -150,13 +157,34 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         )
         for topology in MICRO
     }
-    how = f"100 * (R-Storm / default - 1), mean tuples per 10 s at the output bolts from {from_s:g} s on"
+    window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
+    recorded = {topology: recorded_setup.gains(tables, topology, seeds, from_s) for topology in MICRO}
+    return (
+        *_panels(
+            found, f"100 * (R-Storm / default - 1), {window}", dict.fromkeys(MICRO, Basis.FITTED), reading=""
+        ),
+        *_panels(
+            {topology: samples for topology, (samples, _) in recorded.items()},
+            f"100 * (1 - default / R-Storm), {window}",
+            {topology: basis for topology, (_, basis) in recorded.items()},
+            reading=recorded_setup.READING,
+        ),
+    )
+
+
+def _panels(
+    found: Mapping[str, Sequence[float | None]], how: str, basis: Mapping[str, Basis], *, reading: str
+) -> tuple[Measurement, ...]:
     panels = tuple(
-        measurement(f"rstorm-fig8{panel}-{topology}", found[topology], unit="%", how=how, basis=Basis.FITTED)
+        replace(
+            measurement(f"rstorm-fig8{panel}-{topology}", found[topology], unit="%", how=how),
+            basis=basis[topology],
+            reading=reading,
+        )
         for panel, topology in zip("abc", MICRO, strict=True)
     )
     values = tuple(measured(found[topology], label=topology) for topology in MICRO)
-    return (*panels, Measurement("rstorm-headline-thr", values, "%", how, Basis.FITTED))
+    return (*panels, Measurement("rstorm-headline-thr", values, "%", how, Basis.FITTED, reading))
 
 
 EXPERIMENT = Experiment(

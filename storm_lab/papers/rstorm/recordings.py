@@ -23,6 +23,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
+from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.recording import (
     PACKAGED,
     RecordedRun,
@@ -33,7 +34,6 @@ from storm_lab.papers.rstorm.recording import (
 )
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, recorded_hosts
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from storm_lab.experiments.readings import Tables, measured, of_run
+from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.rstorm.layouts import layout
-from storm_lab.papers.rstorm.trial import Trial, variant_of
 
 UNIT = "tuples/10 s"
 
@@ -63,6 +63,15 @@ def rates_of(
 ) -> list[float | None]:
     """`sink_rates` of one of R-Storm's five topologies."""
     return sink_rates(tables, variant, seeds, topology=topology, sinks=layout(topology).sinks, from_s=from_s)
+
+
+def sums_of(
+    tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float
+) -> list[float | None]:
+    """As `rates_of`, summed over the output bolts: figure 13 counts so, or Processing's number fits none."""
+    count = len(layout(topology).sinks)
+    rates = rates_of(tables, topology, variant, seeds, from_s)
+    return [None if rate is None else rate * count for rate in rates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ def trial_pairs(
             trial.label,
             topology,
             variant_of(default, trial),
-            rstorm if trial.default_only else variant_of(rstorm, trial),
+            rstorm if trial.only else variant_of(rstorm, trial),
             (seed,),
         )
         for trial in trials

@@ -7,18 +7,21 @@ line, so that what a filter drops and how long a line still is decides what flow
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.papers.rstorm.emulab_runs import SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
+from storm_lab.papers.rstorm import recorded_setup
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
-from storm_lab.papers.rstorm.trial import TRIALS, Trial, concerns, played, variant_of
 from storm_lab.papers.rstorm.usercode import Effort
 
 SLUG = "rstorm-yahoo"
@@ -74,13 +77,14 @@ TRIED: tuple[Trial, ...] = (
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
     Trial("six", "six machines, two workers each", {"machines": 6}),
-    Trial("workers1", "default has one worker", {"workers": 1}, default_only=True),
+    Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
 )
 """Six machines are those of the recordings; the paper has twelve."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, with every seed, and the trials with the first.
+    """Each topology under each scheduler, here and in the recorded set-up, with every seed; the trials with
+    the first.
 
     Raises:
         UserError: the lines cannot be read.
@@ -89,7 +93,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     shared = parameters.only(name for name in parameters if name not in ("seeds", "trials", "lines")).changed(
         machines=MACHINES
     )
-    return tuple(
+    own = tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant_of(f"{topology}-{scheduler}", trial),
@@ -108,6 +112,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         if concerns(trial, scheduler)
         for seed in seeds
     )
+    return own + recorded_setup.runs(SLUG, YAHOO, parameters)
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -126,20 +131,24 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The gains of the two panels."""
+    """The gains of the two panels, here and in the recorded set-up."""
     seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
     window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
-    return tuple(
-        measurement(
-            claim,
-            gains(
-                *(rates_of(tables, topology, f"{topology}-{s}", seeds, from_s) for s in ("rstorm", "default"))
-            ),
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), {window}",
+    found: list[Measurement] = []
+    for claim, topology in zip(("rstorm-fig12a-pageload", "rstorm-fig12b-processing"), YAHOO, strict=True):
+        new, old = (
+            rates_of(tables, topology, f"{topology}-{s}", seeds, from_s) for s in ("rstorm", "default")
         )
-        for claim, topology in zip(("rstorm-fig12a-pageload", "rstorm-fig12b-processing"), YAHOO, strict=True)
-    )
+        how = f"100 * (R-Storm / default - 1), {window}"
+        found.append(measurement(claim, gains(new, old), unit="%", how=how))
+        recorded, basis = recorded_setup.gains(tables, topology, seeds, from_s)
+        how = f"100 * (1 - default / R-Storm), {window}"
+        found.append(
+            replace(
+                measurement(claim, recorded, unit="%", how=how, basis=basis), reading=recorded_setup.READING
+            )
+        )
+    return tuple(found)
 
 
 EXPERIMENT = Experiment(

@@ -20,7 +20,7 @@ from storm_lab.experiments.online_scheduling import STEADY_S, generator
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
-from storm_lab.papers.tstorm.testbed import blades
+from storm_lab.papers.tstorm.testbed import blades, costs_of
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -74,7 +74,7 @@ def on_blades(
         window_s=spec.parameters.number("monitor_s"),
         sample_every=spec.sample_every,
         placement=placement,
-        cost=cost or CostModel(),
+        cost=costs_of(spec.parameters, cost),
         warm_up_s=min(STEADY_S, duration_s / 2) if steady_s is None else steady_s,
     )
 

@@ -13,6 +13,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TESTBEDS
 from storm_lab.model.topology import Component, Subscription, Topology
+from storm_lab.papers.tstorm.testbed import SERVICE_CV, costs_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
@@ -54,6 +55,7 @@ SHARED: tuple[Parameter, ...] = (
         high=10.0,
     ),
     BOLT_MS,
+    SERVICE_CV,
 )
 """Parameters of both experiments of section III; ranges from what the paper leaves open."""
 
@@ -122,4 +124,5 @@ def describe(spec: RunSpec) -> EmulationSpec:
         seed=spec.seed,
         sample_every=spec.sample_every,
         warm_up_s=settled_from_s(spec.parameters),
+        cost=costs_of(spec.parameters),
     )

@@ -12,9 +12,10 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, part_of
+from storm_lab.experiments.trial import TRIALS, Trial, explained, variant_of
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, tstorm_variant
+from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, STORM, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
 
@@ -37,7 +38,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     *COMMON,
     Parameter("cores_tried", (2,), "other cores of a node, played with the first seed only", low=2, high=4),
+    TRIALS,
 )
+_TRIED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-headline")
+"""Claims that the deviations explain."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -47,30 +51,42 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         UserError: an input cannot be read.
     """
     common = {parameter.name: parameters[parameter.name] for parameter in COMMON}
-    specs = list(_of_figures(common))
-    further = {**common, "gammas": list(parameters.numbers("gammas_beyond"))}
-    specs += [
-        spec
-        for spec in word_count.figure_runs(word_count.EXPERIMENT.checked(further))
-        if "gamma" in spec.parameters
-    ]
-    for cores in dict.fromkeys(parameters.integers("cores_tried")):
-        if cores != parameters.integer("cores"):
-            first = {**common, "cores": cores, "seeds": [parameters.integers("seeds")[0]]}
-            specs += [
-                replace(spec, variant=tried_variant(spec.variant, cores)) for spec in _of_figures(first)
-            ]
+    beyond = parameters.numbers("gammas_beyond")
+    specs = list(_of_figures(common, beyond))
+    first = {**common, "seeds": [parameters.integers("seeds")[0]]}
+    for trial in _tried(parameters):
+        specs += [
+            replace(spec, variant=variant_of(spec.variant, trial))
+            for spec in _of_figures({**first, **trial.changes}, beyond)
+        ]
     return tuple(specs)
 
 
-def _of_figures(common: Mapping[str, object]) -> Iterator[RunSpec]:
+def _tried(parameters: Parameters) -> tuple[Trial, ...]:
+    """The deviations, played with the first seed: of the figures' own experiments, over all gammas."""
+    cores = tuple(
+        Trial(f"c{number}", f"{number} cores a blade", {"cores": number}, claims=_TRIED)
+        for number in dict.fromkeys(parameters.integers("cores_tried"))
+        if number != parameters.integer("cores")
+    )
+    full = Trial("full", FULL_HEAPS_NAME, FULL_HEAPS, claims=_TRIED)
+    return (*cores, full) if parameters.flag(TRIALS.name) else cores
+
+
+def _of_figures(common: Mapping[str, object], beyond: Sequence[float]) -> Iterator[RunSpec]:
     yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(common))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
+    further = word_count.EXPERIMENT.checked({**common, "gammas": list(beyond)})
+    yield from (spec for spec in word_count.figure_runs(further) if "gamma" in spec.parameters)
     yield from log_stream.figure_runs(log_stream.EXPERIMENT.checked(common))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that compare topologies, and the one on gammas beyond figure 6."""
+    """The claims that compare topologies, the one on gammas beyond figure 6, and what the trials explain."""
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, _tried(parameters))
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
     seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}

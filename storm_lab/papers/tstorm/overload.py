@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.experiments.readings import Tables, beside, mean_over, measured, measurement, of_run
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -39,7 +39,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """One and five spout executors in one worker with every seed; five on five nodes and with other bolts."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    shared = parameters.only(("tuple_kb", "duration_s"))
+    shared = parameters.only(("tuple_kb", "duration_s", "service_cv"))
     main = parameters.number("bolt_ms")
     settings = [
         *((LIGHT, 1, 1, main, seed) for seed in seeds),
@@ -71,7 +71,31 @@ def tried_variant(bolt_ms: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 3, for the executors in one worker."""
+    """The claims of figure 3: for the executors in one worker, on five nodes, and with other bolts."""
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    apart = OVERLOADED_APART.removeprefix(OVERLOADED)
+    return (
+        *_measure(tables, parameters),
+        *beside(
+            _measure, tables, parameters, apart, "five workers on five nodes, as in figure 2", keep=(LIGHT,)
+        ),
+        *(
+            found
+            for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
+            for found in beside(
+                _measure,
+                tables,
+                first,
+                tried_variant(bolt_ms).removeprefix(OVERLOADED),
+                f"bolts of {bolt_ms:g} ms",
+                claims=("tstorm-fig3b-overload-failures",),
+                keep=(LIGHT,),
+            )
+        ),
+    )
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.readings import Tables, beside, measurement
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_log_stream, relief_settings
 from storm_lab.papers.tstorm.relief_readings import (
@@ -39,10 +39,18 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "windows_tried",
-        (2, 4),
+        (2, 4, 6),
         f"other numbers of windows that make an overload, played for {TRIED_S:g} s with the first seed only",
         low=2,
-        high=4,
+        high=15,
+    ),
+    Parameter(
+        "gammas_unacked",
+        (1.5,),
+        "consolidation factors to play without ackers, which makes 24 executors of 25, for "
+        f"{TRIED_S:g} s with the first seed only",
+        low=1.0,
+        high=1.7,
     ),
     Parameter(
         "rates_tried",
@@ -65,7 +73,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the log cannot be read.
     """
-    apart = ("windows_tried", "rates_tried")
+    apart = ("windows_tried", "rates_tried", "gammas_unacked")
     settings = relief_settings(PARAMETERS, parameters, file="log", apart=apart)
     return tuple(
         replace(
@@ -86,6 +94,8 @@ def _tried(
     for windows in dict.fromkeys(parameters.integers("windows_tried")):
         if windows != parameters.integer("overload_windows"):
             yield rule_variant(windows), seed, short.changed(overload_windows=windows)
+    for gamma in dict.fromkeys(parameters.numbers("gammas_unacked")):
+        yield unacked_variant(gamma), seed, short.changed(gamma=gamma, ackers=0)
     for rate in dict.fromkeys(parameters.numbers("rates_tried")):
         if rate != parameters.number("lines_per_s"):
             both = rate * parameters.integer(STREAMS.name)
@@ -97,13 +107,39 @@ def rule_variant(windows: int) -> str:
     return f"{RELIEVED}-w{windows}"
 
 
+def unacked_variant(gamma: float) -> str:
+    """Variant of a run without ackers."""
+    return f"{RELIEVED}-a0-g{gamma:g}"
+
+
 def rate_variant(lines_per_s: float) -> str:
     """Variant of a run with other lines per second and stream."""
     return f"{RELIEVED}-r{lines_per_s:g}"
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 10."""
+    """The claims of figure 10, with other rules for an overload, and without ackers."""
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    trials = [
+        (rule_variant(windows), f"{windows} windows in a row make an overload", "tstorm-fig10-detect")
+        for windows in dict.fromkeys(parameters.integers("windows_tried"))
+    ] + [
+        (unacked_variant(gamma), f"no ackers, gamma {gamma:g}", "tstorm-fig10-nodes")
+        for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
+    ]
+    return (
+        *_measure(tables, parameters),
+        *(
+            found
+            for variant, name, claim in trials
+            for found in beside(
+                _measure, tables, first, variant.removeprefix(RELIEVED), name, claims=(claim,)
+            )
+        ),
+    )
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     drop = quotients(before_ms(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds))
     return (

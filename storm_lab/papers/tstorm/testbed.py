@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.online_scheduling import PARAMETERS
-from storm_lab.experiments.parameter import Parameter, ParameterValue
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TSTORM_V, TSTORM_V_CORES, numbered
 from storm_lab.model.version import V0_8_2
@@ -33,8 +34,39 @@ def blades(nodes: int = SECTION_V_NODES, cores: int = TSTORM_V_CORES) -> Cluster
     return Cluster(numbered(blade, "node{:02d}", nodes))
 
 
+SERVICE_CV = Parameter(
+    "service_cv",
+    CostModel().service_cv,
+    "spread of service times: coefficient of variation of a call of user code; not printed, by default that "
+    "of a trivial bolt on a plain JVM",
+    low=0.0,
+    high=1.5,
+)
+RESIDENT = Parameter(
+    "resident_mb",
+    CostModel().resident_mb,
+    "memory that a worker process takes of its 2 GB blade, which slows down what exceeds it; not printed, by "
+    "default that of real workers whose heaps are mostly empty; 918 with a full heap of 768 MB",
+    unit="MB",
+    low=50,
+    high=2400,
+)
+FULL_HEAPS = {"resident_mb": 918.0}
+"""Full heaps: four workers of a node then ask for nearly twice its memory."""
+FULL_HEAPS_NAME = "workers with full heaps (918 MB)"
+
+
+def costs_of(parameters: Parameters, cost: CostModel | None = None) -> CostModel:
+    """The shared costs with those constants that a run's parameters set; ``cost`` stands in for the shared
+    ones."""
+    known = [p.name for p in (SERVICE_CV, RESIDENT) if p.name in parameters]
+    return replace(cost or CostModel(), **{name: parameters.number(name) for name in known})
+
+
 COMMON: tuple[Parameter, ...] = (
     *PARAMETERS,
+    SERVICE_CV,
+    RESIDENT,
     Parameter(
         "cores",
         TSTORM_V_CORES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions
+from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions, with_readings
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -23,6 +23,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=1.0,
         high=5.0,
     ),
+    Parameter(
+        "service_cv_tried",
+        (0.5,),
+        "other spreads of service times, played with every seed as another reading of what is not printed",
+        low=0.0,
+        high=1.5,
+    ),
     Parameter("duration_s", 400.0, "virtual length of a run; not printed", unit="s", low=60, high=3600),
 )
 
@@ -31,24 +38,38 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     shared = parameters.only(("tuple_kb", "duration_s")).changed(spouts=1)
-    main = parameters.number("bolt_ms")
-    settings = [(placement, main, seed) for placement in PLACEMENTS for seed in seeds] + [
-        (placement, bolt_ms, seeds[0])
-        for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
-        for placement in PLACEMENTS
-        if bolt_ms != main
+    main, cv = parameters.number("bolt_ms"), parameters.number("service_cv")
+    settings = [
+        *((placement, main, cv, seed) for placement in PLACEMENTS for seed in seeds),
+        *(
+            (placement, bolt_ms, cv, seeds[0])
+            for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
+            for placement in PLACEMENTS
+            if bolt_ms != main
+        ),
+        *(
+            (placement, main, spread, seed)
+            for spread in dict.fromkeys(parameters.numbers("service_cv_tried"))
+            for placement in PLACEMENTS
+            for seed in seeds
+            if spread != cv
+        ),
     ]
     return tuple(
         RunSpec(
             experiment=SLUG,
-            variant=placement if bolt_ms == main else tried_variant(placement, bolt_ms),
+            variant=spread_variant(placement, spread)
+            if spread != cv
+            else placement
+            if bolt_ms == main
+            else tried_variant(placement, bolt_ms),
             seed=seed,
-            parameters=shared.changed(workers=PLACEMENTS[placement], bolt_ms=bolt_ms),
+            parameters=shared.changed(workers=PLACEMENTS[placement], bolt_ms=bolt_ms, service_cv=spread),
             describe=describe,
             storm_version=VERSION,
             sample_every=100,
         )
-        for placement, bolt_ms, seed in settings
+        for placement, bolt_ms, spread, seed in settings
     )
 
 
@@ -57,8 +78,22 @@ def tried_variant(placement: str, bolt_ms: float) -> str:
     return f"{placement}-b{bolt_ms:g}"
 
 
+def spread_variant(placement: str, service_cv: float) -> str:
+    """Variant of a run with another spread of service times."""
+    return f"{placement}-cv{service_cv:g}"
+
+
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 2."""
+    """The claims of figure 2, and what comes out for them with other spreads of service times."""
+    readings = {
+        spread_variant("", spread): f"service times of cv {spread:g}"
+        for spread in dict.fromkeys(parameters.numbers("service_cv_tried"))
+        if spread != parameters.number("service_cv")
+    }
+    return with_readings(_measure, tables, parameters, readings)
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     start = settled_from_s(parameters)
     means = {

@@ -10,6 +10,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.trial import TRIALS, played, variant_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
@@ -17,6 +18,7 @@ from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.word_count_measures import (
     SPARED,
+    TRIED,
     measure,
     spared_variant,
     tried_variant,
@@ -52,7 +54,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         "ackers",
         2,
         "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
-        low=1,
+        low=0,
         high=40,
         chosen_on=(
             "tstorm-fig6b-nodes",
@@ -107,6 +109,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "also play Storm as if a further worker process on a node cost less, which shows what the gain at "
         f"gamma 1 is made of; {TRIED_S:g} s, first seed",
     ),
+    TRIALS,
 )
 
 
@@ -149,11 +152,11 @@ def costs(parameters: Parameters) -> WordCountCosts:
     )
 
 
-_APART = ("text", "store_us_tried", "counterfactuals")
+_APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, other times of an insert and cheaper processes.
+    """The runs of the figure; with the first seed, other inserts, cheaper processes and the trials.
 
     Raises:
         UserError: the text cannot be read.
@@ -180,6 +183,13 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             )
             for variant, values in gamma_settings(PARAMETERS, parameters, (1.0,), apart=_APART)
             for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
+        ),
+        *(
+            run(variant_of(variant, trial), seed, values, parameters.text("text"))
+            for trial, tried, seeds in played(parameters, parameters, TRIED)
+            if trial is not None
+            for variant, values in gamma_settings(PARAMETERS, tried, tried.numbers("gammas"), apart=_APART)
+            for seed in seeds
         ),
     )
 

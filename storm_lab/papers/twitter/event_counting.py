@@ -16,8 +16,8 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import Cluster, StormVersion
+from storm_lab.papers.twitter.slot_order import IN_TURN, default_scheduler
 from storm_lab.papers.twitter.testbed import CORE_MHZ, COUNT_TOPOLOGY, client_event_count
-from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.client_events import (
     AddReports,
@@ -122,10 +122,13 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
         aggregate_us=values.number("count_us"),
         event_bytes=values.integer("event_bytes"),
     )
+    fetch_ms = values.number("fetch_ms") if "fetch_ms" in values else 0.0
     log = SourcePlan(
         SourceKind.RATE if ramped else SourceKind.SATURATED,
         on_fail=FailurePolicy.REPLAY,
         checkpoint_ns=round(CHECKPOINT_S * 1e9),
+        fetch_ns=round(fetch_ms * 1e6),
+        fetch_lines=values.integer("fetch_lines") if fetch_ms > 0 else 1,
     )
     return TopologyPlan(declared, _trace(spec.seed, costs, spec.storm_version), {"spout": log})
 
@@ -159,7 +162,9 @@ def counting(
         cluster=cluster,
         version=spec.storm_version,
         topologies=(plan(spec, ramped=ramped),),
-        scheduler=DefaultScheduler(),
+        scheduler=default_scheduler(
+            spec.parameters.text("slot_order") if "slot_order" in spec.parameters else IN_TURN
+        ),
         duration_s=duration_s,
         seed=spec.seed,
         faults=faults,

@@ -16,17 +16,23 @@ from storm_lab.papers.twitter.event_counting import (
     filling,
 )
 from storm_lab.papers.twitter.machine_removal_measures import (
+    FETCH_TAG,
+    SLOTS_TAG,
     SUPPLIED,
     SUPPLIED_AT_S,
     SUPPLIED_S,
     VARIANT,
     fresh_variant,
     measure,
+    other_order,
+    reading_seeds,
 )
+from storm_lab.papers.twitter.slot_order import IN_TURN, SLOT_ORDERS
 from storm_lab.papers.twitter.testbed import CORES, VERSION, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 SLUG = "twitter-machine-removal"
+LATENCIES = tuple(f"twitter-lat-{machines}m" for machines in MACHINES)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -68,6 +74,34 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=1,
         high=20,
     ),
+    Parameter(
+        "slot_order",
+        IN_TURN,
+        "whose order of slots: up to Storm 0.9.2 new workers fill machines in turn, from 0.9.3 on those with "
+        "most free slots first, so that they stand evenly after a removal. Not printed; the other one is "
+        "played as a reading",
+        choices=SLOT_ORDERS,
+    ),
+    Parameter(
+        "fetch_ms",
+        26.0,
+        "reading with Kafka's fetches: wait for one. Chosen, with fetch_lines, on the five printed rows, "
+        "which obey throughput = 200 fetch_lines / (latency + fetch_ms)",
+        unit="ms",
+        low=1,
+        high=1000,
+        chosen_on=LATENCIES,
+    ),
+    Parameter(
+        "fetch_lines",
+        19,
+        "reading with Kafka's fetches: events that one brings from a spout's partition, and pending limit. "
+        "Chosen, with fetch_ms, on the five printed rows",
+        low=1,
+        high=10000,
+        chosen_on=LATENCIES,
+    ),
+    Parameter("reading_seeds", 3, "how many of the seeds play the readings", low=1, high=30),
     *TOPOLOGY_PARAMETERS,
 )
 TRIED_MACHINES = (16, 4)
@@ -79,13 +113,26 @@ SUPPLIED_TIMEOUT_S = 30.0
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, and short ones beside it.
+    """One run of all stages per seed, a few for each reading, and short ones beside them.
 
     The short ones have other windows, numbers of ackers, processes that cost less, and a log that is not
     always full.
     """
-    values = parameters.only(("stage_s", "bundle", *TOPOLOGY_NAMES))
+    values = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    other = {"slot_order": other_order(parameters)}
+    lines = parameters.integer("fetch_lines")
+    fetching = {
+        **other,
+        "fetch_ms": parameters.number("fetch_ms"),
+        "fetch_lines": lines,
+        "max_spout_pending": lines,
+    }
+    readings = [
+        (VARIANT + tag, values.changed(**changed), seed, describe)
+        for tag, changed in ((SLOTS_TAG, other), (FETCH_TAG, fetching))
+        for seed in reading_seeds(parameters)
+    ]
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     settings = dict.fromkeys(
         [
@@ -130,6 +177,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
         for variant, chosen, seed, described in [
             *((VARIANT, values, seed, describe) for seed in seeds),
+            *readings,
             *settled,
         ]
     )

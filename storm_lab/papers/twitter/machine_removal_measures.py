@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
+from storm_lab.experiments.readings import (
+    Tables,
+    mean_over,
+    measured,
+    measurement,
+    of_run,
+    under_reading,
+)
 from storm_lab.papers.twitter.event_counting import bundle_of, latency_ms, million_a_minute
+from storm_lab.papers.twitter.slot_order import SLOT_ORDERS
 from storm_lab.papers.twitter.timeline import (
     MACHINES,
     Disturbance,
@@ -25,6 +34,10 @@ SUPPLIED = "supplied"
 SUPPLIED_AT_S = 360.0
 """Three machines fail in it at this time; the load is there from 180 s on."""
 SUPPLIED_S = 960.0
+SLOTS_TAG = "-slots"
+"""Ends the variant in which new workers fill machines in the other order."""
+FETCH_TAG = "-fetch"
+"""Ends the variant with that order and spouts that fetch from Kafka."""
 FITTED = {"twitter-thr-16m", "twitter-lat-7m"}
 """Claims that ackers and max spout pending were chosen on."""
 
@@ -153,8 +166,37 @@ def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> f
     return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 
 
+def other_order(parameters: Parameters) -> str:
+    """The order of slots that the readings have."""
+    return next(name for name in SLOT_ORDERS if name != parameters.text("slot_order"))
+
+
+def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
+    """The seeds that play the readings."""
+    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("reading_seeds")]
+
+
+def readings(parameters: Parameters) -> dict[str, str]:
+    """The other readings of what is not printed: end of their variants -> their name."""
+    order = f"machines filled as by Storm {other_order(parameters)}"
+    fetch = f"{parameters.integer('fetch_lines')} events a fetch of {parameters.number('fetch_ms'):g} ms"
+    return {SLOTS_TAG: order, FETCH_TAG: f"{order}, {fetch}"}
+
+
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.4."""
+    """The claims of section 3.4, and what comes out for them under the readings."""
+    few = parameters.changed(seeds=reading_seeds(parameters))
+    found = list(_measure(tables, parameters, FITTED))
+    for tag, name in readings(parameters).items():
+        fetched = {f"twitter-lat-{machines}m" for machines in MACHINES} if tag == FETCH_TAG else set()
+        found += [
+            replace(each, reading=name)
+            for each in _measure(under_reading(tables, tag), few, FITTED | fetched)
+        ]
+    return tuple(found)
+
+
+def _measure(tables: Tables, parameters: Parameters, fitted: Collection[str]) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     rates = throughput_by_stage(tables, parameters, seeds)
     latencies = latency_by_stage(tables, parameters, seeds)
@@ -165,7 +207,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             values[machines],
             unit=unit,
             how=f"{how}, {half}",
-            basis=Basis.FITTED if f"twitter-{name}-{machines}m" in FITTED else Basis.PREDICTED,
+            basis=Basis.FITTED if f"twitter-{name}-{machines}m" in fitted else Basis.PREDICTED,
         )
         for name, values, unit, how in (
             ("thr", rates, "million tuples/min", "root tuples acked a minute"),

@@ -42,6 +42,8 @@ DEDICATED = "dedicated"
 DATABASE = "database"
 ELSEWHERE = "elsewhere"
 CAPTURE = "capture"
+WAITING = "-waiting"
+"""Ends the variant in which a heartbeat's timer waits for its write."""
 MINUTE_S = 60.0
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -123,7 +125,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run for each configuration and number of workers, and the captured one, for their seeds."""
+    """One run for each configuration and number of workers, and the captured one, for their seeds; and one
+    whose heartbeats wait for their writes, as Storm's do.
+    """
     tried = [
         (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
         for configuration, name in (
@@ -135,17 +139,28 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     ]
     tried.append((CAPTURE, DATABASE, parameters.integer("captured_workers"), CAPTURE_S))
     shared = parameters.only(("partitions", "heartbeat_timeout_s"))
+    played = [
+        (
+            variant,
+            shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
+            seeds_of(parameters, CAPTURE if variant == CAPTURE else configuration),
+        )
+        for variant, configuration, workers, duration_s in tried
+    ]
+    most = workers_variant(DEDICATED, max(parameters.integers("dedicated_workers")))
+    values = next(values for variant, values, _ in played if variant == most)
+    played.append((most + WAITING, values.changed(timers_drift=True), parameters.integers("seeds")[:1]))
     return tuple(
         RunSpec(
             experiment=SLUG,
             variant=variant,
             seed=seed,
-            parameters=shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
+            parameters=values,
             describe=describe,
             storm_version=VERSION,
         )
-        for variant, configuration, workers, duration_s in tried
-        for seed in seeds_of(parameters, CAPTURE if variant == CAPTURE else configuration)
+        for variant, values, seeds in played
+        for seed in seeds
     )
 
 
@@ -193,6 +208,8 @@ def describe(spec: RunSpec) -> EmulationSpec:
         timers=replace(
             timers_of(VERSION),
             heartbeat_by_sender=True,
+            # They come late only where a timer does not wait for its last write, as Storm's own does.
+            timers_drift="timers_drift" in values,
             # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
             supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
             # Nobody sends a tuple, so nobody need look who is where.
@@ -217,9 +234,12 @@ def workers_variant(configuration: str, workers: int) -> str:
     return f"{configuration}-{workers}"
 
 
-def given_up(tables: Tables, configuration: str, workers: int, seed: int) -> int:
-    """Worker processes started beyond the first of each worker: killed, and started again somewhere."""
-    rows = of_run(tables.control, workers_variant(configuration, workers), seed)
+def given_up(tables: Tables, configuration: str, workers: int, seed: int, tag: str = "") -> int:
+    """Worker processes started beyond the first of each worker: killed, and started again somewhere.
+
+    ``tag`` ends the variant's name.
+    """
+    rows = of_run(tables.control, workers_variant(configuration, workers) + tag, seed)
     return int((rows["action"] == "start-worker").sum()) - workers
 
 

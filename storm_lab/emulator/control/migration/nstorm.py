@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.clock import Cycle, Event, Rank, ns
+from storm_lab.emulator.control.clock import Event, Rank, Timer, ns
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor
@@ -59,7 +59,7 @@ class _ThreadLevelUpdate(Migration):
         super().__init__(control)
         self._method = method
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
-        self._polls: dict[int, Cycle] = {}
+        self._polls: dict[int, Timer] = {}
         self._looking: set[int] = set()
         self._seen: dict[int, StoredAssignment] = {}
         self._coming: dict[tuple[int, Executor], Event] = {}
@@ -81,33 +81,38 @@ class _ThreadLevelUpdate(Migration):
         # Workers of a node that start together do not look together: JVMs take their own time to get there.
         period_ns = ns(self._method.poll_s)
         phase = self.control.random(f"nstorm/poll/{process.number}").random()
-        self._polls[process.number] = self.control.clock.every(
+        self._polls[process.number] = self.control.clock.recurring(
             period_ns,
             Rank.WORKER,
             process.actor,
             partial(self._poll, process),
             first_ns=self.control.clock.now_ns + int(phase * period_ns),
+            drifts=self.control.timers.timers_drift,
         )
 
     def sync_work_s(self) -> float:
         return self.control.times.sync_work_s
 
-    def _poll(self, process: WorkerProcess) -> None:
-        """One look into the store takes time and CPU; a poll that is due before it is over is left out."""
+    def _poll(self, process: WorkerProcess) -> int:
+        """One look into the store takes time and CPU; a poll that is due before it is over is left out.
+
+        How long it keeps the worker's timer.
+        """
         if not process.running:
             self._polls.pop(process.number).stop()
             self._looking.discard(process.number)
-            return
+            return 0
         if process.number in self._looking:
-            return
+            return 0
         control = self.control
         work_ns = ns(control.times.poll_work_s)
         if work_ns == 0:
             self._look(process)
-            return
+            return 0
         self._looking.add(process.number)
         control.plane.now().charge(process.id, work_ns)
         control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._looked, process))
+        return work_ns
 
     def _looked(self, process: WorkerProcess) -> None:
         self._looking.discard(process.number)

@@ -1,0 +1,58 @@
+"""Timers drift by the work that their own thread does, and by no other, as measured on real Storm 0.9.7."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.model.version import V0_9_7
+from tests.control.world import build, chain, phases_at, run_to, seconds_of
+
+DISK = ZooKeeperPlan(writes_per_s=1000.0, sync_s=0.010)
+"""A write takes 11 ms where nobody else writes: 10 of the log's sync and 1 of its turn."""
+
+
+def timers(drift: bool) -> Timers:
+    return replace(timers_of(V0_9_7), timers_drift=drift)
+
+
+@pytest.mark.parametrize(("drift", "last_s"), [(True, 19 * 5.011), (False, 20 * 5.0)])
+def test_a_heartbeats_timer_waits_for_its_write(drift: bool, last_s: float) -> None:
+    """Beats from 0 s on, the last one by 100 s. Real: 5.010 s from one to the next, 42 turns."""
+    control, _ = build(
+        1, version=V0_9_7, timers=timers(drift), zookeeper=DISK, phases={"node01": phases_at(0.0)}
+    )
+    run_to(control, 100.0)
+    if not drift:
+        run_to(control, 100.02)
+    assert control.zookeeper.supervisor_beats["node01"] / 1e9 == pytest.approx(last_s)
+
+
+def test_a_supervisors_sync_keeps_its_phase_whatever_it_costs() -> None:
+    """Its timer only queues it. Real: 10.001 s from one to the next, 20 turns of two supervisors.
+
+    By hand: syncs at 1, 11, ..., 101 s; with N-Storm's 0.05 s of work the new topology is known at 101.05 s
+    and its code is there a second later.
+    """
+    control, _ = build(1, version=V0_9_7, migration=NStorm(), phases={"node01": phases_at(1.0)})
+    run_to(control, 95.0)
+    control.nimbus.submit(chain(workers=1, executors=1))
+    run_to(control, 105.0)
+    assert seconds_of(control, "take-assignment") == [pytest.approx(102.05)]
+
+
+@pytest.mark.parametrize(("drift", "apart_s"), [(True, 3.01), (False, 3.0)])
+def test_a_workers_look_for_its_threads_drifts_by_its_work(drift: bool, apart_s: float) -> None:
+    """N-Storm's workers look every 3 s and need 0.01 s for it."""
+    control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers(drift))
+    control.nimbus.submit(chain(workers=1, executors=1))
+    run_to(control, 120.0)
+    looks = [time / 1e9 for time, _, _ in plane.held]
+    assert len(looks) > 20
+    gaps = [after - before for before, after in pairwise(looks[1:])]
+    assert gaps == pytest.approx([apart_s] * len(gaps))
