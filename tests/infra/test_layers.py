@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "pipeline": frozenset({"tuplelog"}),
     "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "schedulers", "model"}),
     "runs": (ALL_BUT_CLI - {"runs", "bench"}) | {"live"},
-    "calibration": ALL_BUT_CLI - {"reporting", "bench"},
+    "calibration": (ALL_BUT_CLI - {"reporting", "bench"}) | {"live"},
     "bench": ALL_BUT_CLI - {"bench"},
     "cli": ALL_BUT_CLI | {"calibration"},
 }
