@@ -41,9 +41,7 @@ def fitted_ranges() -> Ranges:
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
 )
 @click.option("--live", is_flag=True, help="Fit to this machine what real Storm does on it, in some minutes.")
-@click.option(
-    "--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm; 2.8."
-)
+@click.option("--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm; 2.8.")
 @click.option(
     "--records",
     type=click.Path(path_type=Path, file_okay=False, exists=True),

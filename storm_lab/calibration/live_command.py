@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 from tqdm import tqdm
@@ -45,7 +46,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             _play(generations, home)
         found = recorded_runs(home)
         fits = {generation: _fit(generation, found) for generation in generations}
-    machine = {"core_mhz": round(machine_mhz()), "cores": os.cpu_count()}
+    machine: dict[str, Any] = {"core_mhz": round(machine_mhz()), "cores": os.cpu_count()}
     if records is not None:
         facts = found[0].run.manifest.conditions
         machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}

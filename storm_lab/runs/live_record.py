@@ -18,7 +18,7 @@ from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
 from storm_lab.machine.places import checkout, data_folder, shipped
 from storm_lab.runs.live_play import Describe, LiveTask, play_task
-from storm_lab.tuplelog import open_run
+from storm_lab.tuplelog import Scalar, open_run
 
 EXPERIMENT = "live-suite"
 """Experiment that recorded runs count as."""
@@ -90,7 +90,7 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator
         cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
         with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
             for play in members:
-                parameters = {"sitting": play.sitting.name, "mhz": mhz}
+                parameters: dict[str, Scalar] = {"sitting": play.sitting.name, "mhz": mhz}
                 task = LiveTask(
                     EXPERIMENT, play.sitting.name, parameters, play.number, _at(play.sitting, mhz)
                 )

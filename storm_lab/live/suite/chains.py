@@ -58,7 +58,8 @@ _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-node
 
 
 def _light_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns, found = Turns(_LIGHT_START_S.of(version)), {}
+    turns = Turns(_LIGHT_START_S.of(version))
+    found: dict[str, tuple[float, float]] = {}
     start, end = turns.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
     found["cold-50"] = (start, start + _EARLY_S)
     found["warmer-50"] = (end - _EARLY_S, end)
@@ -137,7 +138,8 @@ def _flood_chains() -> tuple[Chain, ...]:
 
 
 def _flood_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns, found = Turns(0.0), {}
+    turns = Turns(0.0)
+    found: dict[str, tuple[float, float]] = {}
     for names in _SIDE_BY_SIDE:
         found |= dict.fromkeys(names, turns.flood(*names, start_s=_FRESH_S))
     return turns, found
@@ -166,7 +168,8 @@ _PERIOD_NS = 10**13
 
 
 def _load_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns, found = Turns(_LOAD_START_S.of(version)), {}
+    turns = Turns(_LOAD_START_S.of(version))
+    found: dict[str, tuple[float, float]] = {}
     for name in ("burst-one-worker", "burst-two-workers"):
         found[name] = (turns.now_s + 2.0, turns.now_s + 9.0)
         turns.wait(10.0)
@@ -215,7 +218,8 @@ _WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes
 
 def _waiting_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
     """Each topology is silent until its turn, gets more than it can do, and is killed."""
-    turns, found = Turns(_WAIT_START_S.of(version)), {}
+    turns = Turns(_WAIT_START_S.of(version))
+    found: dict[str, tuple[float, float]] = {}
     for name in _WAITERS:
         turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
         found[name] = turns.flood(name, start_s=4.0)

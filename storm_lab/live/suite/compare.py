@@ -169,10 +169,12 @@ def compare_sitting(
 def orderings_of(sitting: Sitting, generation: str, rows: Mapping[str, Row]) -> list[Ordering]:
     """Whether the emulator orders the placements of a sitting as real Storm does."""
     found = []
-    for measure, one, other in sitting.orderings:
-        names = tuple(f"{name}@{generation}" for name in (one, other))
-        pair = [rows[name].of(measure) if name in rows else None for name in names]
-        found.append(Ordering(measure, *names, _agrees(*pair)))
+    for measure, *pair in sitting.orderings:
+        one, other = (f"{name}@{generation}" for name in pair)
+        agrees = None
+        if one in rows and other in rows:
+            agrees = _agrees(rows[one].of(measure), rows[other].of(measure))
+        found.append(Ordering(measure, one, other, agrees))
     return found
 
 

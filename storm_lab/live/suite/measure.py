@@ -143,10 +143,9 @@ class Look:
         facts = self.run.manifest.conditions
         windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
-        used = sum(np.asarray(host["used_cores"]) for host in hosts)
-        waiting = sum(
-            np.where(np.asarray(host["throttled"]) < _HELD, np.asarray(host["waiting"]), 0.0)
-            for host in hosts
+        used = np.sum([host["used_cores"] for host in hosts], axis=0)
+        waiting = np.sum(
+            [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0
         )
         starved = (waiting > _WAITING) & (used < _FULL * float(facts["cores"]))
         return inside[~np.isin(inside, at[starved])]
