@@ -48,7 +48,13 @@ NO_EXECUTIONS = 1 << 40
 BATCHES = 20
 TUPLE_BYTES = 100
 COST = CostModel(
-    warm_up_factor=1.0, read_us=0.0, write_us=0.0, service_cv=0.0, consumer_wake_us=0.0, idle_jvm_share=0.02
+    warm_up_factor=1.0,
+    read_us=0.0,
+    write_us=0.0,
+    service_cv=0.0,
+    consumer_wake_us=0.0,
+    idle_jvm_share=0.02,
+    zeromq_factor=1.0,
 )
 """The cost model as it stands, with warm code; a batch's calls are left to its tuples, whose works the model
 draws itself, and housekeeping is one burst of a size."""

@@ -12,6 +12,7 @@ from storm_lab.calibration.target import Target
 from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
+from storm_lab.league.conditions import with_constants
 from storm_lab.machine.places import project_root
 from storm_lab.machine.whole_file import write_whole
 
@@ -90,3 +91,15 @@ def read_document(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UserError("this is no calibration", field="schema", remedy=f"its schema must be {SCHEMA!r}")
     return document
+
+
+def calibrated_cost(path: Path | None = None) -> CostModel:
+    """The cost model with the constants of a calibration's file; without a path, of the last one here.
+
+    Raises:
+        UserError: as `read_document`, or the file names a constant that there is none of.
+    """
+    found = read_document(path or constants_path())["constants"]
+    values = {name: float(entry["value"]) for name, entry in found.items()}
+    cost: CostModel = with_constants(CostModel(), values, "constants")
+    return cost

@@ -53,6 +53,7 @@ _PER_TUPLE = (
     "spout_ack",
     "poll",
     "switch",
+    "wait_work",
     "uplink_ps_per_byte",
 )
 """Costs that every tuple pays anew."""

@@ -20,214 +20,296 @@ _RANGE = "physical range of a JVM of that time on 2-3 GHz cores"
 class CostModel:
     """Costs of the message path, the acker, the operating system and the network."""
 
-    reference_mhz: float = constant(2000.0, "MHz", 500, 6000, "clock at which the CPU costs hold")
+    reference_mhz: float = constant(
+        2000.0, unit="MHz", low=500, high=6000, source="clock at which the CPU costs hold"
+    )
     dispatch_us: float = constant(
-        4.0, "us", 1, 20, f"take a tuple from the receive queue and call execute; {_RANGE}"
+        4.0,
+        unit="us",
+        low=1,
+        high=20,
+        source=f"take a tuple from the receive queue and call execute; {_RANGE}",
     )
-    emit_us: float = constant(3.0, "us", 0.5, 20, f"choose a target and hand one copy over; {_RANGE}")
+    emit_us: float = constant(
+        3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
+    )
     serialise_us: float = constant(
-        13.0, "us", 5, 60, f"Kryo, small record, sender's end; {_RANGE}", fitted=True
+        13.0, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
     )
-    serialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
-    deserialise_us: float = constant(5.61, "us", 5, 60, f"Kryo, receiver's end; {_RANGE}", fitted=True)
-    deserialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
-    send_us: float = constant(2.0, "us", 0.5, 10, f"send thread, per tuple; {_RANGE}")
+    serialise_us_per_kb: float = constant(
+        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
+    )
+    deserialise_us: float = constant(
+        5.61, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
+    )
+    deserialise_us_per_kb: float = constant(
+        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
+    )
+    send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
-        1.89,
-        "us",
-        0.5,
-        30,
-        f"transfer thread, per tuple, beside the system call of its batch; {_RANGE}",
-        fitted=True,
+        6.0,
+        unit="us",
+        low=0.5,
+        high=30,
+        source="transfer thread, per tuple, beside the system call of its batch; live Storm 0.9.2 in a "
+        "flood: 2.3 us on a core that does 2.6 times as much",
     )
     receive_us: float = constant(
-        21.8,
-        "us",
-        2,
-        60,
-        "decode an arriving tuple and pass it on, beside the system call of its batch; "
-        f"{_RANGE}. Receive thread (0.8, 2.x) "
-        "or network thread (0.9 to 1.x), which does so whether or not the tuple is ever executed",
-        fitted=True,
+        15.3,
+        unit="us",
+        low=2,
+        high=60,
+        source="decode an arriving tuple and pass it on, beside the system call of its batch; live Storm "
+        "0.9.2 in a flood: 5.9 us on a core that does 2.6 times as much. Receive thread (0.8, 2.x) or "
+        "network thread (0.9 to 1.x), which does so whether or not the tuple is ever executed",
+    )
+    zeromq_factor: float = constant(
+        1.67,
+        unit="1",
+        low=1.0,
+        high=2.5,
+        source="what sending and receiving cost over ZeroMQ (0.8), against Netty (from 0.9 on): Yahoo's "
+        "comparison of both in Storm, 3 to 408 workers: 40 to 100 percent more messages with Netty",
+    )
+    storm_2_factor: float = constant(
+        0.1,
+        unit="1",
+        low=0.02,
+        high=1.0,
+        source="what Storm's own code costs in 2.x (JCTools queues, no send threads), against 0.9; live "
+        "Storm 2.8.3, CPU of a chain of bolts that do nothing, six set-ups, 2.0 work per clock",
     )
     read_us: float = constant(
         39.0,
-        "us",
-        0,
-        60,
-        "system call and turn of the event loop that read all that a batch holds from one worker; "
+        unit="us",
+        low=0,
+        high=60,
+        source="system call and turn of the event loop that read all that a batch holds from one worker; "
         f"{_RANGE}. Tuples that wait share it; 0 leaves it to them",
         fitted=True,
     )
     write_us: float = constant(
         12.3,
-        "us",
-        0,
-        60,
-        f"system call that writes all that a batch holds for one worker; {_RANGE}",
+        unit="us",
+        low=0,
+        high=60,
+        source=f"system call that writes all that a batch holds for one worker; {_RANGE}",
         fitted=True,
     )
     deliver_us: float = constant(
-        2.0, "us", 0.5, 20, f"receive thread behind a network thread, per tuple; {_RANGE}"
+        2.0,
+        unit="us",
+        low=0.5,
+        high=20,
+        source=f"receive thread behind a network thread, per tuple; {_RANGE}",
     )
-    acker_us: float = constant(5.0, "us", 3, 10, "hash map update; Storm@Twitter section 3.3.2 bounds it")
-    spout_ack_us: float = constant(5.0, "us", 1, 20, f"pending map and user ack; {_RANGE}")
-    poll_us: float = constant(5.0, "us", 1, 50, f"one nextTuple call without user code; {_RANGE}")
+    acker_us: float = constant(
+        5.0, unit="us", low=3, high=10, source="hash map update; Storm@Twitter section 3.3.2 bounds it"
+    )
+    spout_ack_us: float = constant(
+        5.0, unit="us", low=1, high=20, source=f"pending map and user ack; {_RANGE}"
+    )
+    poll_us: float = constant(
+        5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
+    )
     log_emit_us: float = constant(
         63.7,
-        "us",
-        10,
-        200,
-        "topology.debug: format and write the log line of an emit; R-Storm's recordings",
+        unit="us",
+        low=10,
+        high=200,
+        source="topology.debug: format and write the log line of an emit; R-Storm's recordings",
         fitted=True,
     )
     log_receive_us: float = constant(
         15.7,
-        "us",
-        10,
-        200,
-        "topology.debug: format and write the log line of a received tuple; R-Storm's recordings",
+        unit="us",
+        low=10,
+        high=200,
+        source="topology.debug: format and write the log line of a received tuple; R-Storm's recordings",
         fitted=True,
     )
     log_turn_us: float = constant(
         3000.0,
-        "us",
-        0,
-        100000,
-        "how long a thread on a single core keeps the log while others of its worker wait for it: a "
+        unit="us",
+        low=0,
+        high=100000,
+        source="how long a thread on a single core keeps the log while others of its worker wait for it: a "
         "time slice of Linux, 0.75 to 100 ms; 0 = the log changes hands after every tuple; chosen in that "
         "range with the sinks and ratios of R-Storm's recordings in view",
         fitted=True,
         by_hand=True,
     )
-    wake_us: float = constant(30.0, "us", 5, 100, "futex wake to running, Linux")
+    wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
     switch_us: float = constant(
-        2.13, "us", 1, 50, "context switch and cache refill, per burst and run-queue round", fitted=True
+        2.13,
+        unit="us",
+        low=1,
+        high=50,
+        source="context switch and cache refill, per burst and run-queue round",
+        fitted=True,
     )
-    loopback_us: float = constant(50.0, "us", 20, 500, "loopback TCP between processes of a node")
-    lan_us: float = constant(100.0, "us", 50, 300, "switched Ethernet, one way, same rack")
+    loopback_us: float = constant(
+        50.0, unit="us", low=20, high=500, source="loopback TCP between processes of a node"
+    )
+    lan_us: float = constant(
+        100.0, unit="us", low=50, high=300, source="switched Ethernet, one way, same rack"
+    )
     inter_rack_us: float = constant(
-        0.0, "us", 0, 5000, "further one-way latency between racks; R-Storm: 2000"
+        0.0, unit="us", low=0, high=5000, source="further one-way latency between racks; R-Storm: 2000"
     )
-    uplink_mbps: float = constant(0.0, "Mbit/s", 0, 100000, "a rack's uplink; 0 = no limit")
+    uplink_mbps: float = constant(
+        0.0, unit="Mbit/s", low=0, high=100000, source="a rack's uplink; 0 = no limit"
+    )
     header_bytes: float = constant(
-        90.0, "bytes", 40, 200, "TCP/IP/Ethernet and Storm's own header, per tuple"
+        90.0, unit="bytes", low=40, high=200, source="TCP/IP/Ethernet and Storm's own header, per tuple"
     )
     idle_jvm_share: float = constant(
-        0.0031,
-        "cores",
-        0.0,
-        0.05,
-        "a worker's heartbeat, written to disk every second; 2.4 ms/s at 2.6 GHz on live Storm 0.9.2",
+        0.0062,
+        unit="cores",
+        low=0.0,
+        high=0.05,
+        source="a worker's heartbeat, written to disk every second; 2.4 ms/s on live Storm 0.9.2, on a core "
+        "that does 2.6 times as much",
     )
     consumer_wake_us: float = constant(
-        6.6,
-        "us",
-        0,
-        20,
-        "a thread whose wait for its queue ends after 10 ms (0.8, 0.9: two an executor, three a "
-        "worker); live Storm 0.9.2: 5.6 ms/s of an idle worker at 2.6 GHz, less its heartbeat, in 630 waits",
+        13.2,
+        unit="us",
+        low=0,
+        high=40,
+        source="CPU of a thread whose wait ends: because it is woken, or after 10 ms (0.8, 0.9: two an "
+        "executor, three a worker); live Storm 0.9.2: 5.6 ms/s of an idle worker, less its heartbeat, in 630 "
+        "waits, on a core that does 2.6 times as much",
     )
     flush_us: float = constant(
-        13.0,
-        "us",
-        0,
-        40,
-        "a turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 a second from 30 s on); "
-        "live Storm 0.9.2: 1 ms/s at 2.6 GHz for each connection",
+        26.0,
+        unit="us",
+        low=0,
+        high=80,
+        source="a turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 a second from 30 s on); "
+        "live Storm 0.9.2: 1 ms/s for each connection, on a core that does 2.6 times as much",
     )
-    housekeeping_period_ms: float = constant(100.0, "ms", 10, 1000, "how often housekeeping runs")
+    publisher_wakes_per_s: float = constant(
+        245.0,
+        unit="1/s",
+        low=0,
+        high=1000,
+        source="0.8, 0.9: turns of a worker's threads that wait for room in a queue (parkNanos of the "
+        "Disruptor's MultiThreadedClaimStrategy); live Storm 0.9.2: 170 to 320 a second and worker",
+    )
+    housekeeping_period_ms: float = constant(
+        100.0, unit="ms", low=10, high=1000, source="how often housekeeping runs"
+    )
     hyper_thread_gain: float = constant(
-        0.25, "cores", 0.0, 0.5, "capacity that a core's second hardware thread adds"
+        0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
     )
     process_penalty: float = constant(
         0.13,
-        "1",
-        0.0,
-        1.0,
-        "how much dearer code is that shares its core's caches with another worker process; live "
+        unit="1",
+        low=0.0,
+        high=1.0,
+        source="how much dearer code is that shares its core's caches with another worker process; live "
         "Storm 0.9.2, executor threads beside a second JVM: 10 to 16 % more CPU a tuple",
     )
-    worker_memory_mb: float = constant(768.0, "MB", 256, 2048, "heap of a worker, Storm's default -Xmx768m")
+    worker_memory_mb: float = constant(
+        768.0, unit="MB", low=256, high=2048, source="heap of a worker, Storm's default -Xmx768m"
+    )
     resident_mb: float = constant(
         200.0,
-        "MB",
-        50,
-        2400,
-        "memory that a worker process really takes, most of its heap being empty; live Storm, 0.9.2 "
+        unit="MB",
+        low=50,
+        high=2400,
+        source="memory that a worker process really takes, most of its heap being empty; live Storm, 0.9.2 "
         "and 2.8.3: 105 to 290 MB",
     )
-    system_memory_mb: float = constant(300.0, "MB", 100, 800, "operating system and supervisor")
+    system_memory_mb: float = constant(
+        300.0, unit="MB", low=100, high=800, source="operating system and supervisor"
+    )
     memory_slowdown: float = constant(
-        2.0, "1", 0.0, 10.0, "slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM"
+        2.0,
+        unit="1",
+        low=0.0,
+        high=10.0,
+        source="slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM",
     )
     queued_tuple_bytes: float = constant(
         200.0,
-        "bytes",
-        100,
-        2000,
-        "heap that a queued tuple takes: byte array, message and queue node, with their headers",
+        unit="bytes",
+        low=100,
+        high=2000,
+        source="heap that a queued tuple takes: byte array, message and queue node, with their headers",
     )
     full_heap_cost: float = constant(
-        0.2,
-        "1",
-        0.0,
-        1.0,
-        "what garbage collection adds to a worker's costs when queued tuples fill its heap, in "
-        "proportion below that; set on one trend of R-Storm's recordings: sinks lose 11 to 16 % from 300 s "
-        "to 850 s while backlogs grow by more than half a heap",
+        0.13,
+        unit="1",
+        low=0.0,
+        high=1.0,
+        source="what garbage collection adds to a worker's costs when queued tuples fill half of its heap; "
+        "set on one trend of R-Storm's recordings: sinks lose 11 to 16 % from 300 s to 850 s while backlogs "
+        "grow by more than half a heap",
         fitted=True,
         by_hand=True,
     )
     warm_up_factor: float = constant(
         6.0,
-        "1",
-        1,
-        60,
-        "cost of the framework's code when it is interpreted, against compiled; an identity bolt of "
+        unit="1",
+        low=1,
+        high=60,
+        source="cost of the framework's code when it is interpreted, against compiled; an identity bolt of "
         "10 KB tuples on a plain JVM 5 to 6.5, latency of a chain on live Storm 2.8.3 5.4 in its first "
         "calls; an identity bolt of 60 bytes 20 to 43",
     )
     warm_up_calls: float = constant(
         2400.0,
-        "calls",
-        200,
-        15000,
-        "calls of user code in a worker after which half of that excess is gone; identity bolt on a "
+        unit="calls",
+        low=200,
+        high=15000,
+        source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
         "plain JVM with HotSpot's server compiler (threshold 10,000)",
     )
     compile_s: float = constant(
-        6.0,
-        "s",
-        0,
-        24,
-        "CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
-        "the first minute",
+        12.0,
+        unit="s",
+        low=0,
+        high=60,
+        source="CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
+        "the first minute, on a core that does 2.6 times as much",
     )
     service_cv: float = constant(
         0.35,
-        "1",
-        0,
-        1.5,
-        "coefficient of variation of a call of user code; an identity bolt of 10 KB tuples on a plain "
+        unit="1",
+        low=0,
+        high=1.5,
+        source="coefficient of variation of a call of user code; an identity bolt of 10 KB tuples on a plain "
         "JVM: 0.30 to 0.39 in CPU, 0.34 and 0.35 in time without the longest in a thousand; 0 = no spread",
     )
     look_us: float = constant(
-        11.7,
-        "us",
-        0,
-        20,
-        "2.x: CPU of one look of an idle thread at its queue (parkNanos); live Storm 2.8.3: 8 to 10 "
-        "us at 2.6 GHz; 0 = idle threads are woken, and looking is free",
+        23.0,
+        unit="us",
+        low=0,
+        high=40,
+        source="2.x: CPU of one look of an idle thread at its queue (parkNanos); live Storm 2.8.3: 8 to 10 "
+        "us on a core that does 2.6 times as much; 0 = idle threads are woken, and looking is free",
     )
-    receive_batch: float = constant(8.0, "tuples", 1, 100, "topology.receiver.buffer.size, Storm 0.8-0.9")
+    receive_batch: float = constant(
+        8.0, unit="tuples", low=1, high=100, source="topology.receiver.buffer.size, Storm 0.8-0.9"
+    )
     send_batch: float = constant(
-        100.0, "tuples", 1, 1000, "most tuples a transfer or network thread takes at once"
+        100.0,
+        unit="tuples",
+        low=1,
+        high=1000,
+        source="most tuples a transfer or network thread takes at once",
     )
     server_places: float = constant(
-        0.0, "places", 0, 1000, "requests an external server handles at once; 0 = no limit"
+        0.0,
+        unit="places",
+        low=0,
+        high=1000,
+        source="requests an external server handles at once; 0 = no limit",
     )
-    server_latency_us: float = constant(200.0, "us", 50, 2000, "round trip to a server in the same LAN")
+    server_latency_us: float = constant(
+        200.0, unit="us", low=50, high=2000, source="round trip to a server in the same LAN"
+    )
 
     def __post_init__(self) -> None:
         check_constants(self)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
@@ -24,7 +26,11 @@ def cost_model(links: Links) -> CostModel:
 
 
 def imported_site(
-    imported: Imported, machines: Machines | None = None, *, version: StormVersion | None = None
+    imported: Imported,
+    machines: Machines | None = None,
+    *,
+    version: StormVersion | None = None,
+    **conditions: Any,
 ) -> Site:
     """An imported topology on machines: those given, or those that were read with it.
 
@@ -32,10 +38,10 @@ def imported_site(
         imported: what came of an import.
         machines: where it runs.
         version: the Storm version that is played; None: the one that was read.
+        conditions: what `Site.of` takes beside; the machines' own links come before the costs given.
 
     Raises:
-        UserError: something is missing, there are no machines, or they have links of their own, which a site
-            does not play.
+        UserError: something is missing, there are no machines, or as `Site.of`.
     """
     playable = imported.ready()
     machines = machines or imported.machines
@@ -43,19 +49,17 @@ def imported_site(
         raise UserError(
             "no machines were read", field="machines", value=imported.name, remedy="give a machines file"
         )
-    for name, value in machines.links.given().items():
-        raise UserError(
-            "a site plays the links of the cost model only",
-            field=name,
-            value=value,
-            remedy="play an EmulationSpec with cost=cost_model(links), or leave links out",
-        )
+    links = machines.links.given()
+    if links:
+        cost = conditions.get("cost", CostModel())
+        conditions["cost"] = {**cost, **links} if isinstance(cost, Mapping) else replace(cost, **links)
     return Site.of(
         playable.topology,
         playable.code(),
         machines.cluster,
         sources=source_plans(playable),
         version=version or playable.version,
+        **conditions,
     )
 
 

@@ -7,19 +7,24 @@ place. Machines, topology and input are the reader's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
+from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
-from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.identity.value import value_digest
-from storm_lab.league.entrant import Entrant
+from storm_lab.league.conditions import Conditions
+from storm_lab.league.entrant import Control, Entrant
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
+from storm_lab.model.topology import LONGEST_S
 from storm_lab.model.version import V0_8_2
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Spout
 
@@ -31,6 +36,7 @@ class Site:
     plan: TopologyPlan
     cluster: Cluster
     version: StormVersion = V0_8_2
+    conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod
     def of(
@@ -41,6 +47,8 @@ class Site:
         *,
         sources: Mapping[str, float | SourcePlan],
         version: StormVersion = V0_8_2,
+        max_spout_pending: int | None = None,
+        **conditions: Any,
     ) -> Site:
         """A site; the user code runs here, once.
 
@@ -50,11 +58,18 @@ class Site:
             cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
             sources: by spout, the lines per second of all its executors together, or a plan.
             version: the Storm version that is played.
+            max_spout_pending: tuples of a spout's task that may be pending; None = what the topology says.
+            conditions: costs, settings, faults and more, by the names of
+                `storm_lab.league.conditions.Conditions`.
 
         Raises:
-            UserError: the parts do not fit; names the component, the spout or the node.
+            UserError: the parts do not fit, or a site does not support something; names the component, the
+                spout, the node or the condition.
         """
         check_slots(cluster)
+        under = Conditions.of(conditions)
+        if max_spout_pending is not None:
+            topology = replace(topology, max_spout_pending=max_spout_pending)
         plans: dict[str, SourcePlan] = {}
         spouts = [spout.id for spout in topology.spouts]
         for name, given in sources.items():
@@ -68,12 +83,16 @@ class Site:
             raise UserError(
                 "the spout has no source", field="sources", value=missing[0], remedy="give its rate"
             )
-        return cls(TopologyPlan(topology, build_trace(topology, code, version), plans), cluster, version)
+        flow = TopologyPlan(topology, build_trace(topology, code, version), plans)
+        site = cls(flow, cluster, version, under)
+        # Now, not when a league plays: faults are looked at again then, for its runs end earlier.
+        check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), LONGEST_S))
+        return site
 
     @cached_property
     def digest(self) -> str:
         """Digest of topology, input, sources and machines, so that a changed site is played anew."""
-        return value_digest((self.plan, self.cluster, self.version))
+        return value_digest((self.plan, self.cluster, self.version, self.conditions))
 
     @property
     def declared(self) -> tuple[Parameter, ...]:
@@ -90,18 +109,30 @@ class Site:
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
-        control = entrant.control(spec.parameters)
         duration_s = spec.parameters.number("duration_s")
-        return EmulationSpec(
-            cluster=self.cluster,
-            version=spec.storm_version,
-            topologies=(self.plan,),
-            scheduler=control.scheduler,
-            duration_s=duration_s,
+        return replace(
+            self._spec(entrant.control(spec.parameters), duration_s),
             seed=spec.seed,
-            services=control.services,
-            migration=control.migration,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),
+        )
+
+    def _spec(self, control: Control, duration_s: float) -> EmulationSpec:
+        under = self.conditions
+        return EmulationSpec(
+            cluster=self.cluster,
+            version=self.version,
+            topologies=(self.plan,),
+            scheduler=control.scheduler,
+            duration_s=duration_s,
+            services=control.services,
+            migration=control.migration,
+            cost=under.cost,
+            times=under.times,
+            timers=under.timers,
+            zookeeper=under.zookeeper,
+            settings=under.settings,
+            faults=under.faults,
+            placement=under.placement,
         )

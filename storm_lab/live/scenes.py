@@ -28,6 +28,7 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
+from storm_lab.model.machines import LIVE
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -79,9 +80,12 @@ def find_scene(name: str) -> Scene:
 
 
 def scene_cluster(mhz: float, nodes: Sequence[str] = NODES) -> Cluster:
-    """The machines of the scenes."""
+    """The machines of the scenes: cores of about 2020, whatever plays them."""
     return Cluster(
-        tuple(Node(name, ports=PORTS, cores=1, core_mhz=mhz, memory_mb=NODE_MEMORY_MB) for name in nodes)
+        tuple(
+            Node(name, ports=PORTS, cores=1, core_mhz=mhz, memory_mb=NODE_MEMORY_MB, work_per_clock=LIVE)
+            for name in nodes
+        )
     )
 
 

@@ -85,15 +85,15 @@ def _output(output: nbformat.NotebookNode, title: str) -> dict[str, str]:
             "height": str(about.get("height", "")),
         }
     if "text/markdown" in data:
-        return {"kind": "text", "html": _markdown(data["text/markdown"])}
+        return {"kind": "text", "html": _markdown(data["text/markdown"], with_markup=False)}
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
-def _markdown(text: str) -> Markup:
-    from nbconvert.filters.markdown import markdown2html
+def _markdown(text: str, *, with_markup: bool = True) -> Markup:
+    """Text as HTML; code may have put out anything, so only the templates' own markup is let through."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    # Our own templates, not the web's: their markup is let through as it is.
-    return Markup(markdown2html(text))
+    return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
 
 
 def _code(text: str) -> Markup:

@@ -62,11 +62,11 @@ def test_no_constant_that_prices_a_process_is_fitted() -> None:
 def test_sinks_of_the_recordings_are_met_on_average_and_every_gain_has_the_recorded_sign() -> None:
     targets = read_document(constants_path())["targets"]
     sinks = [abs(t["residual_percent"]) for t in targets if t["name"].endswith("sink")]
-    assert sum(sinks) / len(sinks) <= 12.5
+    assert sum(sinks) / len(sinks) <= 12.0
     ratios = [t for t in targets if t["name"].endswith("ratio")]
     assert all(t["measured"] > 1.1 and t["predicted"] > 1.1 for t in ratios)
     # The aim is 10 percent; docs/emulator.md says which ratios miss it.
-    assert max(abs(t["residual_percent"]) for t in ratios) <= 20.0
+    assert max(abs(t["residual_percent"]) for t in ratios) <= 25.0
 
 
 def test_the_same_constants_and_seed_give_the_same_rates() -> None:

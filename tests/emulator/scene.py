@@ -49,6 +49,8 @@ PLAIN = CostModel(
     flush_us=0.0,
     look_us=0.0,
     idle_jvm_share=0.02,
+    zeromq_factor=1.0,
+    storm_2_factor=1.0,
 )
 
 

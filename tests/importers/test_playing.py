@@ -84,10 +84,10 @@ def test_links_are_constants_of_the_cost_model() -> None:
     assert cost_model(Links()).inter_rack_us == 0.0
 
 
-def test_links_that_a_site_does_not_play_are_refused_by_name(tmp_path: Path) -> None:
+def test_a_site_plays_the_links_of_its_machines(tmp_path: Path) -> None:
     imported = import_text(tmp_path, WHOLE)
-    with pytest.raises(UserError, match=r"inter_rack_us = 2000\.0: a site plays the links of the cost model"):
-        imported_site(imported, TESTBEDS["rstorm"])
+    site = imported_site(imported, TESTBEDS["rstorm"], cost={"emit_us": 4.0})
+    assert (site.conditions.cost.inter_rack_us, site.conditions.cost.emit_us) == (2000.0, 4.0)
     with pytest.raises(UserError, match="no machines were read"):
         imported_site(imported)
     playable = ready(imported)

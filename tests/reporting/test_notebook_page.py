@@ -47,6 +47,19 @@ def test_text_code_prints_and_figures_are_all_there(tmp_path: Path) -> None:
     assert page == example(tmp_path)
 
 
+def test_markup_in_what_code_puts_out_is_shown_and_not_followed() -> None:
+    said = {
+        "text/markdown": "*so*\n\n<script>alert(1)</script>",
+        "text/html": "<b>x</b>",
+        "text/plain": "<i>",
+    }
+    outputs = [v4.new_output("display_data", said)]
+    cells = [v4.new_markdown_cell("# T\n\n<u>own</u>"), v4.new_code_cell("show()", outputs=outputs)]
+    page = notebook_page(v4.new_notebook(cells=cells), "tstorm-word-count", report="../index.html")
+    assert "<em>so</em>" in page and "&lt;script&gt;alert" in page and "<script>alert" not in page
+    assert "<u>own</u>" in page
+
+
 def test_long_code_is_folded_and_short_code_is_not(tmp_path: Path) -> None:
     page = example(tmp_path)
     assert page.count("<details") == 1 and f"code, {LONG} lines" in page

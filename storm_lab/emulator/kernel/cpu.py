@@ -114,15 +114,21 @@ def start_burst(k: State, thread: int, work: int) -> None:
 
 @jit
 def start_call(k: State, thread: int, work: int, user: int) -> None:
-    """As :func:`start_burst`, with ``user`` ns of user code besides, which cold code does not slow down."""
+    """As :func:`start_burst`, with ``user`` ns of user code besides: cold code does not slow that down, and
+    what processor and version make of Storm's own code does not concern it.
+    """
     t = thread_at(k, thread)
     node = t.node
     advance(k, node)
     p = node_at(k, node)
     w = worker_at(k, t.worker)
+    work = (work * p.storm) >> 16
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
     work += user
+    if t.woken != 0:
+        t.woken = 0
+        work += (cost_at(k, 0).wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
     if p.active >= p.threads:

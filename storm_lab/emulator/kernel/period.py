@@ -14,6 +14,7 @@ from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
     message_at,
+    node_at,
     s_at,
     thread_at,
     topology_at,
@@ -23,17 +24,22 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import HOUSEKEEPING, IDLE, IN_PROCESS, TICK
 from storm_lab.emulator.state.layout import State
 
+# Of 1024: at 98 percent HotSpot gives up (GC overhead limit).
+FULLEST = 1003
+
 
 @inline
 def _heap_excess(k: State, worker: int) -> int:
     """What garbage collection adds to a worker's costs while its incoming queue fills its heap, of 65536.
 
-    A collection marks or copies what lives, and that is mainly queued tuples. In steps of 1/1024 of the heap.
+    A collection marks or copies what lives, and that is mainly queued tuples; it comes the sooner the less of
+    the heap is free. So it costs in proportion to the full part over the free one. In steps of 1/1024 of the
+    heap, up to FULLEST.
     """
     w = worker_at(k, worker)
     queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
-    filled = min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, 1024)
-    return filled * s_at(k, 0).heap_cost >> 10
+    filled = min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, FULLEST)
+    return filled * s_at(k, 0).heap_cost // (1024 - filled)
 
 
 @jit
@@ -47,6 +53,9 @@ def period_rings(k: State, thread: int, source: int) -> None:
         work = c.housekeeping_work + w.periodic + warm_up(k, t.worker)
         if w.connections > 0 and s.now - w.started >= c.flush_from:
             work += w.connections * c.flush_work
+        if w.blocked > 0:
+            work += c.publish_work
+        work = (work * node_at(k, t.node).system) >> 16
         w.heap_excess = _heap_excess(k, t.worker)
         schedule(k, source, s.now + c.housekeeping_period)
         fit_horizon(k)

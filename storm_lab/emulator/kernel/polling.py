@@ -34,7 +34,7 @@ def set_polling(k: State, thread: int, every: int) -> None:
 def _look(k: State, thread: int) -> int:
     """CPU of one look on the thread's node."""
     p = node_at(k, thread_at(k, thread).node)
-    return (cost_at(k, 0).look * p.slow * p.extra) >> 20
+    return (((cost_at(k, 0).look * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
 @jit

@@ -122,6 +122,7 @@ def wake(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     s = s_at(k, 0)
     t.state = WAKING
+    t.woken = 1
     t.since = s.now + cost_at(k, 0).wake
     node = t.node
     p = node_at(k, node)
@@ -239,6 +240,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = thread_at(k, thread)
     t.waits = 1
+    worker_at(k, t.worker).blocked += 1
     t.next_waiter = -1
     f = thread_at(k, full)
     if f.waiters < 0:
@@ -257,6 +259,7 @@ def release_waiter(k: State, thread: int) -> None:
         waiter = thread_at(k, w)
         t.waiters = waiter.next_waiter
         waiter.waits = 0
+        worker_at(k, waiter.worker).blocked -= 1
         if waiter.state != DEAD:
             s = s_at(k, 0)
             ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w

@@ -132,7 +132,7 @@ def build(
     arrays: Arrays = {}
     arrays["s"] = records("s", 1)
     arrays["cost"] = _costs(cost, version)
-    _lay_nodes(arrays, cluster, cost)
+    _lay_nodes(arrays, cluster, version, cost)
     _lay_components(arrays, version, plans, names, seed, cost)
     flow.lay_streams(arrays, version, plans, names)
     flow.lay_traces(arrays, plans, cost)
@@ -282,15 +282,27 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
         setattr(c, name, round(getattr(cost, f"{name}_us") * NS_PER_US))
     c.serialise_kb = round(cost.serialise_us_per_kb * NS_PER_US)
     c.deserialise_kb = round(cost.deserialise_us_per_kb * NS_PER_US)
+    if version < V0_9_0:
+        for name in ("transfer", "receive", "read", "write"):
+            setattr(c, name, round(getattr(c, name) * cost.zeromq_factor))
+    if version >= V2_0_0:
+        # What a burst costs beside its work is part of Storm's own code: few of them are real switches.
+        c.switch = round(c.switch * cost.storm_2_factor)
+        # A log line costs what it costs in other versions.
+        c.log_emit = round(c.log_emit / cost.storm_2_factor)
+        c.log_receive = round(c.log_receive / cost.storm_2_factor)
     c.header_bytes = round(cost.header_bytes)
     c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
     c.idle_sleep = NS_PER_MS
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
+    c.wait_work = round(cost.consumer_wake_us * NS_PER_US)
     rounds = cost.housekeeping_period_ms / TIMER_MS
     if version < V1_0_0:
         c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+        wakes = cost.publisher_wakes_per_s * cost.housekeeping_period_ms / 1000
+        c.publish_work = round(wakes * cost.consumer_wake_us * NS_PER_US)
     if V0_9_0 <= version < V0_9_3:
         c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
     c.flush_from = FLUSH_FROM_NS
@@ -310,7 +322,7 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     return table
 
 
-def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
+def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:
     racks = {rack: i for i, rack in enumerate(cluster.racks)}
     n, r = len(cluster.nodes), len(racks)
     nodes = records("node", n)
@@ -325,6 +337,8 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, cost: CostModel) -> None:
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = 1024
+        p.system = round(65536 / node.work_per_clock)
+        p.storm = round(65536 * (cost.storm_2_factor if version >= V2_0_0 else 1.0) / node.work_per_clock)
         p.wake_head = p.wake_tail = -1
         p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
         p.rack = racks[node.rack]

@@ -115,7 +115,9 @@ COSTS = record(
     ("inactive_sleep", I8),
     ("housekeeping_period", I8),
     ("housekeeping_work", I8),
+    ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
+    ("publish_work", I8),  # of a worker with a thread that waits for room, a housekeeping period
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, of 65536
@@ -143,6 +145,8 @@ NODE = lined_record(
     ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
     ("slow", I4),  # cost multiplier, of 1024: clock, processes, memory
     ("extra", I4),  # multiplier of a fault, of 1024
+    ("storm", I4),  # multiplier of Storm's own code, of 65536: processor, version
+    ("system", I4),  # multiplier of periodic work and wake-ups, of 65536: processor
     ("wake_head", I4),
     ("wake_tail", I4),
     ("polling", I4),  # 2.x: what idle threads' looks take of its cores, of 1024
@@ -199,6 +203,7 @@ WORKER = lined_record(
     ("rack", I4),  # of its node
     ("periodic", I4),  # CPU of its timers and waits in a housekeeping period, ns
     ("connections", I4),  # to workers that its executors send to
+    ("blocked", I4),  # threads that wait for room in a queue
     ("housekeeping_thread", I4),
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
@@ -263,6 +268,7 @@ THREAD = lined_record(
     ("resetting", I1),  # 1: before, 2: after the reset of its tuple's time-out
     ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
     ("role", I1),  # of a main thread: what it runs
+    ("woken", I1),  # it slept until now, and has still to pay for waking up
     # What follows is touched less often.
     ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
     ("hand_over", I8),  # its present batch, and the last one that has a place in its queue

@@ -114,6 +114,7 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
         memory_mb=memory,
         nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
         process_sharing=float(entry.get("process_sharing", base.process_sharing)),
+        work_per_clock=base.work_per_clock,
         offer=Resources(
             float(offers.get("cpu_points", offer.cpu_points)), float(offers.get("memory_mb", offer.memory_mb))
         ),

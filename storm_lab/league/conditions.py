@@ -1,0 +1,86 @@
+"""Under which conditions a site is played: what things cost there, what is set, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any
+
+from storm_lab.emulator.control.faults import Fault, FaultPlan
+from storm_lab.emulator.control.times import ControlTimes, Timers
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError, unknown_name
+from storm_lab.model import Assignment
+from storm_lab.model.settings import SettingValue
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What `storm_lab.emulator.spec.EmulationSpec` lets a reader say beside topology, machines and scheduler.
+
+    Args:
+        cost: costs of the message path.
+        times: durations of the control plane.
+        timers: Storm's periods and timeouts; None = those of the version, with the settings.
+        zookeeper: ZooKeeper's speed and other load.
+        settings: Storm's settings by full key, as ``storm.yaml`` of all machines has them.
+        faults: what happens to the cluster, and when.
+        placement: the first assignment, fixed by hand; a policy on measured load goes on from it.
+    """
+
+    cost: CostModel = field(default_factory=CostModel)
+    times: ControlTimes = field(default_factory=ControlTimes)
+    timers: Timers | None = None
+    zookeeper: ZooKeeperPlan = field(default_factory=ZooKeeperPlan)
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    placement: Assignment | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Conditions:
+        """Conditions by name: the fields above, of which cost and times may be the constants that differ,
+        by name, and faults a list of faults or of their rows (`FaultPlan.of_rows`).
+
+        Raises:
+            UserError: a site does not support this, or there is no such constant or fault.
+        """
+        known = [item.name for item in fields(cls)]
+        for name in given:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(known)};"
+                raise UserError(
+                    "a site does not support this",
+                    field=name,
+                    remedy=f"{hint} what else a run has, an EmulationSpec takes",
+                )
+        values = dict(given)
+        for name, model in (("cost", CostModel()), ("times", ControlTimes())):
+            if isinstance(values.get(name), Mapping):
+                values[name] = with_constants(model, values[name], name)
+        if "faults" in values and not isinstance(values["faults"], FaultPlan):
+            values["faults"] = _faults(values["faults"])
+        return cls(**values)
+
+
+def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
+    """A model with some constants of one's own; their ranges are checked when they are played.
+
+    Raises:
+        UserError: it has no constant of this name.
+    """
+    known = [item.name for item in fields(model)]
+    for name in given:
+        if name not in known:
+            raise unknown_name("constant", name, known, type(model).__name__, field=field)
+    return replace(model, **given)
+
+
+def _faults(given: Iterable[Fault | Mapping[str, Any]]) -> FaultPlan:
+    return FaultPlan(
+        tuple(
+            each if isinstance(each, Fault) else FaultPlan.of_rows([each]).faults[0] for each in tuple(given)
+        )
+    )

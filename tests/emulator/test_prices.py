@@ -1,0 +1,180 @@
+"""What Storm's own code costs: by processor, by version, by transport; what waking up and waiting cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+
+QUIET = replace(PLAIN, idle_jvm_share=0.0)
+ONE_LINE = SourcePlan(
+    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=False
+)
+
+
+def together(executor: Executor) -> Slot:
+    return Slot("node0", 6700)
+
+
+def apart(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def one_tuple(
+    version: StormVersion,
+    place: Callable[[Executor], Slot],
+    cost: CostModel = QUIET,
+    work_per_clock: float = 1.0,
+) -> Scene:
+    """A spout sends a single tuple to a bolt, which takes 1 ms of user code for it; half a second."""
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(MS, 1)]),
+        ONE_LINE,
+        nodes(2, cores=8, nic_mbps=1e6, work_per_clock=work_per_clock),
+        place,
+        version=version,
+        cost=cost,
+    )
+    scene.plane.run_until(SECOND // 2)
+    scene.plane.finish()
+    return scene
+
+
+def executing_us(scene: Scene) -> float:
+    tape = scene.tape
+    return float(tape.column("executions", "end_ns")[0] - tape.column("executions", "start_ns")[0]) / US
+
+
+def enqueued_us(scene: Scene) -> float:
+    return float(scene.tape.column("executions", "enqueue_ns")[0]) / US
+
+
+def cpu_us(scene: Scene) -> float:
+    return 1000 * float(sum(scene.tape.column("cpu", "cpu_ms")))
+
+
+def test_a_processor_that_does_twice_as_much_in_a_cycle_halves_storms_own_part_only() -> None:
+    # Dispatch takes 4 us beside the millisecond of user code.
+    assert executing_us(one_tuple(V0_9_7, together)) == pytest.approx(1004)
+    assert executing_us(one_tuple(V0_9_7, together, work_per_clock=2.0)) == pytest.approx(1002, abs=0.01)
+
+
+def test_storms_own_part_is_cheaper_in_2_and_in_no_other_version() -> None:
+    tenth = replace(QUIET, storm_2_factor=0.1)
+    assert executing_us(one_tuple(V2_8_8, together, tenth)) == pytest.approx(1000.4, abs=0.01)
+    assert executing_us(one_tuple(V1_0_6, together, tenth)) == pytest.approx(1004)
+
+
+def test_a_log_line_costs_the_same_in_2() -> None:
+    lines = []
+    for factor in (1.0, 0.1):
+        scene = start(
+            chain((1, 1), ackers=0, settings={"topology.debug": True}),
+            chain_trace([constant_work(MS, 1)]),
+            ONE_LINE,
+            nodes(2),
+            together,
+            version=V2_8_8,
+            cost=replace(QUIET, storm_2_factor=factor, log_receive_us=500.0 / 4),
+        )
+        scene.plane.run_until(SECOND // 2)
+        scene.plane.finish()
+        lines.append(executing_us(scene) - 1000 - 4 * factor)
+    assert lines == pytest.approx([125, 125], abs=0.1)
+
+
+@pytest.mark.parametrize(("version", "dearer_us"), [(V0_8_2, 8 + 10), (V0_9_7, 0)])
+def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dearer_us: float) -> None:
+    # A transfer takes 8 us and a receipt 10 us; twice that.
+    netty, zeromq = (
+        enqueued_us(one_tuple(version, apart, replace(QUIET, zeromq_factor=factor))) for factor in (1.0, 2.0)
+    )
+    assert zeromq - netty == pytest.approx(dearer_us, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("version", "place", "woken"),
+    [
+        # Send thread and bolt.
+        (V1_0_6, together, 2),
+        # Send and transfer thread, network and receive thread, bolt.
+        (V1_0_6, apart, 5),
+        # 2.x has no send thread; here nobody looks, so the bolt is woken.
+        (V2_8_8, together, 1),
+    ],
+)
+def test_every_thread_that_is_woken_pays_for_it(
+    version: StormVersion, place: Callable[[Executor], Slot], woken: int
+) -> None:
+    free, priced = (
+        cpu_us(one_tuple(version, place, replace(QUIET, consumer_wake_us=wake))) for wake in (0.0, 7.0)
+    )
+    assert priced - free == pytest.approx(7 * woken, abs=0.01)
+
+
+def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:
+    costs = []
+    for wake in (0.0, 7.0):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(20 * MS, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
+            nodes(1),
+            together,
+            version=V2_8_8,
+            cost=replace(QUIET, consumer_wake_us=wake),
+        )
+        scene.plane.run_until(SECOND + 5 * MS)
+        found = scene.plane.sample().executor_cpu_ns
+        costs.append(sum(cpu for (_, executor), cpu in found.items() if executor.component == "bolt0"))
+    # Tuples come each 10 ms and take 20: only the first one finds a bolt that sleeps.
+    assert costs[1] - costs[0] == 7 * US
+
+
+@pytest.mark.parametrize(("version", "wakes"), [(V0_9_7, 245), (V1_0_6, 0)])
+def test_a_worker_with_a_thread_that_waits_for_room_looks_for_it(version: StormVersion, wakes: int) -> None:
+    taken = []
+    for per_s in (0.0, 245.0):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(MS)]),
+            SourcePlan(SourceKind.SATURATED, anchored=False),
+            nodes(1, cores=4),
+            together,
+            version=version,
+            cost=replace(QUIET, consumer_wake_us=5.0, publisher_wakes_per_s=per_s),
+        )
+        k = scene.plane.kernel
+        scene.plane.run_until(4 * SECOND)
+        housekeeping = k.worker[scene.workers[Slot("node0", 6700)]].housekeeping_thread
+        before = int(scene.plane.kernel.thread[housekeeping].cpu)
+        scene.plane.run_until(8 * SECOND)
+        taken.append(int(scene.plane.kernel.thread[housekeeping].cpu) - before)
+    assert taken[1] - taken[0] == pytest.approx(4 * wakes * 5 * US, rel=0.1)
+
+
+def test_no_thread_waits_for_room_once_the_queue_is_gone() -> None:
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(MS)]),
+        SourcePlan(SourceKind.SATURATED, anchored=False),
+        nodes(1, cores=4),
+        together,
+        version=V0_9_7,
+        cost=QUIET,
+    )
+    scene.plane.run_until(4 * SECOND)
+    worker = scene.workers[Slot("node0", 6700)]
+    assert scene.plane.kernel.worker[worker].blocked > 0
+    for executor in scene.view:
+        scene.plane.stop_executor(worker, executor)
+    assert scene.plane.kernel.worker[worker].blocked == 0
