@@ -25,6 +25,7 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
+from storm_lab.model.machines import LIVE
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -63,7 +64,9 @@ def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
 
 
 def _node(number: int, cores: int, mhz: float) -> Node:
-    return Node(f"n{number}", ports=_PORTS, cores=cores, core_mhz=mhz, memory_mb=_MEMORY_MB)
+    return Node(
+        f"n{number}", ports=_PORTS, cores=cores, core_mhz=mhz, memory_mb=_MEMORY_MB, work_per_clock=LIVE
+    )
 
 
 @dataclass(frozen=True)
