@@ -18,6 +18,7 @@ class BuildWithNotebooks(build_py):
     """Copies what lies outside the package into it; an editable installation finds it in the checkout."""
 
     def run(self) -> None:
+        """Build, and copy what a wheel has to carry along."""
         super().run()
         if self.editable_mode:
             return

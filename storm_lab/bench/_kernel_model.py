@@ -7,8 +7,7 @@ thread and housekeeping; processor sharing on every node; wires between nodes; t
 An **event** of the model is one of: a woken thread begins, a CPU burst ends, a message comes off a wire
 (twice when the receiving card is busy), a sleep of a spout ends, a period (housekeeping, rotation of the
 pending map) begins. So a hop between two executors of a worker is at most four events, one between workers at
-most ten.
-All three engines count exactly these.
+most ten. All three engines count exactly these.
 """
 
 from __future__ import annotations

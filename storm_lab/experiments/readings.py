@@ -141,9 +141,8 @@ def mean_over(
 ) -> list[float | None]:
     """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``.
 
-    None for a seed without any.
-
-    The bins' means are weighted with their ``weight``, so that the result is the mean over tuples.
+    The bins' means are weighted with their ``weight``, so that the result is the mean over tuples; None for a
+    seed without any.
     """
     means: list[float | None] = []
     for seed in seeds:

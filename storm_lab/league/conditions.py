@@ -40,8 +40,10 @@ class Conditions:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Conditions:
-        """Conditions by name: the fields above, of which cost and times may be the constants that differ,
-        by name, and faults a list of faults or of their rows (`FaultPlan.of_rows`).
+        """Conditions by name: the fields above.
+
+        Cost and times may be the constants that differ, by name, and faults a list of faults or of their rows
+        (`FaultPlan.of_rows`).
 
         Raises:
             UserError: a site does not support this, or there is no such constant or fault.

@@ -42,8 +42,10 @@ def workspace() -> Path | None:
 
 
 def project_root() -> Path:
-    """Where data and reports lie: the workspace around the working folder, else the checkout of the package,
-    else the working folder.
+    """Where data and reports lie.
+
+    That is the workspace around the working folder, else the checkout of the package, else the working
+    folder.
     """
     return workspace() or checkout() or Path.cwd()
 

@@ -16,10 +16,9 @@ def steady(
 ) -> DataFrame:
     """Rates over the time from the end of the warm-up to the end of the run, and rates per node.
 
-    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`, ``occupied`` one of
-    `steady_occupancy`. Throughput per node (MF-Storm, section V) divides by the
-    time mean of the nodes in use by that topology. ``executed_per_s`` counts the tuples executed by all bolts
-    that are not Storm's own.
+    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`, ``occupied`` one of `steady_occupancy`.
+    Throughput per node (MF-Storm, section V) divides by the time mean of the nodes in use by that topology.
+    ``executed_per_s`` counts the tuples executed by all bolts that are not Storm's own.
 
     Columns: run, topology, measured_s, acked, failed, acked_per_s, executed_per_s, nodes_mean, workers_mean,
     nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. A run that ends before its warm-

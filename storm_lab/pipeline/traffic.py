@@ -22,9 +22,8 @@ def executor_traffic(
     """The traffic matrix: tuples from executor to executor, in monitor windows after the warm-up.
 
     ``localities`` is the result of `by_locality` for ``traffic``. An executor is named by its component and
-    its first task. Columns: run, topology, source_component,
-    source_task, target_component, target_task, tuples, bytes, tuples_per_s (over the time that these windows
-    cover).
+    its first task. Columns: run, topology, source_component, source_task, target_component, target_task,
+    tuples, bytes, tuples_per_s (over the time that these windows cover).
     """
     measured = after_warm_up(traffic, runs, "start_ns")
     windows = after_warm_up(localities, runs, "start_ns")

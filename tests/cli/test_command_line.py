@@ -118,7 +118,7 @@ def test_list_says_which_runs_are_there(
         (("claims", "--experiment", "nothing"), ["experiment = 'nothing'"]),
         (("run", "tstorm-word-count", "-p", "gamma=2"), ["parameter = 'gamma'", "did you mean gammas?"]),
         (("run", "tstorm-word-count", "-p", "gammas"), ["'gammas'", "write name=value"]),
-        (("run", "tstorm-word-count", "-p", "gammas=two"), ["gammas = 'two'", "list of numbers"]),
+        (("run", "tstorm-word-count", "-p", "gammas=two"), ["gammas = ['two']", "list of numbers"]),
         (("run", "tstorm-word-count", "-p", "gammas=0.5"), ["gammas", "out of range", "1 to 10"]),
         (("run", "tstorm-word-count", "-p", "seeds=1.5"), ["seeds", "list of whole numbers"]),
         (("run", "tstorm-word-count", "-p", "workers=2.5"), ["workers = 2.5", "whole number"]),

@@ -317,7 +317,7 @@ def test_a_cost_that_is_no_time_is_refused(cost: Cost) -> None:
     [
         (on_spout(Grouping.FIELDS, "word"), r"sink from spout\.default = 'word'.*its fields are: n"),
         (Subscription("spout", "other"), r"sink from spout\.other: .*not declared"),
-        (Subscription("nobody"), r"from = 'nobody': component 'sink'.*there are: spout, sink"),
+        (Subscription("nobody"), r"from = 'nobody': component 'sink'.*there are: sink, spout"),
     ],
 )
 def test_a_grouping_that_does_not_fit_is_refused(subscription: Subscription, message: str) -> None:

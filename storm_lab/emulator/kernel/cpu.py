@@ -114,8 +114,10 @@ def start_burst(k: State, thread: int, work: int) -> None:
 
 @jit
 def start_call(k: State, thread: int, work: int, user: int) -> None:
-    """As :func:`start_burst`, with ``user`` ns of user code besides: cold code does not slow that down, and
-    what processor and version make of Storm's own code does not concern it.
+    """As :func:`start_burst`, with ``user`` ns of user code besides.
+
+    Cold code does not slow that down, and what processor and version make of Storm's own code does not
+    concern it.
     """
     t = thread_at(k, thread)
     node = t.node

@@ -301,8 +301,9 @@ def deliver_parked(k: State, worker: int) -> int:
 
 @entry
 def charge(k: State, worker: int, work: int) -> None:
-    """Let a worker's housekeeping spend ``work`` ns of CPU, now or as soon as its present round is done; that
-    cold code does not make it more is part of what its caller says.
+    """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
+
+    That cold code does not make it more is part of what its caller says.
     """
     w = worker_at(k, worker)
     w.owed += work

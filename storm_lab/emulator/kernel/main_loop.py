@@ -1,8 +1,8 @@
 """The main loop: run the next event until a given time, a full log, or an empty pool.
 
 The kernel is entered with "run until t" and left with a reason. All its state stands in the arrays of
-:class:`Kernel`, so the caller may write logs out, enlarge arrays, start and stop
-workers, and enter again; when it does so changes nothing.
+:class:`Kernel`, so the caller may write logs out, enlarge arrays, start and stop workers, and enter again;
+when it does so changes nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The data plane as the control plane sees it: run until a time, start and stop workers, read counters.
 
-Behind it stands the compiled kernel, played by `setup.playing`. This class keeps the book
-on which worker process runs what. Times are virtual nanoseconds; workers are
-numbered through the run.
+Behind it stands the compiled kernel, played by `setup.playing`. This class keeps the book on which worker
+process runs what. Times are virtual nanoseconds; workers are numbered through the run.
 """
 
 from __future__ import annotations

@@ -56,8 +56,10 @@ def grid_values(
 def since_submission(
     tables: Tables, slug: str, kind: str, seeds: Sequence[int]
 ) -> dict[tuple[str, str], Samples]:
-    """Equation 2 for every cell that has a run: all tuples of all bolts by all time since submission, per
-    node."""
+    """Equation 2 for every cell that has a run.
+
+    All tuples of all bolts by all time since submission, per node.
+    """
     rows = tables.component_throughput_60s
     rows = rows[(rows["experiment"] == slug) & ~rows["component"].str.startswith(SYSTEM)]
     tuples = (rows["executed_per_s"] * rows["width_s"]).groupby([rows["variant"], rows["seed"]]).sum()

@@ -90,8 +90,10 @@ def settings(parameters: Parameters) -> tuple[Setting, ...]:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each of the settings once for every seed, the printed wait and other patience for some of them; other
-    waits and costs of cold code once; numbers of calls with every patience for the first seeds.
+    """Each of the settings once for every seed, and trials for some of them.
+
+    The printed wait and other patience; other waits and costs of cold code once; numbers of calls with every
+    patience for the first seeds.
     """
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     known = settings(parameters)

@@ -137,8 +137,10 @@ def rstorm_setting(topology: str) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figures 9 and 10 that need runs: as the authors' code has it, with twelve workers for the
-    star too, and what the trials explain."""
+    """The claims of figures 9 and 10 that need runs.
+
+    As the authors' code has it, with twelve workers for the star too, and what the trials explain.
+    """
     over_all = _of_star(tables, parameters, MACHINES)
     return (
         *_measure(tables, parameters),

@@ -100,8 +100,10 @@ def setting(topology: str, scheduler: str) -> str:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, here and in the recorded set-up, with every seed; the trials with
-    the first."""
+    """Each topology under each scheduler, here and in the recorded set-up, with every seed.
+
+    The trials are played with the first seed.
+    """
     shared = parameters.only(name for name in parameters if name not in ("seeds", "trials")).changed(
         machines=MACHINES
     )

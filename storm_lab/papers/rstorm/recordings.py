@@ -267,8 +267,8 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     """Predicted sink rates of the even scheduler's runs, and of what nobody recorded as multiples of them.
 
     Columns: topology, even (tuples per 10 s); multiples: merged (one worker a host), no-penalty (a further
-    process costs its threads only), rstorm. Means over the seeds that both runs of a multiple
-    were played with.
+    process costs its threads only), rstorm. Means over the seeds that both runs of a multiple were played
+    with.
     """
     known = set(found["variant"])
     rows = []

@@ -83,8 +83,9 @@ TRIED: tuple[Trial, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, here and in the recorded set-up, with every seed; the trials with
-    the first.
+    """Each topology under each scheduler, here and in the recorded set-up, with every seed.
+
+    The trials are played with the first seed.
 
     Raises:
         UserError: the lines cannot be read.

@@ -57,8 +57,10 @@ FULL_HEAPS_NAME = "workers with full heaps (918 MB)"
 
 
 def costs_of(parameters: Parameters, cost: CostModel | None = None) -> CostModel:
-    """The shared costs with those constants that a run's parameters set; ``cost`` stands in for the shared
-    ones."""
+    """The shared costs with those constants that a run's parameters set.
+
+    ``cost`` stands in for the shared ones.
+    """
     known = [p.name for p in (SERVICE_CV, RESIDENT) if p.name in parameters]
     return replace(cost or CostModel(), **{name: parameters.number(name) for name in known})
 

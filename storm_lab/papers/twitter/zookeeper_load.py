@@ -125,8 +125,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run for each configuration and number of workers, and the captured one, for their seeds; and one
-    whose heartbeats wait for their writes, as Storm's do.
+    """One run for each configuration and number of workers, and the captured one, for their seeds.
+
+    Besides, one whose heartbeats wait for their writes, as Storm's do.
     """
     tried = [
         (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))

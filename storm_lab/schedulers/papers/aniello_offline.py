@@ -1,9 +1,8 @@
 """Aniello et al.'s offline scheduler: neighbouring components share slots; blind to load.
 
 Source: as T-Storm and R-Storm describe it (Aniello, Baldoni, Querzoni, DEBS 2013): the components are put
-    into a line
-so that sources come before consumers; executors of a component go to the slots that hold most executors it
-reads from; slots are then dealt round robin to nodes.
+into a line so that sources come before consumers; executors of a component go to the slots that hold most
+executors it reads from; slots are then dealt round robin to nodes.
 """
 
 from __future__ import annotations

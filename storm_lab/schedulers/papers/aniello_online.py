@@ -1,9 +1,8 @@
 """Aniello et al.'s online scheduler: the pairs that talk most are put together first, within load limits.
 
 Source: as the papers describe it (Aniello, Baldoni, Querzoni, DEBS 2013). Two phases: executors to workers,
-    by traffic
-between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded place, or to
-a place that one of the two already has, whichever leaves least traffic between places.
+by traffic between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded
+place, or to a place that one of the two already has, whichever leaves least traffic between places.
 """
 
 from __future__ import annotations

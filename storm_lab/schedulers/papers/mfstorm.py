@@ -1,8 +1,7 @@
 """MF-Storm: partitions by maximum flow and minimum cut, filled into the strongest nodes first.
 
 Source: MF-Storm (PeerJ CS 2022), Algorithms 1 and 2. The paper does not say how cuts yield exactly the
-    required
-number of partitions; the reading here is recursive bisection from the spouts to the sinks.
+required number of partitions; the reading here is recursive bisection from the spouts to the sinks.
 """
 
 from __future__ import annotations

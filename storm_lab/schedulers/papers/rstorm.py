@@ -1,8 +1,7 @@
 """R-Storm as the paper prints it: tasks in breadth-first order, each to the nearest node in resource space.
 
 Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from
-    one
-reference node. Defaults are the recommended reading; :meth:`RStormParameters.literal` is the printed one.
+one reference node. Defaults are the recommended reading; :meth:`RStormParameters.literal` is the printed one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """T-Storm's initial assignment: Storm's default one with at most one worker per topology and node.
 
 Source: T-Storm, section IV: before any load is measured, ``min(N_u, N_w)`` workers are used, ``N_u`` being
-    the
-number the user asked for and ``N_w`` the number of nodes with available slots.
+the number the user asked for and ``N_w`` the number of nodes with available slots.
 """
 
 from __future__ import annotations

@@ -90,8 +90,7 @@ class Draft:
 
     ``settings`` are Storm's, by their full keys. ``measured`` says where costs come from that hold on a
     machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
-    machine. ``calls`` are those of components
-    whose own code was run.
+    machine. ``calls`` are those of components whose own code was run.
     """
 
     format: str
