@@ -27,7 +27,8 @@ _COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concu
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
     """A worker that was found running, and the CPU it has used since it was first seen, in ns; with the time
-    that its threads have waited for a core."""
+    that its threads have waited for a core.
+    """
 
     worker: LiveWorker
     total_ns: int

@@ -92,7 +92,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """Two placements of which real Storm says which is better; ``agrees`` is None where its intervals overlap
-    or a measure is missing."""
+    or a measure is missing.
+    """
 
     measure: Measure
     one: str
