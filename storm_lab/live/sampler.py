@@ -26,8 +26,9 @@ _COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concu
 
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
-    """A worker that was found running, and the CPU it has used since it was first seen, in ns; with the time
-    that its threads have waited for a core.
+    """A worker that was found running, with what it has used since it was first seen.
+
+    CPU in ns, and the time that its threads have waited for a core.
     """
 
     worker: LiveWorker

@@ -64,8 +64,9 @@ def new_records_folder() -> Path:
 
 
 def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
-    """What is to be played: version by version, repeats one after another, so that a drift of the machine
-    does not go into one of them alone.
+    """What is to be played, version by version.
+
+    Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
     """
     names = list(sittings or SITTINGS)
     found = [

@@ -91,8 +91,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Two placements of which real Storm says which is better; ``agrees`` is None where its intervals overlap
-    or a measure is missing.
+    """Two placements of which real Storm says which is better.
+
+    ``agrees`` is None where its intervals overlap or a measure is missing.
     """
 
     measure: Measure
@@ -138,8 +139,9 @@ class Trust:
 
 
 def pooled(values: Sequence[Measured]) -> Measured | None:
-    """Several plays of a scene as one: their mean, with the interval of their means where there are enough,
-    else the widest that one of them has.
+    """Several plays of a scene as one: their mean.
+
+    Its interval holds all of them, and is as wide as the widest that one of them has.
     """
     if not values:
         return None

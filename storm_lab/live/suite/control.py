@@ -19,15 +19,18 @@ _CRASH = (Measure.CONTROL,)
 
 
 def _loss_s(version: StormVersion) -> float:
-    """When the node is lost: after everything has come back. Storm before 1.0 finds a dead worker by its
-    heartbeat, after 30 s, and 0.9.2 loses its sender too.
+    """When the node is lost: after everything has come back.
+
+    Storm before 1.0 finds a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too.
     """
     return 75.0 if version >= V2_0_0 else 125.0
 
 
 def control(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Two chains at 100 tuples/s. One is rebalanced onto two workers and one loses the worker of its bolt, at
-    once; later the bolt's node is lost.
+    """Two chains at 100 tuples/s.
+
+    One is rebalanced onto two workers and one loses the worker of its bolt, at once; later the bolt's node is
+    lost.
     """
     home, bolt, other = Slot("n1", 6700), Slot("n2", 6700), Slot("n1", 6701)
     chains = (

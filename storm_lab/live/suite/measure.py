@@ -151,8 +151,10 @@ class Look:
         return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Tuples that the sinks executed in each window. Of acked chains the emulator tells it by the root
-        tuples that were completed: it counts executed tuples in windows of ten seconds only.
+        """Tuples that the sinks executed in each window.
+
+        Of acked chains the emulator tells it by the root tuples that were completed: it counts executed
+        tuples in windows of ten seconds only.
         """
         if not self.live and all(self._acked(name) for name in scene.topologies):
             done = self._roots[self._roots["topology"].isin(scene.topologies)]["complete_ns"]
