@@ -33,6 +33,7 @@ _ELSEWHERE = {
         "Reproduce all experiments, or some, and write the report.",
     ),
     "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
+    "figures": ("storm_lab.runs.figures_command", "Write an experiment's figures as SVG, PNG or PDF."),
     "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
     "import": (
         "storm_lab.workloads.importers.command",

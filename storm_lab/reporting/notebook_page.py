@@ -1,13 +1,15 @@
 """An executed notebook as a page: opens from disk without a network, in light and in dark, small.
 
 Jupyter's own export carries the style of the whole JupyterLab in every page, 300 kB of it. This one has text,
-code, outputs and figures, and a way back to the report.
+code, outputs and figures, and a way back to the report. Style and script are in files that all pages share
+(`page_files`), and a figure that was saved for the report is shown from there.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 LONG = 20
 """Lines of code from which on a cell is folded."""
+
+STYLE = "notebook.css"
+SCRIPT = "notebook.js"
 
 _PIXEL = "data:image/png;base64,"
 
@@ -39,12 +44,21 @@ def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "
         keep_trailing_newline=True,
     )
     title = _title(notebook) or slug
+    figures = f"../figures/{slug}/"
     return environment.get_template("notebook.html.j2").render(
         title=title,
         slug=slug,
         report=report,
-        cells=[_cell(cell, title) for cell in notebook.cells if cell.source.strip()],
+        style=STYLE,
+        script=SCRIPT,
+        cells=[_cell(cell, title, figures) for cell in notebook.cells if cell.source.strip()],
     )
+
+
+def page_files() -> dict[str, str]:
+    """The files that lie beside the pages, by name: style and script."""
+    folder = resources.files("storm_lab.reporting") / "templates"
+    return {name: (folder / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT)}
 
 
 def _title(notebook: nbformat.NotebookNode) -> str:
@@ -55,7 +69,7 @@ def _title(notebook: nbformat.NotebookNode) -> str:
     return ""
 
 
-def _cell(cell: nbformat.NotebookNode, title: str) -> dict[str, Any]:
+def _cell(cell: nbformat.NotebookNode, title: str, figures: str) -> dict[str, Any]:
     if cell.cell_type != "code":
         return {"kind": "text", "html": _markdown(cell.source)}
     lines = cell.source.count("\n") + 1
@@ -63,13 +77,13 @@ def _cell(cell: nbformat.NotebookNode, title: str) -> dict[str, Any]:
         "kind": "code",
         "html": _code(cell.source),
         "lines": lines,
-        "folded": lines >= LONG,
+        "folded": lines >= LONG or "prose" in cell.metadata.get("tags", []),
         "injected": "injected-parameters" in cell.metadata.get("tags", []),
-        "outputs": [_output(output, title) for output in cell.get("outputs", [])],
+        "outputs": [_output(output, title, figures) for output in cell.get("outputs", [])],
     }
 
 
-def _output(output: nbformat.NotebookNode, title: str) -> dict[str, str]:
+def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str, str]:
     if output.output_type == "stream":
         return {"kind": "error" if output.name == "stderr" else "printed", "html": _terminal(output.text)}
     if output.output_type == "error":
@@ -79,13 +93,16 @@ def _output(output: nbformat.NotebookNode, title: str) -> dict[str, str]:
         about = output.metadata.get("image/png", {})
         return {
             "kind": "picture",
-            "address": _PIXEL + "".join(data["image/png"].split()),
+            "address": figures + about["file"]
+            if about.get("file")
+            else _PIXEL + "".join(data["image/png"].split()),
+            "name": str(about.get("file", "")).removesuffix(".svg"),
             "alt": str(about.get("alt") or f"A figure of the notebook {title}"),
             "width": str(about.get("width", "")),
             "height": str(about.get("height", "")),
         }
     if "text/markdown" in data:
-        return {"kind": "text", "html": _markdown(data["text/markdown"], with_markup=False)}
+        return {"kind": "text", "html": _with_anchors(_markdown(data["text/markdown"], with_markup=False))}
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
@@ -94,6 +111,14 @@ def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
     return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
+
+
+_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
+
+
+def _with_anchors(page: Markup) -> Markup:
+    """The text with its anchors, the one markup of code's outputs that is let through: links lead there."""
+    return Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(page)))
 
 
 def _code(text: str) -> Markup:

@@ -1,17 +1,18 @@
-"""The report: one HTML file that opens from disk, needs no network, and says for every claim what came out.
+"""The report: an HTML file that opens from disk, needs no network, and says for every claim what came out.
 
 First the counts, by paper and by basis; then a row for each claim; then figures, constants, contradictions,
-and the runs that were left out. Same content, same bytes.
+and the runs that were left out. Text, style and script are in the one file; figures are shown from their own
+files, and notebooks are linked at the place that argues a claim. Same content, same bytes.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -41,11 +42,16 @@ SEVERAL = "several papers"
 
 @dataclass(frozen=True, slots=True)
 class ReportFigure:
-    """A figure with the experiment it belongs to, and a link to its file for those who want it larger."""
+    """A figure with the experiment it belongs to, and a link to its file."""
 
     experiment: str
     figure: SavedFigure
     link: str = ""
+
+    @property
+    def name(self) -> str:
+        """The figure's name among its experiment's."""
+        return self.figure.path.stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class ReportContent:
         refused: runs that were left out of the measurements, by experiment.
         damaged: run folders that are refused as they lie there now, by experiment.
         notebooks: experiment -> link to its executed notebook, relative to the report.
+        argued: claim -> link to the place in a notebook that says why it does not come out.
         causes: claim -> why it is not reproduced.
         chosen: numbers that were chosen with a result in view.
         made_from: the commit and its date; empty outside a checkout.
@@ -72,6 +79,7 @@ class ReportContent:
     refused: tuple[tuple[str, Refusal], ...] = ()
     damaged: tuple[tuple[str, Refusal], ...] = ()
     notebooks: Mapping[str, str] | None = None
+    argued: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, Cause] = field(default_factory=dict)
     chosen: tuple[ChosenNumber, ...] = ()
     made_from: str = ""
@@ -106,10 +114,23 @@ def collect_report(
         refused=tuple((record.experiment, refusal) for record in records for refusal in record.refused),
         damaged=tuple(damaged),
         notebooks=links,
+        argued=_argued(reports, links),
         causes=load_causes(),
         chosen=chosen_numbers(constants),
         made_from=made_from,
     )
+
+
+_WHY = re.compile(r'id="why-([\w-]+)"')
+
+
+def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
+    """Claim -> link to the place in an executed notebook that is marked as its explanation."""
+    found: dict[str, str] = {}
+    for link in notebooks.values():
+        for claim in _WHY.findall((reports / link).read_text(encoding="utf-8")):
+            found.setdefault(claim, f"{link}#why-{claim}")
+    return found
 
 
 def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
@@ -135,9 +156,21 @@ def _papers_of_experiments() -> dict[str, str]:
 
 
 def write_report(path: Path, content: ReportContent) -> Path:
-    """Write the report; a reader sees the old file or the whole new one."""
-    write_whole(path, render_report(content))
+    """Write the report; a reader sees the old file or the whole new one.
+
+    A page that would differ in nothing but what it is made from stays as it is.
+    """
+    page = render_report(content)
+    try:
+        there = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        there = ""
+    if _FOOTER.sub("", there) != _FOOTER.sub("", page):
+        write_whole(path, page)
     return path
+
+
+_FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 
 def render_report(content: ReportContent) -> str:
@@ -192,7 +225,14 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
     claim = verdict.claim
     measurement = verdict.measurement
     cause = content.causes.get(claim.id)
+    drawn = [figure for figure in content.figures if figure.experiment == claim.owner]
+    answering = [figure for figure in drawn if claim.id in figure.figure.claims and figure.name != "claims"]
+    notebook = (content.notebooks or {}).get(claim.owner, "")
+    place = f"{notebook}#figure-{answering[0].name}" if notebook and answering else notebook
     return {
+        "argued": content.argued.get(claim.id, ""),
+        "notebook": place,
+        "figures": [(figure.figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
         "cause": cause,
         "standing": standing(verdict, cause).value,
         "unsettled": verdict.unsettled,
@@ -213,8 +253,7 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
         "rank": list(Outcome).index(verdict.outcome),
         "reason": verdict.reason,
         "basis": verdict.basis.value,
-        "notebook": (content.notebooks or {}).get(claim.owner, ""),
-        "drawn": any(figure.experiment == claim.owner for figure in content.figures),
+        "drawn": bool(drawn),
     }
 
 
@@ -249,7 +288,8 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
                         "alt": entry.figure.alt,
                         "link": entry.link,
                         "shape": entry.figure.shape,
-                        "address": _address(entry.figure.path),
+                        "id": f"figure-{slug}-{entry.name}",
+                        "claims": entry.figure.claims,
                     }
                     for entry in figures
                 ],
@@ -259,8 +299,3 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
         ]
         galleries.append({"paper": paper, "experiments": shown})
     return galleries
-
-
-def _address(path: Path) -> str:
-    """An SVG file as an address that carries it; shorter than in base 64."""
-    return "data:image/svg+xml," + quote(path.read_text(encoding="utf-8"), safe=" /:;=,.()'!*-_@+?&$|{}[]")

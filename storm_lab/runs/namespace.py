@@ -6,12 +6,15 @@ import ast
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
+CHOICE = "experiment"
+"""Name in a notebook of several experiments that says which one it runs; no parameter of any."""
+
 _SEEN = "_storm_lab_parameters"
 """Hidden name in the notebook: experiment -> its parameters so far, and how many cells had been run then."""
 
 
 def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str, object]:
-    """The parameters that stand in a notebook; ``namespace`` is its ``globals()``.
+    """The parameters that stand in a notebook; ``namespace`` is its ``globals()``. `CHOICE` is among them.
 
     At first all plain values are: nothing but the parameter cells has been run. From then on those names, and
     the ones that a cell of nothing but plain assignments has set since.

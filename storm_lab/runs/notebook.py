@@ -8,6 +8,7 @@ machine is an error.
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 import logging
 import os
@@ -23,7 +24,7 @@ from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import project_root, reports_folder, shipped
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.reporting.notebook_page import notebook_page
+from storm_lab.reporting.notebook_page import notebook_page, page_files
 from storm_lab.runs.digest import lock_digest, text_digest
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 KERNEL = "python3"
 _TRIES = 3
 _REPORT = "../index.html"
-_KEPT_TAGS = ("parameters", "injected-parameters")
+_KEPT_TAGS = ("parameters", "injected-parameters", "prose")
 
 
 class NotebookFailed(StormLabError):
@@ -72,11 +73,23 @@ def _imported(notebook: str) -> set[Root]:
 def is_current(executed: Path, digest: str) -> bool:
     """Whether the notebook was executed with exactly these inputs, and its HTML is there."""
     try:
-        content = json.loads(executed.read_text(encoding="utf-8"))
-        found = content["metadata"]["storm_lab"]["digest"]
-    except (OSError, ValueError, LookupError, TypeError):
+        found = _stamp(executed).read_text(encoding="utf-8").split()
+        return found == [digest, _bytes_digest(executed)] and executed.with_suffix(".html").is_file()
+    except (OSError, ValueError):
         return False
-    return bool(found == digest) and executed.with_suffix(".html").is_file()
+
+
+def _stamp(executed: Path) -> Path:
+    """Where it stands from what a notebook was made.
+
+    Beside it and not in it, so that what comes out the same is the same, byte by byte. Stamps are not
+    committed.
+    """
+    return executed.with_name(f".{executed.stem}.digest")
+
+
+def _bytes_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def execute_notebook(
@@ -96,16 +109,20 @@ def execute_notebook(
         _run(template, raw, values)
         notebook = _read(raw)
     seconds = sum(cell.metadata.get("papermill", {}).get("duration") or 0.0 for cell in notebook.cells)
-    clean(notebook, digest)
+    clean(notebook)
     found = machine_traces(notebook)
     if found:
         raise NotebookFailed(f"{template.name}: an output names this machine: {found[0]}")
     published = executed.parent.parent == reports_folder()
     page = notebook_page(notebook, executed.stem, report=_REPORT if published else "")
     executed.parent.mkdir(parents=True, exist_ok=True)
-    # The notebook carries the digest, so it comes last.
+    _stamp(executed).unlink(missing_ok=True)
+    for name, text in page_files().items():
+        write_whole(executed.with_name(name), text)
     write_whole(executed.with_suffix(".html"), page)
     write_whole(executed, _text_of(notebook))
+    # Last, for it says that all of this is there.
+    write_whole(_stamp(executed), f"{digest}\n{_bytes_digest(executed)}\n")
     return float(seconds)
 
 
@@ -156,13 +173,12 @@ def _names_below(kind: type[BaseException]) -> set[str]:
     return {kind.__name__}.union(*(_names_below(each) for each in kind.__subclasses__()))
 
 
-def clean(notebook: nbformat.NotebookNode, digest: str) -> None:
-    """Take out what differs from one execution to the next, and stamp the notebook with its digest."""
+def clean(notebook: nbformat.NotebookNode) -> None:
+    """Take out what differs from one execution to the next."""
     notebook.metadata = _node(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": KERNEL},
             "language_info": {"name": "python"},
-            "storm_lab": {"digest": digest},
         }
     )
     for number, cell in enumerate(notebook.cells):

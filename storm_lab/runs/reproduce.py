@@ -6,6 +6,7 @@ takes seconds and an interrupted job goes on where it stopped.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -28,6 +29,7 @@ from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, keep_cost
+from storm_lab.runs.namespace import CHOICE
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Prepared, Say, prepare
@@ -55,13 +57,24 @@ class Reproduced:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class NotebookJob:
     """A notebook to execute; travels to another process."""
 
     template: Path
     executed: Path
     parameters: dict[str, ParameterValue]
     stamp: str
+
+    def execute_at(self, executed: Path) -> float:
+        """Execute the notebook, to there; the seconds that its cells took.
+
+        Raises:
+            StormLabError: it fails, or the file cannot be written.
+        """
+        try:
+            return execute_notebook(self.template, executed, self.parameters, self.stamp)
+        except OSError as error:
+            raise StormLabError(f"{executed.name} cannot be written ({error.strerror or error})") from error
 
 
 def reproduce(
@@ -84,7 +97,7 @@ def reproduce(
         KeyboardInterrupt: nothing half done is left.
     """
     writable_reports()
-    planned = [_job(study) for study in studies]
+    planned = [notebook_job(study) for study in studies]
     current = [
         not fresh and is_current(job.executed, job.stamp) and _was_judged_here(study)
         for study, job in zip(studies, planned, strict=True)
@@ -104,8 +117,8 @@ def reproduce(
         for made in ("figures", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     # At most two: a kernel with its figures takes some hundred MB.
-    pool: Pool[_Job, tuple[float, float]] = Pool(
-        max(1, min(jobs, JOBS)), _execute, name=lambda job: job.template.name
+    pool: Pool[NotebookJob, tuple[float, float]] = Pool(
+        max(1, min(jobs, JOBS)), _execute, name=lambda job: job.executed.name
     )
 
     failed: dict[Path, StormLabError] = {}
@@ -113,11 +126,11 @@ def reproduce(
     def finished(number: int, share: float) -> None:
         # As soon as it is whole, so that an interruption does not take it away.
         place = waiting[number]
-        if share >= 1.0 and studies[place].is_default and planned[place].template not in failed:
+        if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
             _publish(studies[place], reports_folder())
 
-    def fail(job: _Job, error: StormLabError) -> None:
-        failed[job.template] = error
+    def fail(job: NotebookJob, error: StormLabError) -> None:
+        failed[job.executed] = error
 
     times = pool.do([planned[place] for place in waiting], finished, fail)
     if len(failed) == 1:
@@ -162,13 +175,17 @@ def _keep_cost(study: Study, prepared: Prepared, place: int, notebook_s: float) 
     keep_cost(study.workspace, cost)
 
 
-def _job(study: Study) -> _Job:
+def notebook_job(study: Study) -> NotebookJob:
+    """The notebook of a study, with the parameters that are not its defaults."""
     defaults = study.experiment.checked()
     template = notebooks_folder() / study.experiment.notebook
-    return _Job(
+    changed = {name: value for name, value in study.parameters.items() if value != defaults[name]}
+    if sum(item.notebook == study.experiment.notebook for item in experiments()) > 1:
+        changed = {CHOICE: study.experiment.slug, **changed}
+    return NotebookJob(
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
-        {name: value for name, value in study.parameters.items() if value != defaults[name]},
+        changed,
         notebook_digest(template, study.digest, (module_of(study.experiment.slug), "EXPERIMENT")),
     )
 
@@ -190,13 +207,10 @@ def _was_judged_here(study: Study) -> bool:
     return own.is_file() and _verdicts(study).is_file()
 
 
-def _execute(job: _Job, advance: Advance) -> tuple[float, float]:
+def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
     """Execute one notebook; the seconds that it took, and those of its cells."""
     began = time.perf_counter()
-    try:
-        cells = execute_notebook(job.template, job.executed, job.parameters, job.stamp)
-    except OSError as error:
-        raise StormLabError(f"{job.executed.name} cannot be written ({error.strerror or error})") from error
+    cells = job.execute_at(job.executed)
     return time.perf_counter() - began, cells
 
 
@@ -289,10 +303,21 @@ def _publish(study: Study, home: Path) -> None:
         new.rename(figures)
     verdicts = home / "verdicts" / f"{slug}.json"
     try:
-        write_whole(verdicts, (study.workspace / "verdicts" / verdicts.name).read_bytes())
+        text = (study.workspace / "verdicts" / verdicts.name).read_text(encoding="utf-8")
+        if not _only_stamp_differs(text, verdicts):
+            write_whole(verdicts, text)
     except FileNotFoundError:
         raise UserError(
             "the notebook left no verdicts for these parameters",
             field=slug,
             remedy="run one storm-lab at a time on an experiment, and keep the notebook's defaults",
         ) from None
+
+
+def _only_stamp_differs(text: str, there: Path) -> bool:
+    """Whether the verdicts that are there say the same, and only the code that measured them is another."""
+    try:
+        old = json.loads(there.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(old, dict) and {**old, "code_digest": ""} == {**json.loads(text), "code_digest": ""}

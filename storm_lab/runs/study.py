@@ -6,7 +6,7 @@ makes (verdict file, figures) lies in a folder of its own; the main job publishe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,12 @@ from storm_lab.machine.places import data_folder
 from storm_lab.papers.registry import experiment
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
+from storm_lab.reporting.prose import claims_text, say
 from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
 from storm_lab.runs.digest import experiment_digest, identity_of, runs_digest, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.namespace import notebook_parameters
+from storm_lab.runs.namespace import CHOICE, notebook_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,12 +53,14 @@ class Study:
         In a fresh kernel every plain value that stands there counts as a parameter, so that an injected one
         that does not exist is an error and not a silent nothing. When cells are run again, values that later
         cells left behind do not count: only what counted at first, and what a cell of plain assignments set
-        since.
+        since. A notebook of several experiments has its experiment's slug in ``experiment``.
 
         Raises:
             UserError: as `of`.
         """
-        study = cls.of(slug, notebook_parameters(slug, namespace))
+        given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
+        given.pop(CHOICE, None)
+        study = cls.of(slug, given)
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.shown import show_in_notebook
 
@@ -151,17 +154,61 @@ class Study:
             judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in self.experiment.claims
         )
 
-    def keep_figure(self, figure: Figure, name: str, *, title: str, alt: str) -> None:
-        """Write a figure for the report into the workspace, as ``<name>.svg``.
+    def introduce(self) -> None:
+        """Show in a notebook what the paper prints, before anything is measured."""
+        claims = load_claims().of_experiment(self.experiment.slug)
+        print(f"{self.experiment.title}: {self.experiment.paper}, {self.experiment.figure}")
+        say(claims_text(claims))
+
+    def sum_up(self, verdicts: Sequence[Verdict]) -> Figure | None:
+        """Print the verdicts, and keep a figure of how far each number is from the printed one.
+
+        Returns:
+            The figure, for a notebook to show; None where no claim states a number.
+        """
+        print(verdict_table(tuple(verdicts)) if verdicts else "no paper prints any of this")
+        # Here, for matplotlib is not needed by who only plays.
+        from storm_lab.reporting.figures.claim_distances import claim_distances
+
+        figure = claim_distances(verdicts, title="Claims: measured against printed")
+        if figure is not None:
+            self.keep_figure(
+                figure,
+                "claims",
+                title=f"{self.experiment.title}: measured against printed",
+                alt="A row for each number of a claim: its band as a light area around the printed value, "
+                "and what was measured, with its interval.",
+                claims=[verdict.claim.id for verdict in verdicts],
+            )
+        return figure
+
+    def check(self, tables: MetricTables) -> None:
+        """Assert what must hold in every notebook, whatever its parameters are: all runs are whole.
 
         Raises:
-            UserError: no title or no text alternative.
+            AssertionError: a run was refused, or ended early.
+        """
+        assert not tables.refused, tables.refused
+        broken = tables.runs[tables.runs["status"] != "complete"]
+        assert broken.empty, broken[["variant", "seed", "reason"]]
+
+    def keep_figure(
+        self, figure: Figure, name: str, *, title: str, alt: str, claims: Sequence[str] = ()
+    ) -> None:
+        """Write a figure for the report into the workspace, as ``<name>.svg``.
+
+        ``claims`` are the ids of the claims that it answers, beside those whose printed numbers are drawn.
+
+        Raises:
+            UserError: no title or no text alternative, or a claim that does not exist.
         """
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.saved import save_figure
+        from storm_lab.reporting.formats import write_formats
 
-        save_figure(figure, folder / f"{name}.svg", title=title, alt=alt)
+        save_figure(figure, folder / f"{name}.svg", title=title, alt=alt, claims=claims)
+        write_formats(figure, name)
 
 
 _CELL = 44

@@ -9,6 +9,8 @@ from storm_lab.errors import UserError
 from storm_lab.runs import notebook as module
 from storm_lab.runs.notebook import NotebookFailed, execute_notebook, is_current, machine_traces
 
+LEFT = [".executed.digest", "executed.html", "executed.ipynb", "notebook.css", "notebook.js"]
+
 
 def template(folder: Path, *sources: str) -> Path:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
@@ -42,7 +44,7 @@ def test_parameters_reach_the_cells_and_pages_appear(tmp_path: Path, executed: P
         template(tmp_path, "gamma = 1", "print(gamma, seeds)"), executed, {"gamma": 2.5, "seeds": (1, 2)}, "d"
     )
     assert outputs(executed) == "2.5 [1, 2]\n"
-    assert left(executed) == ["executed.html", "executed.ipynb"]
+    assert left(executed) == LEFT
     assert "2.5 [1, 2]" in executed.with_suffix(".html").read_text()
 
 
@@ -53,7 +55,7 @@ def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
         for name, text in (("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n"))
     ]
     notebook = nbformat.v4.new_notebook(cells=[cell])
-    module.clean(notebook, "d")
+    module.clean(notebook)
     assert [output.text for output in notebook.cells[0].outputs] == ["a\nb\n", "c\n", "d\n"]
 
 
@@ -64,7 +66,7 @@ def test_two_executions_give_the_same_bytes(tmp_path: Path, executed: Path) -> N
     execute_notebook(path, executed, {"gamma": 2.5}, "d")
     assert [executed.read_bytes(), executed.with_suffix(".html").read_bytes()] == first
     metadata = nbformat.read(executed, 4).metadata
-    assert set(metadata) == {"kernelspec", "language_info", "storm_lab"}
+    assert set(metadata) == {"kernelspec", "language_info"}
 
 
 def test_the_page_needs_no_network(tmp_path: Path, executed: Path) -> None:
@@ -81,8 +83,20 @@ def test_an_executed_notebook_is_current_until_its_inputs_change(tmp_path: Path,
     assert not is_current(executed, "e")
     executed.with_suffix(".html").unlink()
     assert not is_current(executed, "d")
-    executed.write_text("{")
-    assert not is_current(executed, "d")
+    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
+    executed.write_text(executed.read_text() + " ")
+    assert not is_current(executed, "d"), "somebody has changed it"
+
+
+def test_what_comes_out_the_same_is_the_same_file_whatever_it_was_made_from(
+    tmp_path: Path, executed: Path
+) -> None:
+    path = template(tmp_path, "print('x')")
+    execute_notebook(path, executed, {}, "d")
+    before = executed.read_bytes(), executed.with_suffix(".html").read_bytes()
+    execute_notebook(path, executed, {}, "e")
+    assert (executed.read_bytes(), executed.with_suffix(".html").read_bytes()) == before
+    assert is_current(executed, "e") and not is_current(executed, "d")
 
 
 def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, executed: Path) -> None:
@@ -102,7 +116,7 @@ def test_a_failing_cell_keeps_what_was_there_before(tmp_path: Path, executed: Pa
         execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "e")
     assert "\x1b[" not in str(caught.value)
     assert outputs(executed) == "good\n"
-    assert left(executed) == ["executed.html", "executed.ipynb"]
+    assert left(executed) == LEFT
 
 
 def test_an_output_that_names_this_machine_is_an_error(tmp_path: Path, executed: Path) -> None:

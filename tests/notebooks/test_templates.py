@@ -7,13 +7,19 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from storm_lab.experiments.cause import load_causes
+from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiments
+from storm_lab.runs.namespace import CHOICE
 from storm_lab.runs.notebook import notebooks_folder
 
 TEMPLATES = sorted(
     path for path in notebooks_folder().glob("**/*.ipynb") if ".ipynb_checkpoints" not in path.parts
 )
-OF_EXPERIMENTS = {notebooks_folder() / item.notebook: item for item in experiments()}
+OF_EXPERIMENTS: dict[Path, list[Experiment]] = {}
+for item in experiments():
+    OF_EXPERIMENTS.setdefault(notebooks_folder() / item.notebook, []).append(item)
 
 
 def cells(path: Path) -> list[nbformat.NotebookNode]:
@@ -75,14 +81,58 @@ def test_a_template_holds_no_algorithm(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
 def test_parameter_cells_show_the_experiments_own_defaults(path: Path) -> None:
-    experiment = OF_EXPERIMENTS[path]
     shown = parameters_of(path)
-    assert experiment.checked(shown) == experiment.checked()
+    chosen = shown.pop(CHOICE, None)
+    for experiment in OF_EXPERIMENTS[path]:
+        assert experiment.checked(shown) == experiment.checked()
     assert shown
+    assert (len(OF_EXPERIMENTS[path]) > 1) == (chosen is not None)
+    assert chosen is None or chosen in {experiment.slug for experiment in OF_EXPERIMENTS[path]}
 
 
 @pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
-def test_the_first_cell_after_the_parameters_checks_them(path: Path) -> None:
-    sources = [cell for cell in cells(path) if cell.cell_type == "code"]
-    assert "parameters" in sources[0].metadata.tags
-    assert f'Study.of_notebook("{OF_EXPERIMENTS[path].slug}", globals())' in sources[1].source
+def test_every_notebook_opens_with_the_paper_s_claims(path: Path) -> None:
+    # One text for all: parameters, then the check of them, then what the paper prints.
+    code = [cell for cell in cells(path) if cell.cell_type == "code"]
+    assert "parameters" in code[0].metadata.tags
+    name = f'"{OF_EXPERIMENTS[path][0].slug}"' if len(OF_EXPERIMENTS[path]) == 1 else CHOICE
+    assert code[1].source == (
+        "%matplotlib inline\nfrom storm_lab.runs.study import Study\n\n"
+        f"study = Study.of_notebook({name}, globals())\nstudy.introduce()"
+    )
+
+
+@pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
+def test_every_notebook_closes_with_verdicts_then_reasons_then_checks(path: Path) -> None:
+    own = cells(path)
+    last = own[-1]
+    assert last.cell_type == "code"
+    assert "# What must hold whatever the " in last.source
+    assert last.source.endswith('print("all checks hold")')
+    judged = [place for place, cell in enumerate(own) if "study.sum_up(verdicts)" in cell.source]
+    if not any(experiment.claims for experiment in OF_EXPERIMENTS[path]):
+        assert judged == []
+        return
+    (place,) = judged
+    # What argues with a figure stands after it: nothing is drawn any more.
+    assert not [cell for cell in own[place + 1 :] if "keep_figure(" in cell.source]
+
+
+@pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
+def test_a_template_draws_no_axes_by_hand(path: Path) -> None:
+    code = "\n".join(python_of(cell) for cell in cells(path) if cell.cell_type == "code")
+    for sign in ("subplots", "new_figure", "axes.", "house_style"):
+        assert sign not in code, "figures live in storm_lab/reporting/figures"
+
+
+def test_what_has_a_cause_is_argued_in_its_notebook() -> None:
+    ledger = load_claims()
+    for claim in load_causes():
+        (path,) = {
+            path
+            for path, owners in OF_EXPERIMENTS.items()
+            if ledger.claim(claim).owner in {experiment.slug for experiment in owners}
+        }
+        text = "\n".join(cell.source for cell in cells(path))
+        # The grid has an anchor for each claim of its experiment.
+        assert path.stem == "grid" or f'<a id="why-{claim}"></a>' in text, claim

@@ -216,7 +216,7 @@ def test_text_keeps_its_contrast_in_light_and_dark(page, tmp_path):
         if (contrast < 4.5) { answer.poor.push(e.outerHTML.slice(0, 80) + contrast); } });
     """
     light = ask(page, tmp_path, script, width=1280)
-    dark_page = tmp_path / "dark.html"
+    dark_page = page.with_name("dark.html")
     text = page.read_text(encoding="utf-8").replace("screen and (prefers-color-scheme: dark)", "all")
     dark_page.write_text(text, encoding="utf-8")
     dark = ask(dark_page, tmp_path, script, width=1280)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.reporting.figures.printed import Printed
 from storm_lab.reporting.figures.saved import read_figure, save_figure
 from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.figures.style import About
@@ -27,7 +28,7 @@ ABOUT = About(seeds=5, warm_up_s=60)
 
 
 def test_each_series_has_a_mark_in_each_row_and_the_printed_value_as_a_line() -> None:
-    figure = sensitivity(VALUES, PANELS, about=ABOUT, printed={"linear": 50.0})
+    figure = sensitivity(VALUES, PANELS, about=ABOUT, printed={"linear": Printed("x", 50.0, 45.0, 55.0)})
     first, second = figure.axes
     assert [text.get_text() for text in first.get_yticklabels()] == ["as set", "window of 4"]
     by = {line.get_label(): line for line in first.lines}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
@@ -25,16 +26,16 @@ def degradation_levels(
     variants: Mapping[str, str],
     *,
     about: About,
-    printed: Mapping[tuple[str, int], float] | None = None,
+    printed: Mapping[tuple[str, int], Printed] | None = None,
     title: str = "",
 ) -> Figure:
-    """Bars: mean over seeds with the 95 % interval; rings: what the paper prints.
+    """Bars: mean over seeds with the 95 % interval, and what the paper prints.
 
     Args:
         degradation: columns variant, seed, level (per cent below the smooth mean), degraded_s.
         variants: label -> variant, from left to right in each group.
         about: for the foot.
-        printed: (label, level) -> seconds.
+        printed: (label, level) -> what the paper prints, in seconds.
         title: above the figure.
 
     Raises:
@@ -58,10 +59,8 @@ def degradation_levels(
                 low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
                 axes.plot([offset, offset], [low, high], color=INK, linewidth=1.2)
                 if printed and (label, int(level)) in printed:
-                    axes.plot(
-                        offset, printed[label, int(level)], marker="o", markersize=8, fillstyle="none",
-                        color=INK, markeredgewidth=1.4,
-                    )  # fmt: skip
+                    between = offset - width / 2, offset + width / 2
+                    draw_printed(axes, printed[label, int(level)], between=between)
         axes.set_xticks(
             range(len(levels)), [f"{level} %" if level < 100 else "standstill" for level in levels]
         )
@@ -71,6 +70,5 @@ def degradation_levels(
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        rings = " · rings: as printed" if printed else ""
-        foot(figure, about.line("line: 95 % interval") + rings)
+        foot(figure, about.line("line: 95 % interval") + (f" · {FOOT}" if printed else ""))
     return figure

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from textwrap import fill
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
 from storm_lab.reporting.figures.style import (
-    DASHES,
     INK,
     LINES,
-    MARKS,
+    few_ticks,
     foot,
+    head,
     house_style,
-    legend_on_top,
+    line_look,
+    log_ticks,
     need,
     new_figure,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How an axis is scaled.
+
+    Attributes:
+        logarithmic: logarithmic instead of linear.
+        falling: large values come first.
+        low, high: ends; None for matplotlib's choice, which begins at 0 or below.
+        shared: all panels have the same vertical axis.
+    """
+
+    logarithmic: bool = False
+    falling: bool = False
+    low: float | None = None
+    high: float | None = None
+    shared: bool = False
 
 
 def dependence(
@@ -29,23 +52,33 @@ def dependence(
     series: str = "",
     x_label: str,
     note: str,
-    printed: Mapping[str, float] | None = None,
+    printed: Mapping[str, Sequence[Printed] | Mapping[float, Printed]] | None = None,
+    printed_across: Sequence[Printed] = (),
+    reference: Mapping[str, float] | None = None,
     joined: bool = True,
-    ticks: Sequence[float] = (),
+    ticks: Sequence[float] | Mapping[float, str] = (),
+    labels: str = "",
+    across: Scale | None = None,
+    up: Scale | None = None,
     title: str = "",
 ) -> Figure:
     """Panels beside each other that share what they depend on.
 
     Args:
-        points: a row for each point.
+        points: a row for each point; several at one place are drawn as dots and as the line of their mean.
         x: column of the horizontal axis.
         values: column -> label with unit, a panel for each.
         series: column whose values tell the lines apart; empty for one line.
         x_label: label of the horizontal axis with unit.
         note: the foot: which runs, what was left out.
-        printed: column -> what the paper prints, drawn as a horizontal line.
+        printed: column -> what the paper prints for it, at every x or, as a mapping, at some x.
+        printed_across: what the paper prints for the horizontal axis' quantity.
+        reference: what is written there -> height of a dotted line in every panel.
         joined: draw lines through the means at each x, else the points alone.
-        ticks: where to put ticks; matplotlib's choice by default.
+        ticks: where to put ticks, and what to write there; matplotlib's choice by default.
+        labels: column of what is written beside each mean; none by default.
+        across: scale of the horizontal axis.
+        up: scale of the vertical axes.
         title: above the figure.
 
     Raises:
@@ -53,47 +86,101 @@ def dependence(
     """
     need(points, [x, *values, *([series] if series else [])], "points")
     names = list(dict.fromkeys(points[series])) if series else [""]
+    across, up = across or Scale(), up or Scale()
     with house_style():
-        legend_rows = -(-len(names) // (3 if len(values) == 1 else 2)) if series else 0
-        figure = new_figure(2.9 + 0.2 * legend_rows)
-        for axes, (column, label) in zip(
-            figure.subplots(1, len(values), squeeze=False)[0], values.items(), strict=True
-        ):
+        columns = 3 if len(values) < 3 else 4
+        legend_rows = -(-len(names) // columns) if series else 0
+        figure = new_figure(2.9 + 0.2 * legend_rows + (0.4 if len(names) > 1 else 0))
+        panels = figure.subplots(1, len(values), squeeze=False, sharey=up.shared)[0]
+        for axes, (column, label) in zip(panels, values.items(), strict=True):
             for place, name in enumerate(names):
                 rows = (points[points[series] == name] if series else points).dropna(subset=[column])
-                colour = LINES[place % len(LINES)]
-                mark = MARKS[place % len(MARKS)]
-                axes.plot(rows[x], rows[column], mark, color=colour, markersize=4, alpha=0.85)
-                if joined and not rows.empty:
-                    means = rows.groupby(x)[column].mean()
-                    dash = DASHES[place % len(DASHES)]
-                    axes.plot(
-                        means.index,
-                        means,
-                        color=colour,
-                        label=str(name),
-                        linestyle=(0, dash) if dash else "-",
-                    )
-                elif not rows.empty:
-                    axes.plot([], [], mark, color=colour, label=str(name))
-            if printed and column in printed:
-                axes.axhline(printed[column], color=INK, linestyle=":", linewidth=1.2)
-                axes.annotate(
-                    "as printed", (1, printed[column]), xycoords=("axes fraction", "data"), xytext=(-2, 2),
-                    textcoords="offset points", ha="right", va="bottom", fontsize=8,
-                )  # fmt: skip
-            axes.set(xlabel=x_label, ylabel=_broken(label))
-            # Room above for what is written over the line.
-            low, high = min(0.0, axes.get_ylim()[0]), axes.get_ylim()[1]
-            axes.set_ylim(low, high + 0.08 * (high - low) if printed else high)
+                if not rows.empty:
+                    _draw(axes, rows, x, column, place, str(name), joined=joined, labels=labels)
+            _scale(axes, across, up)
             if ticks:
-                axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
-            if series:
-                legend_on_top(axes, min(len(names), 3 if len(values) == 1 else 2))
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, note)
+                named = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:g}" for tick in ticks}
+                axes.set_xticks(list(named), list(named.values()))
+            for text, height in (reference or {}).items():
+                _draw_reference(axes, text, height)
+            _draw_printed(axes, (printed or {}).get(column, ()), points[x])
+            for number in printed_across:
+                draw_printed(axes, number, upright=True)
+            axes.set(xlabel=x_label, ylabel=_broken(label))
+            if up.logarithmic:
+                log_ticks(axes.yaxis)
+            else:
+                few_ticks(axes.yaxis, 6)
+        handles = {
+            name: handle
+            for axes in panels
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+            if series
+        }
+        head(figure, title, handles, columns)
+        foot(figure, note + (f" · {FOOT}" if printed or printed_across else ""))
     return figure
+
+
+def _draw(
+    axes: Axes, rows: pd.DataFrame, x: str, column: str, place: int, name: str, *, joined: bool, labels: str
+) -> None:
+    look = line_look(place)
+    means = rows.groupby(x)[column].mean()
+    several = len(rows) > len(means)
+    if several or not joined:
+        axes.plot(
+            rows[x], rows[column], look["marker"], color=look["color"], markersize=4, alpha=0.85,
+            label=None if joined else name,
+        )  # fmt: skip
+    if joined:
+        axes.plot(means.index, means, label=name, **({**look, "marker": ""} if several else look))
+    if labels:
+        written = rows.groupby(x)[labels].first()
+        for spot, height, text in zip(means.index, means, written, strict=True):
+            axes.annotate(
+                f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if place % 2 == 0 else -12),
+                textcoords="offset points", color=LINES[place % len(LINES)], fontsize=8.5,
+            )  # fmt: skip
+
+
+def _scale(axes: Axes, across: Scale, up: Scale) -> None:
+    if across.logarithmic:
+        axes.set_xscale("log")
+        log_ticks(axes.xaxis)
+    if across.falling:
+        axes.invert_xaxis()
+    axes.set_xlim(left=across.low, right=across.high)
+    if up.logarithmic:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=up.low, top=up.high)
+        return
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low) if up.low is None else up.low, high if up.high is None else up.high)
+
+
+def _draw_reference(axes: Axes, text: str, height: float) -> None:
+    low, high = sorted(axes.get_ylim())
+    if not low <= height <= high:
+        axes.set_ylim(min(low, height), max(high, height + 0.08 * (max(high, height) - low)))
+    axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=1.5)
+    axes.annotate(
+        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
+        ha="right", va="bottom", fontsize=8,
+    )  # fmt: skip
+
+
+def _draw_printed(
+    axes: Axes, printed: Sequence[Printed] | Mapping[float, Printed], at: pd.Series[float]
+) -> None:
+    if not isinstance(printed, Mapping):
+        for number in printed:
+            draw_printed(axes, number)
+        return
+    places = sorted({float(place) for place in at})
+    apart = min((b - a for a, b in pairwise(places)), default=1.0)
+    for place, number in printed.items():
+        draw_printed(axes, number, between=(place - 0.18 * apart, place + 0.18 * apart))
 
 
 def _broken(label: str) -> str:

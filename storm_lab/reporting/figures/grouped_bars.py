@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     MUTED,
@@ -16,6 +17,7 @@ from storm_lab.reporting.figures.style import (
     bar_look,
     few_ticks,
     foot,
+    head,
     house_style,
     need,
     new_figure,
@@ -32,6 +34,7 @@ def grouped_bars(
     group: str,
     variants: Sequence[str],
     about: About,
+    printed: Mapping[tuple[str, str, str], Sequence[Printed]] | None = None,
     title: str = "",
 ) -> Figure:
     """Panels below each other that share their groups; a cross where a variant has no value in a group.
@@ -42,6 +45,7 @@ def grouped_bars(
         group: the column of the groups; they stand in the order of the table.
         variants: bars of a group, from left to right.
         about: seeds and warm-up, for the foot.
+        printed: (group, variant, column) -> what the paper prints for that bar.
         title: above the figure; nothing if empty.
 
     Raises:
@@ -53,22 +57,28 @@ def grouped_bars(
         figure = new_figure(0.9 + 1.55 * len(metrics))
         axes = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
         cut = False
+        width = _WIDTH / len(variants)
         for axis, (column, label) in zip(axes, metrics.items(), strict=True):
             _draw(axis, results, column, group, groups, variants)
             axis.set(ylabel=label)
             cut = _scale(axis, results, column, group, variants) or cut
+            for (of_group, variant, of_column), numbers in (printed or {}).items():
+                if of_column == column and of_group in groups and variant in variants:
+                    at = groups.index(of_group) + (variants.index(variant) - (len(variants) - 1) / 2) * width
+                    for number in numbers:
+                        draw_printed(axis, number, between=(at - width / 2, at + width / 2))
             few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(variants), fontsize=8.5)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        crosses = " · ×: refused" if any(axis.lines for axis in axes) else ""
-        foot(
-            figure,
-            about.line("bar: mean, line: 95 % interval") + crosses + (" · long lines are cut" if cut else ""),
-        )
+        head(figure, title, dict(zip(labels, handles, strict=True)), len(variants))
+        shown = results[results["variant"].isin(variants)].groupby([group, "variant"])[list(metrics)].count()
+        refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
+        notes = [about.line("bar: mean, line: 95 % interval")]
+        notes += ["×: refused"] if refused else []
+        notes += ["long lines are cut"] if cut else []
+        notes += [FOOT] if printed else []
+        foot(figure, " · ".join(notes))
     return figure
 
 

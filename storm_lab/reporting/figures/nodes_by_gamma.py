@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
 from storm_lab.reporting.figures.style import LINES, foot, house_style, need, new_figure
 
+_HALF = 0.35
+"""Half the length of a printed number's line, in units of gamma."""
 
-def nodes_by_gamma(measured: pd.DataFrame, printed: pd.DataFrame, *, title: str = "") -> Figure:
-    """Steps of what was measured, rings for what a paper prints.
+
+def nodes_by_gamma(
+    measured: pd.DataFrame, printed: Mapping[tuple[str, float], Printed], *, title: str = ""
+) -> Figure:
+    """Steps of what was measured, and what a paper prints.
 
     Args:
         measured: nodes in use; a row for each gamma (the index), a column for each topology.
-        printed: columns topology, gamma and nodes; topologies that were not measured are left out.
-        title: above the figure; nothing if empty.
+        printed: (topology, gamma) -> nodes; topologies that were not measured are left out.
+        title: above the figure.
 
     Raises:
-        UserError: a column is missing or there is nothing to draw.
+        UserError: there is nothing to draw.
     """
     need(measured, [], "nodes by gamma")
-    need(printed, ["topology", "gamma", "nodes"], "printed node counts")
     with house_style():
         figure = new_figure(3.0)
         axes = figure.subplots(1, len(measured.columns), sharey=True, squeeze=False)[0]
         for place, topology in enumerate(measured.columns):
-            axis, rings = axes[place], printed[printed["topology"] == topology]
+            axis = axes[place]
             axis.plot(measured.index, measured[topology], drawstyle="steps-post", color=LINES[0])
-            axis.plot(rings["gamma"], rings["nodes"], "o", markersize=9, fillstyle="none", color=LINES[1])
             axis.set(
                 title=str(topology), xlabel="gamma", ylabel="" if place else "nodes in use", ylim=(0, None)
             )
+            for (of_topology, gamma), number in printed.items():
+                if of_topology == topology:
+                    draw_printed(axis, number, between=(gamma - _HALF, gamma + _HALF), colour=LINES[1])
             axis.yaxis.set_major_locator(MaxNLocator(integer=True))
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, "rings: as printed · the same for every seed")
+        foot(figure, f"the same for every seed · {FOOT}")
     return figure

@@ -33,6 +33,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
 
     Args:
         placements: columns component, start_task, worker, node, port; one row an executor, those in force.
+            Where a column topology has several values, components are named with their own.
         nodes: all nodes of the cluster, so that empty ones show.
         about: for the foot; a placement is that of one seed.
         title: above the figure; nothing if empty.
@@ -42,6 +43,9 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
     """
     need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
     names = sorted({*nodes, *placements["node"]}, key=natural)
+    if "topology" in placements and placements["topology"].nunique() > 1:
+        # Two topologies may call their components the same.
+        placements = placements.assign(component=placements["topology"] + ": " + placements["component"])
     components = sorted(set(placements["component"]))
     colours = colour_of(components)
     shelves = [names[low : low + _ABREAST] for low in range(0, len(names), _ABREAST)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
@@ -27,7 +28,7 @@ def sensitivity(
     panels: Mapping[str, str],
     *,
     about: About,
-    printed: Mapping[str, float] | None = None,
+    printed: Mapping[str, Printed] | Mapping[tuple[str, str], Printed] | None = None,
     zero: bool = True,
     logarithmic: bool = False,
     title: str = "",
@@ -39,7 +40,8 @@ def sensitivity(
             appearance.
         panels: column -> label of its axis with unit, from left to right.
         about: seeds and warm-up, for the foot.
-        printed: what the paper prints for each series, drawn as a line of the series' colour in every panel.
+        printed: what the paper prints for each series, in every panel or, by (series, column), in one; in the
+            series' colour.
         zero: whether to draw a line at 0.
         logarithmic: logarithmic axes.
         title: above all panels.
@@ -60,8 +62,9 @@ def sensitivity(
                 colour = LINES[place % len(LINES)]
                 mark = _MARKS[place % len(_MARKS)]
                 axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
-                if printed and name in printed:
-                    axis.axvline(printed[name], color=colour, linestyle=":", linewidth=1.1)
+                for key, number in (printed or {}).items():
+                    if key in (name, (name, column)):
+                        draw_printed(axis, number, upright=True, colour=colour)
             if logarithmic:
                 axis.set_xscale("log")
                 log_ticks(axis.xaxis)
@@ -75,6 +78,5 @@ def sensitivity(
         axes[-1].legend(loc="lower right", ncols=len(series), bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        lines = " · dotted: the paper's" if printed else ""
-        foot(figure, about.line("dots: means over seeds") + lines)
+        foot(figure, about.line("dots: means over seeds") + (f" · {FOOT}" if printed else ""))
     return figure

@@ -15,8 +15,9 @@ _SCREEN_DPI = 110
 
 
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
-    """The figure as PNG, and what a notebook keeps beside it: size on screen in pixels, text alternative.
+    """The figure as PNG, and what a notebook keeps beside it.
 
+    That is its size on screen in pixels, a text alternative, and the name of the file that it was saved as.
     The text is the figure's label, which `save_figure` sets, else its title. Same figure, same bytes.
     """
     from PIL import Image
@@ -32,7 +33,9 @@ def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
     picture.save(small, format="PNG", optimize=True)
     width, height = (round(side * _SCREEN_DPI / DPI) for side in picture.size)
     about: dict[str, str | int] = {"width": width, "height": height}
-    alt = str(figure.get_label()) or figure.get_suptitle()
+    if figure.get_gid():
+        about["file"] = str(figure.get_gid())
+    alt = str(figure.get_label()) or figure.get_suptitle().strip()
     return small.getvalue(), {**about, "alt": alt} if alt else about
 
 

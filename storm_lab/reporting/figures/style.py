@@ -6,7 +6,7 @@ text column. Colours never carry a distinction alone: lines differ in dash, mark
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -150,6 +150,21 @@ def legend_on_top(axes: Axes, columns: int) -> None:
     axes.legend(loc="lower right", ncols=columns, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize=8.5)
 
 
+def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -> None:
+    """Title at the left and legend (text -> handle) at the right, above each other where they would meet."""
+    if handles:
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside upper right", ncols=columns, fontsize=8.5
+        )
+    if not title:
+        return
+    # Inches: letters of either size, and what a legend has beside its letters.
+    rows = [list(handles)[low : low + columns] for low in range(0, len(handles), columns)]
+    legend = max((sum(0.5 + 0.075 * len(text) for text in row) for row in rows), default=0.0)
+    meets = 0.1 + 0.1 * len(title) + legend > WIDTH
+    figure.suptitle("\n" * len(rows) * meets + title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+
+
 def few_ticks(axis: Axis, most: int = 5) -> None:
     """So few ticks, and large numbers as 25k or 1.5M, that neighbours do not run into each other."""
     axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
@@ -177,14 +192,26 @@ def log_ticks(axis: Axis) -> None:
 
 def foot(figure: Figure, text: str) -> None:
     """Put the foot line under everything else, at the left, broken so that it fits."""
-    words, lines = text.split(" · "), [""]
-    for word in words:
-        longer = f"{lines[-1]} · {word}" if lines[-1] else word
+    figure.supxlabel(_broken(text.split(" · "), " · "), x=0.01, ha="left", fontsize=8, color=MUTED)
+
+
+def more_foot(figure: Figure, text: str) -> None:
+    """Add a line to the foot; parts are separated by commas."""
+    before = figure.get_supxlabel()
+    line = _broken(text.split(", "), ", ")
+    figure.supxlabel(f"{before}\n{line}" if before else line, x=0.01, ha="left", fontsize=8, color=MUTED)
+
+
+def _broken(parts: Sequence[str], between: str) -> str:
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]}{between}{part}" if lines[-1] else part
         if len(longer) > 118 and lines[-1]:
-            lines.append(word)
+            lines[-1] += between.rstrip() if between == ", " else ""
+            lines.append(part)
         else:
             lines[-1] = longer
-    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=MUTED)
+    return "\n".join(lines)
 
 
 def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
@@ -199,8 +226,15 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
 
 
 def colour_of(names: Sequence[str]) -> dict[str, str]:
-    """A fill for each name, in order; the eleventh gets the first one's again, so label what you draw."""
-    return {name: MACHINES[place % len(MACHINES)] for place, name in enumerate(names)}
+    """A fill for each name, in order, no two alike; light ones, so that dark labels are legible on each."""
+    if len(names) <= len(MACHINES):
+        return dict(zip(names, MACHINES, strict=False))
+    # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
+    hues = [tuple(hue) for hue in sns.husl_palette(len(names), s=0.75, l=0.78)]
+    pale = [
+        hue if place % 2 else tuple((1 + float(part)) / 2 for part in hue) for place, hue in enumerate(hues)
+    ]
+    return {name: str(to_hex((hue[0], hue[1], hue[2]))) for name, hue in zip(names, pale, strict=True)}
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures.printed import FOOT, Mark, draw_printed
 from storm_lab.reporting.figures.style import (
     DASHES,
     INK,
@@ -49,11 +50,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel: its title, the variants drawn in it (label -> variant) and the marks on its time axis."""
+    """One panel: title, variants (label -> variant), marks on the time axis, and what a paper prints."""
 
     title: str
     variants: Mapping[str, str]
     events: tuple[Event, ...] = ()
+    printed: tuple[Mark, ...] = ()
 
 
 def time_series(
@@ -98,22 +100,47 @@ def time_series(
             len(panels) * len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios * len(panels)
         )[:, 0]
         top = None if logarithmic else _top(values, panels, value, about.warm_up_s)
+        if top is not None:
+            # What is printed must be seen, and the panels keep one scale.
+            levels = [
+                number
+                for panel in panels
+                for mark in panel.printed
+                if not mark.moment and not mark.nodes
+                for number in mark.printed.numbers
+            ]
+            top = max([top, *(1.05 * number for number in levels)])
         for place, panel in enumerate(panels):
             upper = axes[place * len(ratios)]
             _draw_values(upper, values, panel, value, top, logarithmic)
             _draw_events(upper, panel.events, labelled=True)
+            _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
             upper.set(title=panel.title, ylabel=unit, xlabel="")
             if nodes is not None:
                 strip = axes[place * 2 + 1]
                 _draw_nodes(strip, nodes, panel, right)
+                _draw_printed(strip, [mark for mark in panel.printed if mark.nodes], right)
                 _draw_events(strip, panel.events, labelled=False)
         axes[-1].set_xlabel("time since submission, s")
         axes[-1].set_xlim(0, right)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         clipped = top is not None and bool((_means(values, panels, value) > top).any())
-        foot(figure, about.line() + (" · ▲ above the axis" if clipped else ""))
+        marked = any(panel.printed for panel in panels)
+        foot(
+            figure,
+            about.line() + (" · ▲ above the axis" if clipped else "") + (f" · {FOOT}" if marked else ""),
+        )
     return figure
+
+
+def _draw_printed(axes: Axes, marks: Sequence[Mark], right: float) -> None:
+    for mark in marks:
+        between = None
+        if not mark.moment and (mark.from_s is not None or mark.to_s is not None):
+            first = 0.0 if mark.from_s is None else mark.from_s
+            between = first, max(first, right if mark.to_s is None else min(mark.to_s, right))
+        draw_printed(axes, mark.printed, between=between, upright=mark.moment)
 
 
 def _means(values: pd.DataFrame, panels: Sequence[Panel], value: str) -> pd.Series[float]:

@@ -1,0 +1,164 @@
+"""How far what was measured lies from what the papers print: a row for each number of some claims.
+
+Each row has a scale of its own: 0 is the printed value (or bound), 100 % is as much again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from storm_lab.experiments.claim import Target, number, with_unit
+from storm_lab.experiments.measurement import Measured
+from storm_lab.reporting.figures.style import INK, LINES, foot, head, house_style, new_figure
+from storm_lab.reporting.verdict import Outcome, Verdict
+
+_EDGE = 1.25
+"""Where the axis ends; what lies beyond is drawn as an arrow at the edge."""
+
+_LOOKS = {
+    Outcome.REPRODUCED: ("o", LINES[2]),
+    Outcome.DIRECTION: ("D", LINES[4]),
+    Outcome.NOT_REPRODUCED: ("X", LINES[1]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    label: str
+    target: Target
+    measured: Measured
+    others: tuple[Measured, ...]
+    outcome: Outcome
+
+    @property
+    def origin(self) -> float:
+        """The printed value, or the bound where there is no more."""
+        for given in (self.target.expected, self.target.low, self.target.high):
+            if given is not None:
+                return given
+        return 0.0
+
+    @property
+    def unit(self) -> float:
+        """What counts as 100 %: the printed value, or half the band where that is 0."""
+        if self.origin:
+            return abs(self.origin)
+        ends = [abs(end) for end in (self.target.low, self.target.high) if end]
+        return max(ends, default=1.0)
+
+    def at(self, value: float) -> float:
+        return (value - self.origin) / self.unit
+
+
+def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure | None:
+    """The figure, or None where no claim states a number that was measured; orders are left out.
+
+    A claim whose numbers all come out exactly as printed takes one row. Hollow marks are other readings of
+    what the paper leaves open, and trials with one input changed.
+    """
+    rows = [row for verdict in verdicts for row in _rows(verdict)]
+    if not rows:
+        return None
+    with house_style():
+        figure = new_figure(1.3 + 0.27 * len(rows))
+        axes = figure.subplots()
+        for place, row in enumerate(rows):
+            _draw(axes, row, place)
+        axes.axvline(0, color=INK, linewidth=1.1, linestyle=(0, (5, 2)), zorder=1)
+        axes.set_xlim(-_EDGE, _EDGE)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=8.5)
+        axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+        axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+        axes.set_xlabel("distance from the printed value")
+        axes.grid(axis="y", visible=False)
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(range(len(rows)), [_said(row) for row in rows], fontsize=8)
+        right.tick_params(length=0)
+        handles = _handles(rows)
+        head(figure, title, {str(handle.get_label()): handle for handle in handles}, len(handles))
+        beyond = " · arrows: beyond the axis" if any(abs(_spot(row)) > _EDGE for row in rows) else ""
+        foot(figure, "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond)
+    return figure
+
+
+def _percent(share: float, _: int | None) -> str:
+    return f"{100 * share:+.0f} %" if share else "0"
+
+
+def _rows(verdict: Verdict) -> list[_Row]:
+    claim, measurement = verdict.claim, verdict.measurement
+    if measurement is None or not claim.targets or verdict.outcome not in _LOOKS:
+        return []
+    rows = []
+    for target in claim.targets:
+        own = measurement.value(target.label)
+        if own.value is None:
+            continue
+        others = tuple(
+            reading.measurement.value(target.label)
+            for reading in verdict.readings
+            if reading.measurement is not None
+        )
+        label = f"{claim.id}, {target.label}" if target.label else claim.id
+        rows.append(_Row(label, target, own, others, verdict.outcome))
+    if len(rows) > 1 and all(row.measured.value == row.target.expected for row in rows):
+        return [_Row(f"{claim.id}, {len(rows)} numbers", *_parts(rows[0]))]
+    return rows
+
+
+def _parts(row: _Row) -> tuple[Target, Measured, tuple[Measured, ...], Outcome]:
+    return row.target, row.measured, row.others, row.outcome
+
+
+def _spot(row: _Row) -> float:
+    assert row.measured.value is not None
+    return row.at(row.measured.value)
+
+
+def _draw(axes: Axes, row: _Row, place: int) -> None:
+    low, high = (
+        end if given is None else row.at(given)
+        for given, end in ((row.target.low, -_EDGE), (row.target.high, _EDGE))
+    )
+    axes.fill_betweenx([place - 0.36, place + 0.36], low, high, color=INK, alpha=0.14, linewidth=0)
+    if low == high:
+        axes.plot([low, low], [place - 0.36, place + 0.36], color=INK, linewidth=1.2)
+    mark, colour = _LOOKS[row.outcome]
+    if row.measured.low is not None and row.measured.high is not None:
+        axes.plot([row.at(row.measured.low), row.at(row.measured.high)], [place] * 2, color=colour)
+    for other in row.others:
+        if other.value is not None:
+            at = max(-_EDGE, min(_EDGE, row.at(other.value)))
+            axes.plot(at, place, mark, markersize=6, fillstyle="none", color=INK, zorder=3)
+    at = _spot(row)
+    if abs(at) > _EDGE:
+        axes.plot(
+            (0.985 if at > 0 else -0.985) * _EDGE, place, ">" if at > 0 else "<", markersize=6.5, color=colour
+        )
+    else:
+        axes.plot(at, place, mark, markersize=6, color=colour, zorder=4)
+
+
+def _said(row: _Row) -> str:
+    assert row.measured.value is not None
+    return f"{row.target.expected_text}, {with_unit(number(row.measured.value), row.target.unit)}"
+
+
+def _handles(rows: Sequence[_Row]) -> list[Line2D | Patch]:
+    shown: list[Line2D | Patch] = [Patch(facecolor=INK, alpha=0.14, label="band")]
+    for outcome, (mark, colour) in _LOOKS.items():
+        if any(row.outcome is outcome for row in rows):
+            shown.append(Line2D([], [], marker=mark, linestyle="", color=colour, label=outcome.value))
+    if any(row.others for row in rows):
+        shown.append(
+            Line2D([], [], marker="o", linestyle="", fillstyle="none", color=INK, label="another reading")
+        )
+    return shown

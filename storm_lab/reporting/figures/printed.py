@@ -1,0 +1,181 @@
+"""What the papers print, drawn beside what was measured: values and bands come from the ledger of claims.
+
+Every figure uses these few functions, so that a printed number looks the same everywhere: a dashed line at
+the value and a light area from end to end of its band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.reporting.figures.style import INK
+
+FOOT = "dashed, light band: as printed, with the claim's band"
+"""What a figure with such marks says at its foot."""
+
+_SIGN = "claim:"
+_DASH = (0, (5, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """One printed number, in the unit of the figure it is drawn in.
+
+    Attributes:
+        claim: id of the claim that states it.
+        value: what the paper prints; None where it gives a bound only.
+        low, high: ends of the band; None where it is open.
+    """
+
+    claim: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+    def mapped(self, change: Callable[[float], float]) -> Printed:
+        """The same in another quantity; ``change`` has to rise or to fall throughout."""
+        value, low, high = (
+            None if given is None else change(given) for given in (self.value, self.low, self.high)
+        )
+        falls = change(1.0) < change(0.0)
+        return Printed(self.claim, value, *((high, low) if falls else (low, high)))
+
+    def below(self, level: float) -> Printed:
+        """A printed reduction in percent, as what it makes of ``level``."""
+        return self.mapped(lambda percent: level * (1 - percent / 100))
+
+    def above(self, level: float) -> Printed:
+        """A printed increase in percent, as what it makes of ``level``."""
+        return self.mapped(lambda percent: level * (1 + percent / 100))
+
+    def times(self, factor: float) -> Printed:
+        """The same in another unit."""
+        return self.mapped(lambda value: factor * value)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Value and ends of the band, those that there are."""
+        return tuple(given for given in (self.value, self.low, self.high) if given is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A printed number with its place in a figure over time.
+
+    Attributes:
+        printed: the number.
+        from_s, to_s: for a level, the times between which the paper has it; None for the axis' end.
+        moment: the number is a time, not a level.
+        nodes: it is a number of nodes, and stands in the strip of nodes in use.
+    """
+
+    printed: Printed
+    from_s: float | None = None
+    to_s: float | None = None
+    moment: bool = False
+    nodes: bool = False
+
+
+def printed(claim: str, label: str = "") -> Printed:
+    """What the ledger has for a number of a claim; ``label`` tells apart the numbers of a claim with several.
+
+    Raises:
+        UserError: no such claim.
+        KeyError: the claim has no number of this label.
+    """
+    target = load_claims().claim(claim).target(label)
+    return Printed(claim, target.expected, target.low, target.high)
+
+
+def draw_printed(
+    axes: Axes,
+    number: Printed,
+    *,
+    between: tuple[float, float] | None = None,
+    upright: bool = False,
+    colour: str = INK,
+) -> None:
+    """Draw a printed number, and widen the axis so that it is seen.
+
+    Args:
+        axes: where to draw; the measured values stand there already.
+        number: what is printed.
+        between: from where to where on the other axis; all of it by default.
+        upright: the number lies on the horizontal axis.
+        colour: of the series that it belongs to.
+    """
+    if any(math.isnan(given) for given in number.numbers):
+        # It hangs on a measurement that these runs do not have.
+        return
+    _make_room(axes, number.numbers, upright=upright)
+    ends = axes.get_xlim() if upright else axes.get_ylim()
+    low = ends[0] if number.low is None else number.low
+    high = ends[1] if number.high is None else number.high
+    drawn: list[Any] = []
+    look: dict[str, Any] = {"color": colour, "alpha": 0.16, "linewidth": 0, "zorder": 0.6}
+    line: dict[str, Any] = {"color": colour, "linewidth": 1.1, "linestyle": _DASH, "zorder": 1.9}
+    if between is None:
+        # A value at the far end of an open band is no edge of it.
+        drawn.append((axes.axvspan if upright else axes.axhspan)(low, high, **look))
+        if number.value is not None:
+            drawn.append((axes.axvline if upright else axes.axhline)(number.value, **line))
+    else:
+        area = axes.fill_betweenx if upright else axes.fill_between
+        drawn.append(area(list(between), [low, low], [high, high], **look))
+        if number.value is not None:
+            values = [number.value, number.value]
+            drawn += axes.plot(*((values, between) if upright else (between, values)), **line)
+    for artist in drawn:
+        artist.set_gid(_SIGN + number.claim)
+    (axes.set_xlim if upright else axes.set_ylim)(*ends)
+
+
+def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
+    """Have all numbers inside the axis, with a little room to its ends."""
+    first, last = axes.get_xlim() if upright else axes.get_ylim()
+    low, high = min(first, last), max(first, last)
+    logarithmic = (axes.get_xscale() if upright else axes.get_yscale()) == "log"
+    inside = [number for number in numbers if number > 0] if logarithmic else list(numbers)
+    new_low, new_high = min([low, *inside]), max([high, *inside])
+    if logarithmic:
+        share = (new_high / new_low) ** 0.03
+        new_low, new_high = (
+            low if new_low == low else new_low / share,
+            high if new_high == high else new_high * share,
+        )
+    else:
+        room = 0.03 * (new_high - new_low)
+        # A number is not made to look negative for the sake of room.
+        at_zero = new_low >= 0
+        new_low = low if new_low == low else new_low - (0 if at_zero and new_low < room else room)
+        new_high = high if new_high == high else new_high + room
+    ends = (new_low, new_high) if first <= last else (new_high, new_low)
+    (axes.set_xlim if upright else axes.set_ylim)(*ends)
+
+
+def claims_drawn(figure: Figure) -> tuple[str, ...]:
+    """Ids of the claims whose numbers `draw_printed` put into the figure, in ledger order."""
+
+    def is_mark(artist: Artist) -> bool:
+        return str(artist.get_gid() or "").startswith(_SIGN)
+
+    return in_order(str(artist.get_gid())[len(_SIGN) :] for artist in figure.findobj(is_mark))
+
+
+def in_order(claims: Iterable[str]) -> tuple[str, ...]:
+    """Claims in the order of the ledger, each once.
+
+    Raises:
+        UserError: one of them does not exist.
+    """
+    ledger = load_claims()
+    found = {ledger.claim(claim).id for claim in claims}
+    return tuple(claim.id for claim in ledger.claims if claim.id in found)

@@ -1,0 +1,145 @@
+"""Several quantities over the same time, a panel for each: steps, bands over seeds, and what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.printed import FOOT, Mark, draw_printed
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    few_ticks,
+    foot,
+    head,
+    house_style,
+    line_look,
+    log_ticks,
+    need,
+    new_figure,
+    seed_interval,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One panel.
+
+    Attributes:
+        column: of the table.
+        label: with unit.
+        logarithmic: logarithmic axis; linear ones begin at 0.
+        reference: what is written there -> height of a dotted line.
+        printed: what a paper prints for it.
+    """
+
+    column: str
+    label: str
+    logarithmic: bool = False
+    reference: Mapping[str, float] = field(default_factory=dict)
+    printed: tuple[Mark, ...] = ()
+
+
+def time_panels(
+    series: pd.DataFrame,
+    quantities: Sequence[Quantity],
+    *,
+    note: str,
+    line: str = "",
+    faults_s: Sequence[float] = (),
+    spans: Mapping[str, tuple[float, float]] | None = None,
+    minutes: bool = False,
+    ends_s: tuple[float | None, float | None] = (None, None),
+    x_label: str = "time since submission",
+    title: str = "",
+) -> Figure:
+    """Panels below each other that share the time axis; each value holds from its time to the next.
+
+    Args:
+        series: columns t_s, those of the quantities, ``line`` if given, and seed where there are several:
+            then the mean over seeds is drawn, with the 95 % interval as a band.
+        quantities: from top to bottom.
+        note: the foot: which runs, what was left out.
+        line: column whose values tell the lines apart; empty for one line.
+        faults_s: times of vertical lines.
+        spans: what is written there -> from when to when the background is shaded.
+        minutes: the axis counts minutes instead of seconds.
+        ends_s: ends of the time axis in seconds; those of the data by default.
+        x_label: what the time is counted from.
+        title: above the figure.
+
+    Raises:
+        UserError: a column is missing or there is nothing to draw.
+    """
+    need(
+        series, ["t_s", *(each.column for each in quantities), *([line] if line else [])], "values over time"
+    )
+    names = list(dict.fromkeys(series[line])) if line else [""]
+    unit = 60.0 if minutes else 1.0
+    first, last = (
+        float(given if given is not None else edge)
+        for given, edge in zip(ends_s, (series["t_s"].min(), series["t_s"].max()), strict=True)
+    )
+    with house_style():
+        figure = new_figure(1.0 + 1.75 * len(quantities) + (0.25 if line else 0.0))
+        panels = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, quantity in zip(panels, quantities, strict=True):
+            for text, (begin, end) in (spans or {}).items():
+                axes.axvspan(begin / unit, end / unit, color=LINES[1], alpha=0.15, linewidth=0, label=text)
+            for place, name in enumerate(names):
+                rows = (series[series[line] == name] if line else series).dropna(subset=[quantity.column])
+                if not rows.empty:
+                    _draw(axes, rows, quantity.column, place, str(name), unit)
+            _finish(axes, quantity, unit, (first, last))
+            for at in faults_s:
+                axes.axvline(at / unit, color=INK, linewidth=0.8)
+        panels[-1].set_xlabel(f"{x_label}, {'min' if minutes else 's'}")
+        panels[-1].set_xlim(first / unit, last / unit)
+        handles, texts = panels[0].get_legend_handles_labels()
+        head(figure, title, dict(zip(texts, handles, strict=True)) if line or spans else {}, 3)
+        marked = any(quantity.printed for quantity in quantities)
+        foot(figure, note + (f" · {FOOT}" if marked else ""))
+    return figure
+
+
+def _draw(axes: Axes, rows: pd.DataFrame, column: str, place: int, name: str, unit: float) -> None:
+    look = line_look(place, marked=False)
+    own = rows.groupby("t_s")[column]
+    means = own.mean()
+    axes.step(means.index / unit, means, where="post", label=name or None, **look)
+    if "seed" in rows and rows["seed"].nunique() > 1:
+        low, high = zip(*(seed_interval(values) for _, values in own), strict=True)
+        axes.fill_between(
+            means.index / unit, low, high, step="post", color=look["color"], alpha=0.25, linewidth=0
+        )
+
+
+def _finish(axes: Axes, quantity: Quantity, unit: float, ends_s: tuple[float, float]) -> None:
+    axes.set_ylabel(quantity.label)
+    if quantity.logarithmic:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    for text, height in quantity.reference.items():
+        axes.axhline(height, color=INK, linestyle=":", linewidth=1.1)
+        axes.annotate(
+            text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2),
+            textcoords="offset points", ha="right", va="bottom", fontsize=8,
+        )  # fmt: skip
+    for mark in quantity.printed:
+        if mark.moment:
+            draw_printed(axes, mark.printed.mapped(lambda at: at / unit), upright=True)
+            continue
+        begin, end = (
+            (edge if given is None else given) / unit
+            for given, edge in zip((mark.from_s, mark.to_s), ends_s, strict=True)
+        )
+        draw_printed(axes, mark.printed, between=(begin, end))
+    if quantity.logarithmic:
+        log_ticks(axes.yaxis)
+    else:
+        few_ticks(axes.yaxis, 6)

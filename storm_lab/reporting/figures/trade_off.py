@@ -1,0 +1,60 @@
+"""Two quotients against each other, a panel for each topology: what is gained, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from storm_lab.reporting.figures.style import LINES, MUTED, foot, house_style, need, new_figure
+
+
+def trade_off(
+    points: pd.DataFrame, *, x: str, y: str, panel: str, label: str, names: Mapping[str, str], note: str
+) -> Figure:
+    """Dots with labels; dotted lines at 1, where nothing is gained and nothing lost.
+
+    Args:
+        points: columns ``x``, ``y``, ``panel`` and ``label``; a row for each dot.
+        x: column of the horizontal axis, ``y`` of the vertical one.
+        y: see there.
+        panel: column whose values get a panel each, two beside each other.
+        label: column of what is written beside a dot.
+        names: ``x`` and ``y`` -> label of the axis.
+        note: the foot.
+
+    Raises:
+        UserError: a column is missing or there is no dot.
+    """
+    need(points, [x, y, panel, label], "quotients")
+    kinds = list(dict.fromkeys(points[panel]))
+    rows = -(-len(kinds) // 2)
+    with house_style():
+        figure = new_figure(0.8 + 1.9 * rows)
+        grid = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
+        for place, axes in enumerate(grid.flat):
+            if place >= len(kinds):
+                axes.set_visible(False)
+                continue
+            _draw(axes, points[points[panel] == kinds[place]], x, y, label)
+            axes.set(title=kinds[place])
+        for axes in grid[-1]:
+            axes.set(xlabel=names[x])
+        figure.supylabel(names[y], fontsize=9.5)
+        foot(figure, f"{note} · dotted: nothing gained, nothing lost")
+    return figure
+
+
+def _draw(axes: Axes, dots: pd.DataFrame, x: str, y: str, label: str) -> None:
+    axes.plot(dots[x], dots[y], "o", color=LINES[0], markersize=5)
+    # Neighbours write to either side in turn.
+    for place, (at, height, text) in enumerate(zip(dots[x], dots[y], dots[label], strict=True)):
+        axes.annotate(
+            str(text), (at, height), xytext=(5, -3) if place % 2 == 0 else (-5, -3), fontsize=8.5,
+            textcoords="offset points", ha="left" if place % 2 == 0 else "right",
+        )  # fmt: skip
+    axes.axvline(1, color=MUTED, linewidth=0.8, linestyle=":")
+    axes.axhline(1, color=MUTED, linewidth=0.8, linestyle=":")
+    axes.margins(0.12)

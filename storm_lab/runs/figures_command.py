@@ -1,0 +1,85 @@
+"""The command ``storm-lab figures``: an experiment's figures as SVG, PNG or PDF."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import click
+
+from storm_lab.machine.options import examples, jobs_option
+from storm_lab.papers.registry import experiment
+from storm_lab.reporting.formats import FORMATS, VARIABLE
+from storm_lab.runs.prepare import prepare
+from storm_lab.runs.reproduce import notebook_job
+from storm_lab.runs.study import Study
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab figures tstorm-word-count --to paper/figures",
+        "storm-lab figures rstorm-yahoo --format pdf --to paper/figures -p seeds=1,2",
+    )
+)
+@click.argument("slug", metavar="EXPERIMENT")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    help="Repeatable; without it all three are written.",
+)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("figures"),
+    show_default=True,
+    help="Folder for the files.",
+)
+@click.option(
+    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
+)
+@jobs_option
+def figures(
+    slug: str, formats: tuple[str, ...], folder: Path, parameters: tuple[str, ...], jobs: int
+) -> None:
+    """Write an experiment's figures as SVG, PNG or PDF.
+
+    Plays the runs that are missing and executes the notebook; what is published in reports/ stays as it is.
+    """
+    found = experiment(slug)
+    study = Study(found, found.parsed(parameters))
+    prepare(
+        [study],
+        jobs=jobs,
+        show_progress=True,
+        fresh=False,
+        needs_metrics=lambda _: True,
+        say=lambda line: click.echo(line, err=True),
+    )
+    for path in draw(study, formats or FORMATS, folder):
+        click.echo(path)
+
+
+def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
+    """Execute the study's notebook and bring its figures into ``folder``; returns the files.
+
+    Raises:
+        StormLabError: the notebook fails, or the folder cannot be written to.
+    """
+    with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
+        before = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = f"{scratch}{os.pathsep}{','.join(formats)}"
+        try:
+            notebook_job(study).execute_at(Path(scratch) / "executed" / f"{study.experiment.slug}.ipynb")
+        finally:
+            if before is None:
+                del os.environ[VARIABLE]
+            else:
+                os.environ[VARIABLE] = before
+        folder.mkdir(parents=True, exist_ok=True)
+        made = sorted(path for path in Path(scratch).iterdir() if path.is_file())
+        return [Path(shutil.copy(path, folder / path.name)) for path in made]

@@ -1,0 +1,151 @@
+"""What papers print, in figures: the ledger's own numbers, seen wherever they lie, and named at the foot."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Measured, Measurement
+from storm_lab.reporting.figures import (
+    About,
+    Mark,
+    Panel,
+    Printed,
+    Quantity,
+    Scale,
+    comparison,
+    dependence,
+    draw_printed,
+    grouped_bars,
+    printed,
+    save_figure,
+    time_panels,
+    time_series,
+    trade_off,
+)
+from storm_lab.reporting.figures.claim_distances import claim_distances
+from storm_lab.reporting.figures.printed import claims_drawn
+from storm_lab.reporting.verdict import judge
+
+LEVEL = "tstorm-fig6a-tstorm-ms"
+TIMES = pd.DataFrame(
+    [
+        (variant, seed, t, value + seed)
+        for variant, value in (("a", 10.0), ("b", 20.0))
+        for seed in (1, 2)
+        for t in (0.0, 60.0)
+    ],
+    columns=["variant", "seed", "t_s", "ms"],
+)
+
+
+def words(figure: Figure) -> str:
+    """All text of a figure."""
+    return "\n".join(text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text")))
+
+
+def bands(figure: Figure) -> int:
+    """How many artists of a figure stand for something printed."""
+    return len(figure.findobj(lambda one: str(one.get_gid() or "").startswith("claim:")))
+
+
+def test_numbers_are_those_of_the_ledger() -> None:
+    target = load_claims().claim(LEVEL).targets[0]
+    found = printed(LEVEL)
+    assert (found.value, found.low, found.high) == (target.expected, target.low, target.high)
+    with pytest.raises(UserError, match="no such claim"):
+        printed("tstorm-fig0")
+
+
+def test_a_reduction_turns_the_band_round_and_an_increase_does_not() -> None:
+    number = Printed("x", 50.0, 40.0, 60.0)
+    assert number.below(200.0) == Printed("x", 100.0, pytest.approx(80.0), pytest.approx(120.0))
+    assert number.above(200.0) == Printed("x", 300.0, 280.0, 320.0)
+    assert Printed("x", None, 10.0, None).below(100.0) == Printed("x", None, None, 90.0)
+
+
+def test_what_lies_outside_the_axis_is_brought_into_view() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1], [1, 2])
+    draw_printed(axes, Printed(LEVEL, 30.0, 27.0, 33.0))
+    assert axes.get_ylim()[1] > 33.0
+    draw_printed(axes, Printed(LEVEL, -4.0, -5.0, -3.0), upright=True)
+    assert axes.get_xlim()[0] < -5.0
+    assert claims_drawn(figure) == (LEVEL,)
+
+
+def test_a_number_that_hangs_on_a_missing_measurement_is_not_drawn() -> None:
+    figure = Figure()
+    draw_printed(figure.subplots(), printed("tstorm-fig6b-speedup").below(float("nan")))
+    assert claims_drawn(figure) == ()
+
+
+def test_a_saved_figure_names_the_claims_that_it_answers(tmp_path: Path) -> None:
+    panel = Panel("p", {"A": "a", "B": "b"}, (), (Mark(printed(LEVEL), from_s=30.0),))
+    figure = time_series(TIMES, [panel], value="ms", unit="ms", about=About(2))
+    saved = save_figure(figure, tmp_path / "f.svg", title="t", alt="a", claims=["tstorm-fig6a-speedup"])
+    assert saved.claims == (LEVEL, "tstorm-fig6a-speedup")
+    assert f"claims: {LEVEL}, tstorm-fig6a-speedup" in words(figure)
+    assert "as printed" in words(figure)
+    with pytest.raises(UserError, match="no such claim"):
+        save_figure(figure, tmp_path / "g.svg", title="t", alt="a", claims=["tstorm-fig0"])
+
+
+def test_every_form_of_figure_shows_what_is_printed_and_is_laid_out(tmp_path: Path) -> None:
+    number = printed(LEVEL)
+    about = About(2)
+    moment = Mark(Printed(LEVEL, 30.0, 20.0, 40.0), moment=True)
+    runs = TIMES[TIMES["t_s"] == 0.0].assign(group="g", kind="k")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = [
+            comparison(runs, {"ms": "ms"}, about=about, printed={("a", "ms"): number}),
+            grouped_bars(
+                runs, {"ms": "ms"}, group="group", variants=["a", "b"], about=about,
+                printed={("g", "b", "ms"): [number, number]},
+            ),
+            dependence(
+                runs, x="seed", values={"ms": "ms"}, series="variant", x_label="seed", note="n",
+                printed={"ms": [number]}, printed_across=[Printed(LEVEL, 1.5, 1.0, 2.0)],
+                reference={"limit": 40.0}, labels="seed", up=Scale(logarithmic=True),
+            ),
+            dependence(
+                runs, x="seed", values={"ms": "ms"}, x_label="seed", note="n",
+                printed={"ms": {1.0: number}},
+            ),
+            time_panels(
+                TIMES, [Quantity("ms", "ms", printed=(Mark(number), moment))], line="variant", note="n",
+                spans={"down": (10.0, 20.0)}, faults_s=[30.0],
+            ),
+        ]  # fmt: skip
+        for place, figure in enumerate(drawn):
+            assert bands(figure) >= 2, place
+            saved = save_figure(figure, tmp_path / f"{place}.svg", title="t", alt="a")
+            assert saved.claims == (LEVEL,)
+        quotients = runs.assign(other=1.5)
+        save_figure(
+            trade_off(
+                quotients, x="ms", y="other", panel="kind", label="seed",
+                names={"ms": "x", "other": "y"}, note="n",
+            ),
+            tmp_path / "t.svg", title="t", alt="a",
+        )  # fmt: skip
+
+
+def test_distances_have_a_row_for_each_number_and_another_reading_beside_it() -> None:
+    claim = load_claims().claim(LEVEL)
+    own = Measurement(LEVEL, (Measured(8.1, 8.0, 8.2),), "ms", "made up")
+    other = Measurement(LEVEL, (Measured(16.2),), "ms", "made up", reading="twice the cores")
+    figure = claim_distances([judge(claim, own, [other])])
+    assert figure is not None
+    assert "another reading" in words(figure) and "8.1 ms" in words(figure)
+    ordered = load_claims().claim("tstorm-fig2-order")
+    values = tuple(Measured(float(place), label=label) for place, label in enumerate(ordered.labels))
+    assert claim_distances([judge(ordered, Measurement(ordered.id, values, "ms", "made up"))]) is None
