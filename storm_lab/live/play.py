@@ -276,7 +276,7 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
 def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
     """The machine from window to window.
 
-    End in s, cores that were busy, and of each host the cores that it used, the part of its quota's periods in
+    End in s, cores that were busy, and of each host the cores that it used, the part of its quota periods in
     which it was held back, and how many threads of its workers waited for a core on average. Lists of one
     length.
     """
