@@ -71,10 +71,14 @@ def _play(generations: Sequence[str], home: Path) -> None:
             over += 1
 
 
+def _step(bar: tqdm[Any]) -> None:
+    bar.update(1)
+
+
 def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
     with tqdm(total=tries_of(generation), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
         bar.set_description(f"fitting Storm {generation}")
-        fit = fit_live(found, generation, tell=lambda: bar.update(1))
+        fit = fit_live(found, generation, tell=lambda: _step(bar))
     click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
     for name, value in fit.constants.items():
         click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g})")

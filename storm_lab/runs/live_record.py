@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -98,9 +99,7 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator
                 )
                 with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
                     tell(play.name, 0.0)
-                    folder, _ = play_task(
-                        task, stage, Path(scratch), lambda part, name=play.name: tell(name, part)
-                    )
+                    folder, _ = play_task(task, stage, Path(scratch), partial(tell, play.name))
                     target = home / play.name
                     thin(open_run(folder), target)
                     shutil.rmtree(folder, ignore_errors=True)

@@ -88,6 +88,7 @@ def light_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `light`."""
     by_distance = {distance: topology for topology, distance in _DISTANCES}
     scenes = []
+    measures: tuple[Measure, ...]
     for name, (start, end) in _light_turns(version)[1].items():
         if name.startswith("light-"):
             topology, measures = by_distance[name.split("-", 2)[2]], _ALL
@@ -126,10 +127,10 @@ def _flood_chains() -> tuple[Chain, ...]:
     twin = {"work_us": _TWIN_WORK, "pending": 100}
     chains = (
         _one("capacity-one-worker", _endless(), "n1", 0, **acked),
-        _split("capacity-two-workers", _endless(), *_on("n2", 0, 1), **acked),
+        _split("capacity-two-workers", _endless(), Slot("n2", 6700), Slot("n2", 6701), **acked),
         _one("unacked-one-worker", _endless(False), "n1", 1, **bare),
         _one("twin-alone", _endless(), "n2", 2, **twin),
-        _split("capacity-two-nodes", _endless(), *_on("n1", 2), *_on("n2", 3), **acked),
+        _split("capacity-two-nodes", _endless(), Slot("n1", 6702), Slot("n2", 6703), **acked),
         _one("twin-a", _endless(), "n2", 4, **twin),
         _one("twin-b", _endless(), "n2", 5, **twin),
     )
