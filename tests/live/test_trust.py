@@ -42,7 +42,9 @@ def test_recorded_runs_are_whole_and_of_the_sittings_as_they_are_described():
         assert each.run.manifest.identity.runtime == "live"
         conditions = each.run.manifest.conditions
         assert conditions["cores"] >= 1
-        assert len(conditions["windows"]["end_s"]) >= 0.9 * each.run.manifest.duration_ns / 1e9
+        # A machine at its limit takes a sample late, never one too many.
+        seconds = each.run.manifest.duration_ns / 1e9
+        assert 0.5 * seconds <= len(conditions["windows"]["end_s"]) <= seconds + 2
 
 
 def test_recorded_runs_are_small():
