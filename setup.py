@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: a wheel carries notebooks and fitted constants inside the package."""
+"""What pyproject.toml cannot say: a wheel carries notebooks, fitted constants and recorded runs."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,11 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHIPPED = (*sorted(Path("notebooks").rglob("*.ipynb")), Path("data/calibration/constants.json"))
+SHIPPED = (
+    *sorted(Path("notebooks").rglob("*.ipynb")),
+    Path("data/calibration/constants.json"),
+    *sorted(path for path in Path("data/live").rglob("*") if path.is_file()),
+)
 """Found by `storm_lab.machine.places.shipped`."""
 
 

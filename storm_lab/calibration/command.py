@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 from tqdm import tqdm
@@ -15,6 +16,8 @@ from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.papers.rstorm.recording import load_recordings
 
+_NEWEST = "2.8"
+
 
 def fitted_ranges() -> Ranges:
     """The constants that the search moves, with their physical ranges.
@@ -26,7 +29,7 @@ def fitted_ranges() -> Ranges:
 
 @click.command(
     epilog="\b\nExamples:\n  storm-lab calibrate\n  storm-lab calibrate --rounds 0\n"
-    "  storm-lab calibrate --rounds 6 --jobs 4"
+    "  storm-lab calibrate --rounds 6 --jobs 4\n  storm-lab calibrate --live --out my-machine.json"
 )
 @click.option(
     "--rounds", default=4, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
@@ -37,14 +40,38 @@ def fitted_ranges() -> Ranges:
 @click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
 )
-def calibrate(rounds: int, seed: int, jobs: int) -> None:
+@click.option("--live", is_flag=True, help="Fit to this machine what real Storm does on it, in some minutes.")
+@click.option("--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm; 2.8.")
+@click.option(
+    "--records",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="With --live: recorded runs to fit on, instead of playing.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("machine.json"),
+    show_default=True,
+    help="With --live: the file of constants that is written.",
+)
+def calibrate(
+    rounds: int, seed: int, jobs: int, live: bool, versions: tuple[str, ...], records: Path | None, out: Path
+) -> None:
     """Fit the constants of the cost model on the recorded runs.
 
     The search starts from the cost model's present values and stays inside their physical ranges; with 0
     rounds the present values are only checked. The outcome goes to data/calibration/constants.json; to put
     it into force, copy its values into storm_lab/emulator/cost.py. An interrupted search goes on where it
     stopped.
+
+    With --live it fits what depends on the machine: real Storm plays two sittings of the suite, and the
+    constants go into a file of their own.
     """
+    if live:
+        from storm_lab.calibration.live_command import calibrate_live
+
+        calibrate_live(versions or (_NEWEST,), records, out)
+        return
     ranges = fitted_ranges()
     present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
     with (

@@ -101,9 +101,9 @@ class Fleet:
         """Start a node's supervisor, on what is on its disk."""
         self._daemons[node] = start_supervisor(self.installations[node], self._release)
 
-    def forget(self, node: str) -> None:
-        """A node's supervisor has been killed: it is missed no more."""
-        self._daemons.pop(node).process.wait()
+    def forget(self, node: str) -> Daemon:
+        """A node's supervisor is about to be killed: it is missed no more from now on."""
+        return self._daemons.pop(node)
 
     def takes_pushes(self, node: str) -> bool:
         """Whether Nimbus can tell a supervisor of assignments; before 2.0 supervisors ask themselves."""
@@ -124,7 +124,7 @@ class Fleet:
         Raises:
             StormLabError: one has; the line quotes what it said last.
         """
-        for daemon in self._daemons.values():
+        for daemon in tuple(self._daemons.values()):
             daemon.check()
 
     def wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import threading
@@ -155,10 +156,13 @@ def play_live(
         with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler, services:
             faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
             faults.start()
-            for topology, name in names.items():
-                arguments = (str(folders[topology] / "plan"),)
+            for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
+                submit_ns = origin_ns + round(plan.submit_s * _NS)
+                _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
+                arguments = (str(folders[plan.topology.id] / "plan"),)
+                name = names[plan.topology.id]
                 stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
-            _wait(stage.storm, origin_ns, end_ns, progress)
+            _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
         _kill_all(stage.storm, names.values())
@@ -188,7 +192,8 @@ def play_live(
         ],
     )
     lives = collect(records, log)
-    return LiveOutcome(records.duration_ns, conditions(stage, sampler.samples), lives, rounds)
+    facts = conditions(stage, sampler.samples) | {"windows": windows_of(sampler.samples, origin_ns)}
+    return LiveOutcome(records.duration_ns, facts, lives, rounds)
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
@@ -268,6 +273,40 @@ def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
     return facts
 
 
+def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
+    """The machine from window to window.
+
+    End in s, cores that were busy, and of each host the cores that it used, the part of its quota periods in
+    which it was held back, and how many threads of its workers waited for a core on average. Lists of one
+    length.
+    """
+    found: dict[str, Any] = {"end_s": [], "busy_cores": [], "hosts": {}}
+    for before, after in itertools.pairwise(samples):
+        if (span_ns := after.time_ns - before.time_ns) <= 0:
+            continue
+        found["end_s"].append(round((after.time_ns - origin_ns) / 1e9, 3))
+        found["busy_cores"].append(round((after.busy_ns - before.busy_ns) / span_ns, 3))
+        waits = _waits(before, after)
+        for node, new in after.hosts.items():
+            old = before.hosts.get(node, new)
+            rows = found["hosts"].setdefault(node, {"used_cores": [], "throttled": [], "waiting": []})
+            periods = max(1, new.periods - old.periods)
+            rows["used_cores"].append(round((new.cpu_ns - old.cpu_ns) / span_ns, 3))
+            rows["throttled"].append(round((new.throttled - old.throttled) / periods, 3))
+            rows["waiting"].append(round(waits.get(node, 0) / span_ns, 3))
+    return found
+
+
+def _waits(before: Sample, after: Sample) -> dict[str, int]:
+    """Time that workers' threads have waited for a core between two looks, by node."""
+    earlier = {seen.worker.pid: seen.waited_ns for seen in before.workers}
+    found: dict[str, int] = {}
+    for seen in after.workers:
+        node = seen.worker.slot.node
+        found[node] = found.get(node, 0) + seen.waited_ns - earlier.get(seen.worker.pid, 0)
+    return found
+
+
 def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
     known = Known(
         spec.version,
@@ -278,19 +317,18 @@ def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> 
     stage.bridge.policy.begin(spec.scheduler, known, spec.placement or Assignment(), spec.seed)
 
 
-def _wait(storm: LiveStorm, origin_ns: int, end_ns: int, progress: Progress | None) -> None:
-    while (now := monotonic_ns()) < end_ns:
+def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress: Progress | None) -> None:
+    while (now := monotonic_ns()) < until_ns:
         storm.check()
         if progress is not None:
             progress(now - origin_ns, end_ns - origin_ns)
-        time.sleep(min(_LOOK_SECONDS, (end_ns - now) / _NS))
+        time.sleep(min(_LOOK_SECONDS, (until_ns - now) / _NS))
 
 
 def _kill_all(storm: LiveStorm, names: Iterable[str]) -> None:
+    """All at once, since each takes its workers seconds to end."""
     known = storm.topologies()
-    for name in names:
-        if name in known:
-            storm.kill(name)
+    storm.kill(*(name for name in names if name in known))
 
 
 def _events(storm: LiveStorm, first: int, origin_ns: int) -> Iterator[Decision]:

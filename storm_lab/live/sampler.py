@@ -26,12 +26,16 @@ _COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concu
 
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
-    """A worker that was found running, and the CPU it has used since it was first seen, in ns."""
+    """A worker that was found running, with what it has used since it was first seen.
+
+    CPU in ns, and the time that its threads have waited for a core.
+    """
 
     worker: LiveWorker
     total_ns: int
     compiler_ns: int
     collector_ns: int
+    waited_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,9 @@ class ProcessSampler:
         self._names: dict[str, str] = {}
         self._last: dict[str, int] = {}
         self._sums = {"compiler": 0, "collector": 0, "other": 0}
+        self._waits: dict[str, int] = {}
+        self.waited_ns = 0
+        """Time that its threads have waited for a core, at the last look."""
 
     def look(self) -> tuple[int, int, int]:
         """CPU so far: all, compiler's, collector's. A thread's last moments are lost with it."""
@@ -66,13 +73,15 @@ class ProcessSampler:
         for folder in threads:
             thread = folder.name
             try:
-                used = int((folder / "schedstat").read_bytes().split()[0])
+                used, waited = map(int, (folder / "schedstat").read_bytes().split()[:2])
                 if thread not in self._names:
                     self._names[thread] = _kind((folder / "comm").read_text().strip())
             except (OSError, ValueError, IndexError):
                 continue
             self._sums[self._names[thread]] += used - self._last.get(thread, 0)
             self._last[thread] = used
+            self.waited_ns += waited - self._waits.get(thread, 0)
+            self._waits[thread] = waited
         return sum(self._sums.values()), self._sums["compiler"], self._sums["collector"]
 
 
@@ -123,7 +132,7 @@ class MachineSampler:
         found = []
         for worker in self._workers():
             process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
-            found.append(WorkerSample(worker, *process.look()))
+            found.append(WorkerSample(worker, *process.look(), process.waited_ns))
         hosts = {}
         for node, use in self._hosts.items():
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -178,20 +178,23 @@ class LiveStorm:
         with self._event("submit", submission.name):
             place.run("submit", command, _SUBMIT_SECONDS, f"{submission.name} could not be submitted")
 
-    def kill(self, topology: str, wait_s: int = 0) -> None:
-        """Kill a topology by name and wait until neither Nimbus nor any host has anything of it.
+    def kill(self, *names: str, wait_s: int = 0) -> None:
+        """Kill topologies by name and wait until neither Nimbus nor any host has anything of them.
 
         Raises:
             StormLabError: Nimbus refuses, or it takes too long.
         """
-        topology_id = self.topologies().get(topology, {}).get("id")
-        with self._event("kill", topology, f"wait {wait_s} s"):
-            self._asked.ask("kill", topology, wait_s)
+        known = self.topologies()
+        ids = {known[name]["id"] for name in names if name in known}
+        with ExitStack() as events:
+            for name in names:
+                events.enter_context(self._event("kill", name, f"wait {wait_s} s"))
+                self._asked.ask("kill", name, wait_s)
             self._fleet.wait(
-                f"the end of {topology}",
+                f"the end of {', '.join(names)}",
                 lambda: (
-                    topology not in self.topologies()
-                    and not any(worker.topology_id == topology_id for worker in self.workers())
+                    not self.topologies().keys() & set(names)
+                    and not any(worker.topology_id in ids for worker in self.workers())
                 ),
                 wait_s + _GONE_SECONDS,
             )
@@ -266,8 +269,10 @@ class LiveStorm:
         with self._event("lose-node", node):
             if self.host(node).namespace is not None:
                 self._made.set_link(node, up=False)
+            # Before it is killed: somebody else may look just then whether all daemons live.
+            supervisor = self._fleet.forget(node)
             end_all(lambda: self._on(node))
-            self._fleet.forget(node)
+            supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
         """A failed node is back: its link is up, and its supervisor is started on what is on its disk."""

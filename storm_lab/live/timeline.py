@@ -6,7 +6,8 @@ What real Storm or this machine cannot do is refused before anything is started.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from storm_lab.emulator.control.decision_log import Decision
@@ -26,7 +27,8 @@ from storm_lab.live.storm import LiveStorm
 from storm_lab.live.trace_export import monotonic_ns, queue_path, set_rate
 from storm_lab.model import Slot
 
-Act = Callable[[], None]
+_SUBMITTED_NS = 60_000_000_000
+_LOOK_S = 0.2
 
 _WHO = {
     KillTopology: "nimbus",
@@ -73,6 +75,7 @@ class Timeline:
             self.problem = error
 
     def _strike(self, fault: Fault, origin_ns: int) -> None:
+        self._await_topology(fault)
         start = monotonic_ns()
         problem = ""
         try:
@@ -85,6 +88,14 @@ class Timeline:
         took = {"took_ms": round((monotonic_ns() - start) / 1e6, 1)}
         action = f"{action}-failed" if problem else action
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
+
+    def _await_topology(self, fault: Fault) -> None:
+        """Commands to a topology that is still being submitted come when Nimbus knows it, or too late."""
+        if not isinstance(fault, RebalanceTopology | KillTopology | ActivateTopology | DeactivateTopology):
+            return
+        end_ns = monotonic_ns() + _SUBMITTED_NS
+        while self._names[fault.topology] not in self._storm.topologies() and monotonic_ns() < end_ns:
+            time.sleep(_LOOK_S)
 
     def _act(self, fault: Fault) -> str:
         """Carry out one event; returns to whom it was done."""

@@ -27,8 +27,12 @@ from storm_lab.runs.live_play import (
     play_task,
     scene_task,
 )
+from storm_lab.runs.live_suite_command import record, trust
 
 __all__ = ["live"]
+
+live.add_command(record)
+live.add_command(trust)
 
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 

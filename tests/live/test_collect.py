@@ -15,6 +15,7 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.collect import collect
 from storm_lab.live.live_records import LiveRecords
+from storm_lab.live.play import windows_of
 from storm_lab.live.player_files import EXECUTION_ROW, ROOT_ROW, read_workers
 from storm_lab.live.sampler import Sample, WorkerSample
 from storm_lab.live.storm import LiveWorker
@@ -364,3 +365,19 @@ def test_control_events_stand_in_order_of_time(tmp_path: Path, files: Files):
         (2200, "worker:0", "worker-ready"),
         (2300, "worker:1", "worker-ready"),
     ]
+
+
+def test_a_run_says_what_its_hosts_had_from_window_to_window():
+    before = Sample(at(0), (), {"n1": CpuUse(0, 0, 0, 0)}, 0, 0.0)
+    worker = LiveWorker(Slot("n1", 6700), 11, "chain-1-17", at(0))
+    after = Sample(
+        at(1000),
+        (WorkerSample(worker, 0, 0, 0, waited_ns=round(500 * MS)),),
+        {"n1": CpuUse(round(250 * MS), 50, 10, 0)},
+        round(1500 * MS),
+        0.0,
+    )
+    found = windows_of((before, after), at(0))
+    assert found["end_s"] == [1.0]
+    assert found["busy_cores"] == [1.5]
+    assert found["hosts"] == {"n1": {"used_cores": [0.25], "throttled": [0.2], "waiting": [0.5]}}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.faults.commands import RebalanceTopology
+from storm_lab.emulator.control.faults.commands import DeactivateTopology, RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
@@ -17,7 +19,8 @@ from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
-from storm_lab.live.timeline import check_faults
+from storm_lab.live.timeline import Timeline, check_faults
+from storm_lab.live.trace_export import monotonic_ns
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
@@ -27,6 +30,30 @@ CLUSTER = scene_cluster(machine_mhz())
 def test_a_fault_that_nobody_can_carry_out_is_refused():
     with pytest.raises(UserError, match="slow-node"):
         check_faults(FaultPlan((SlowNode(1.0, "n1", 0.5),)))
+
+
+def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch: pytest.MonkeyPatch):
+    class Storm:
+        """Knows the topology from the third look on."""
+
+        looks = 0
+        done: ClassVar[list[tuple[str, int]]] = []
+
+        def topologies(self) -> dict[str, dict[str, str]]:
+            self.looks += 1
+            return {"chain": {}} if self.looks > 2 else {}
+
+        def deactivate(self, name: str) -> None:
+            self.done.append((name, self.looks))
+
+    storm = Storm()
+    monkeypatch.setattr("storm_lab.live.timeline._LOOK_S", 0.001)
+    plan = FaultPlan((DeactivateTopology(0.0, "c"),))
+    timeline = Timeline(plan, storm, {}, {"c": "chain"})  # type: ignore[arg-type]
+    timeline.play(monotonic_ns(), threading.Event())
+    assert timeline.problem is None
+    assert storm.done == [("chain", 3)]
+    assert [(d.action, d.subject) for d in timeline.decisions] == [("deactivate", "c")]
 
 
 @pytest.mark.live

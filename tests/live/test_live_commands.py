@@ -8,6 +8,7 @@ import pytest
 
 from storm_lab.cli import main
 from storm_lab.live.records import Place, state_folder
+from storm_lab.live.suite.sittings import SITTINGS
 
 Answer = tuple[int, str, str]
 
@@ -39,11 +40,11 @@ def storm_lab(
 def test_help_lists_the_commands(storm_lab: Callable[..., Answer]):
     status, out, _ = storm_lab("--help")
     assert status == 0
-    for command in ("doctor", "fetch", "up", "down"):
+    for command in ("doctor", "fetch", "up", "down", "run", "record", "trust"):
         assert f"\n  {command} " in out
 
 
-@pytest.mark.parametrize("command", ["doctor", "fetch", "up", "down"])
+@pytest.mark.parametrize("command", ["doctor", "fetch", "up", "down", "run", "record", "trust"])
 def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], command: str):
     status, out, _ = storm_lab(command, "--help")
     assert status == 0
@@ -65,6 +66,13 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
         ),
         (("up", "--socket", "/no/such/place/s"), "--socket = '/no/such/place/s': its folder does not exist"),
         (("up", "--hosts", "cloud"), "Invalid value for '--hosts'"),
+        (("record", "lihgt"), "sitting = 'lihgt': there is no such sitting"),
+        (("record", "linear", "--version", "2.8"), "--version = '2.8': these sittings are not played on it"),
+        (("trust", "--folder", "/no/such"), "folder = '/no/such': there are no recorded runs"),
+        (
+            ("trust", "--constants", "/no/such.json"),
+            "constants = '/no/such.json': the constants cannot be read",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(storm_lab: Callable[..., Answer], arguments: tuple[str, ...], line: str):
@@ -93,6 +101,13 @@ def test_folders_that_storm_cannot_be_told_are_refused(
     assert status == 2
     assert err.startswith("storm-lab: XDG_STATE_HOME = ")
     assert "holds a blank, colon or star, which Storm's command lines cannot; choose another" in err
+
+
+def test_the_sittings_are_listed_with_their_scenes(storm_lab: Callable[..., Answer]):
+    status, out, _ = storm_lab("record", "--list")
+    assert status == 0
+    assert "light-2000-two-nodes" in out
+    assert len(out.splitlines()) == len(SITTINGS)
 
 
 def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):

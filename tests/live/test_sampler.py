@@ -20,6 +20,18 @@ def test_compiler_and_collector_are_told_from_the_rest(tmp_path: Path):
     assert ProcessSampler(7, tmp_path).look() == (157, 50, 7)
 
 
+def test_time_that_threads_wait_for_a_core_is_told(tmp_path: Path):
+    _thread(tmp_path, 1, "java", 100)
+    _thread(tmp_path, 2, "java", 30)
+    process = ProcessSampler(7, tmp_path)
+    process.look()
+    # Five of each thread; a second look adds what has come since.
+    assert process.waited_ns == 10
+    (tmp_path / "7" / "task" / "2" / "schedstat").write_text("30 25 6\n")
+    process.look()
+    assert process.waited_ns == 30
+
+
 def test_what_a_thread_has_used_stays_when_it_ends(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "C2 CompilerThre", 30)

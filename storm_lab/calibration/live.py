@@ -1,0 +1,129 @@
+"""Fitting what depends on the machine to scenes that real Storm has played on it.
+
+Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
+message paths that share little code. What is fitted is how fast the machine is for the framework's code
+(``reference_mhz``: the clock at which the CPU costs would hold there), how long a sleeping thread takes to
+run (``wake_us``), and what looking at an empty queue costs (``look_us``, from 2.0 on).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.calibration.search import Found, Ranges, Values, evaluations_of, search
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.compare import Row, compare_sitting
+from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.scene import Half, Measure
+from storm_lab.model.version import V2_0_0
+from storm_lab.runs.live_trust import Recorded, emulated
+
+SITTINGS = ("waiting", "light")
+"""What is played to calibrate a machine: some five minutes of real Storm."""
+
+ROUNDS = 2
+WEIGHTS: Mapping[Measure, float] = {
+    Measure.THROUGHPUT: 1.0,
+    Measure.CPU: 1.0,
+    Measure.P50: 1.0,
+    Measure.P95: 0.25,
+}
+"""Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
+
+_FITTED = ("reference_mhz", "wake_us")
+_FITTED_FROM_2 = ("look_us",)
+_WORST = 3.0
+"""Largest residual: a scene that the emulator cannot play at all must not decide everything."""
+
+Told = Callable[[], None]
+"""Called after each set of constants that was tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFit:
+    """Constants of one generation on one machine, and the scenes before and after."""
+
+    constants: Values
+    before: Sequence[Row]
+    after: Sequence[Row]
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        """The scenes that it was fitted on."""
+        return tuple(row.name for row in self.after)
+
+
+def ranges_of(generation: str) -> Ranges:
+    """The constants that are fitted for a generation, with their ranges."""
+    names = _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else ())
+    return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
+
+
+def tries_of(generation: str) -> int:
+    """How many sets of constants a fit tries at most, the first and the last included."""
+    return evaluations_of(ranges_of(generation), ROUNDS) + 1
+
+
+def fit_live(
+    recorded: Sequence[Recorded], generation: str, *, rounds: int = ROUNDS, tell: Told = lambda: None
+) -> LiveFit:
+    """Fit the constants of a generation to recorded runs of it.
+
+    Raises:
+        UserError: the runs hold no scene of the calibrating half that tells anything.
+    """
+    own = [each for each in recorded if each.generation == generation and each.sitting.name in SITTINGS]
+    looks = [(each, each.look()) for each in own]
+    ranges = ranges_of(generation)
+    start = {name: float(getattr(CostModel(), name)) for name in ranges}
+    before = _rows(looks, start)
+    if not any(_residual(row) for row in before):
+        raise UserError(
+            "no recorded scene can be calibrated on",
+            field="records",
+            value=generation,
+            remedy=f"record {' and '.join(SITTINGS)} on a machine with less other work",
+        )
+
+    def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
+        found = []
+        for values in tried:
+            found.append(np.array([term for row in _rows(looks, values) for term in _residual(row)]))
+            tell()
+        return found
+
+    best: Found = search(start, ranges, evaluate, rounds)
+    return LiveFit(best.values, before, _rows(looks, best.values))
+
+
+def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
+    """The calibrating scenes with what the emulator says under these constants."""
+    cost = replace(CostModel(), **values)
+    rows: list[Row] = []
+    for recorded, look in looks:
+        sitting, generation = recorded.sitting, recorded.generation
+        scenes = sitting.scenes(find_release(generation).storm)
+        with emulated(sitting, generation, recorded.mhz, 1, cost) as played:
+            found = compare_sitting(sitting, generation, scenes, [look], [played])
+        rows += [row for row in found if row.half is Half.CALIBRATES and row.told]
+    return rows
+
+
+def _residual(row: Row) -> list[float]:
+    """A term for each weighted measure that was told, whatever the emulator says of it."""
+    terms = []
+    for each in row.compared:
+        if each.measured is None or each.measured.value <= 0 or each.measure not in WEIGHTS:
+            continue
+        said = None if each.predicted is None else each.predicted.value
+        error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)
+        terms.append(WEIGHTS[each.measure] * max(-_WORST, min(_WORST, error)))
+    return terms

@@ -1,0 +1,89 @@
+"""``storm-lab calibrate --live``: play on real Storm, fit, write the file of constants."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, tries_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.live.hosts import machine_mhz
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.compare import FACTORS, Trust
+from storm_lab.runs.live_constants import MachineConstants
+from storm_lab.runs.live_record import plays, record
+from storm_lab.runs.live_trust import Recorded, recorded_runs
+
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+
+
+def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:
+    """Fit the constants of some versions to this machine and write them.
+
+    Args:
+        versions: of Storm, as `find_release` takes them.
+        records: recorded runs of this machine; without, the sittings are played now.
+        out: the file that is written.
+
+    Raises:
+        UserError: a version, the records or the file cannot be used, or real Storm cannot be started here.
+    """
+    generations = [find_release(text).generation for text in versions]
+    if not out.absolute().parent.is_dir():
+        raise UserError("its folder does not exist", field="--out", value=str(out))
+    with ExitStack() as scratch:
+        home = records or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="storm-lab-")))
+        if records is None:
+            _play(generations, home)
+        found = recorded_runs(home)
+        fits = {generation: _fit(generation, found) for generation in generations}
+    machine: dict[str, Any] = {"core_mhz": round(machine_mhz()), "cores": os.cpu_count()}
+    if records is not None:
+        facts = found[0].run.manifest.conditions
+        machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
+    MachineConstants(
+        {generation: dict(fit.constants) for generation, fit in fits.items()},
+        {generation: fit.scenes for generation, fit in fits.items()},
+        machine,
+    ).write(out)
+    click.echo(f"written: {out}")
+
+
+def _play(generations: Sequence[str], home: Path) -> None:
+    chosen = plays(SITTINGS, generations, 1)
+    with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
+        over = 0
+
+        def tell(name: str, part: float) -> None:
+            bar.set_description(name, refresh=False)
+            bar.update(over + part - bar.n)
+
+        for _ in record(chosen, home, lambda line: click.echo(f"storm-lab: {line}", err=True), tell):
+            over += 1
+
+
+def _step(bar: tqdm[Any]) -> None:
+    bar.update(1)
+
+
+def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
+    with tqdm(total=tries_of(generation), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
+        bar.set_description(f"fitting Storm {generation}")
+        fit = fit_live(found, generation, tell=lambda: _step(bar))
+    click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
+    for name, value in fit.constants.items():
+        click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g})")
+    for name in FACTORS:
+        before, after = (Trust((), ()).factor(name, rows) for rows in (fit.before, fit.after))
+        if before is not None and after is not None:
+            click.echo(f"  {name:20} {after:8.2f}  (was {before:.2f})")
+    return fit

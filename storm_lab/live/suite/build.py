@@ -1,0 +1,197 @@
+"""Parts that sittings are built from: chains, their placement, and turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storm_lab.emulator.control.faults import Fault, FaultPlan
+from storm_lab.emulator.control.faults.commands import KillTopology
+from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.scenes import placed
+from storm_lab.model import (
+    ACKER,
+    Assignment,
+    Cluster,
+    Component,
+    Executor,
+    Node,
+    Slot,
+    StormVersion,
+    Subscription,
+    Topology,
+    executors_of,
+)
+from storm_lab.model.machines import LIVE
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
+from storm_lab.workloads.usercode import Bolt, Spout
+
+MACHINE_PART = 0.88
+"""Of a core of the machine that each of two held nodes gets, and of both that six get together: as much as
+two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
+"""
+CORES = 2
+"""Of the machine that the suite is meant for; larger ones have some left over."""
+
+_PORTS = tuple(range(6700, 6712))
+_MEMORY_MB = 6144.0
+_TEXT = 40
+_SETTLE_S = 3.0
+_STRETCH_S = 7.0
+FLOOD_S = 10.0
+
+SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
+"""A source that waits for its turn."""
+
+
+def held_cluster(mhz: float, nodes: int = 2) -> Cluster:
+    """Equal nodes of one core each, held to their share of a machine of two cores by quotas.
+
+    For scenes that saturate: who is held waits for the next period of the quota, which spoils latencies.
+    """
+    part = MACHINE_PART * CORES / nodes
+    return Cluster(tuple(_node(number, 1, mhz * part) for number in range(1, nodes + 1)))
+
+
+def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
+    """Equal nodes that each have the whole machine, for scenes that leave some of it idle."""
+    return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)))
+
+
+def _node(number: int, cores: int, mhz: float) -> Node:
+    return Node(
+        f"n{number}", ports=_PORTS, cores=cores, core_mhz=mhz, memory_mb=_MEMORY_MB, work_per_clock=LIVE
+    )
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Spout, bolt1 and bolt2 with their slots; the executors of a component are dealt to its slots in turn.
+
+    Args:
+        name: of the topology.
+        source: of its spout.
+        spout, bolt1, bolt2: slots.
+        acker: slots of the ackers; those of the spout without.
+        executors: of spout, bolt1 and bolt2.
+        work_us: CPU of a call of bolt1 and of bolt2, at the clock of the machine.
+        ackers: how many.
+        pending: most root tuples of a spout task that are on their way.
+        submit_s: when it is submitted.
+    """
+
+    name: str
+    source: SourcePlan
+    spout: Sequence[Slot]
+    bolt1: Sequence[Slot]
+    bolt2: Sequence[Slot]
+    acker: Sequence[Slot] = ()
+    executors: tuple[int, int, int] = (1, 1, 1)
+    work_us: tuple[float, float] = (0.0, 0.0)
+    ackers: int = 1
+    pending: int | None = None
+    submit_s: float = 0.0
+
+    def where(self) -> Mapping[str, Sequence[Slot]]:
+        """Slots by component."""
+        ackers = self.acker or self.spout
+        return {"spout": self.spout, "bolt1": self.bolt1, "bolt2": self.bolt2, ACKER: ackers}
+
+    def plan(self, version: StormVersion, mhz: float) -> TopologyPlan:
+        """The topology with its trace."""
+        spouts, first, second = self.executors
+        topology = Topology(
+            self.name,
+            (
+                Component("spout", executors=spouts, outputs={"default": ("id", "text")}),
+                Component(
+                    "bolt1",
+                    executors=first,
+                    inputs=(Subscription("spout"),),
+                    outputs={"default": ("id", "text")},
+                ),
+                Component("bolt2", executors=second, inputs=(Subscription("bolt1"),)),
+            ),
+            workers=len({slot for slots in self.where().values() for slot in slots}),
+            ackers=self.ackers,
+            max_spout_pending=self.pending,
+        )
+        code: dict[str, Spout | Bolt] = {
+            "spout": EmitRandomTexts(100, _TEXT, 1),
+            "bolt1": Identity(self.work_us[0]),
+            "bolt2": CountById(self.work_us[1]),
+        }
+        trace = build_trace(topology, code, version, reference_mhz=mhz)
+        return TopologyPlan(topology, trace, {"spout": self.source}, self.submit_s)
+
+
+@dataclass
+class Turns:
+    """The stretches of a sitting, one after another, and what begins and ends them."""
+
+    now_s: float
+    faults: list[Fault] = field(default_factory=list)
+
+    def rate(
+        self,
+        topology: str,
+        rate: float,
+        *,
+        stops: bool = True,
+        settle_s: float = _SETTLE_S,
+        stretch_s: float = _STRETCH_S,
+    ) -> tuple[float, float]:
+        """Let a topology have so many tuples a second; returns the stretch that is measured."""
+        start, end = self.now_s + settle_s, self.now_s + settle_s + stretch_s
+        self.faults.append(SetLoad(self.now_s, topology, "spout", rate))
+        if stops:
+            self.faults.append(SetLoad(end, topology, "spout", 0.0))
+        self.now_s = end + (1.0 if stops else 0.0)
+        return start, end
+
+    def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
+        """Measure topologies that are submitted now and saturated, and kill them; returns the stretch.
+
+        The emulator counts executed tuples in windows of ten seconds: the stretch is one of them.
+        """
+        start = math.ceil((self.now_s + start_s) / FLOOD_S) * FLOOD_S
+        end = start + FLOOD_S
+        self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
+        self.now_s = end
+        return start, end
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+
+def sitting_of(
+    version: StormVersion,
+    mhz: float,
+    chains: Sequence[Chain],
+    turns: Turns,
+    *,
+    sample_every: int,
+    held: bool = False,
+) -> EmulationSpec:
+    """The description of chains on the suite's two nodes that take turns."""
+    plans = tuple(chain.plan(version, mhz) for chain in chains)
+    found: dict[Executor, Slot] = {}
+    for chain, plan in zip(chains, plans, strict=True):
+        found |= placed(executors_of(plan.topology, version), chain.where()).slots
+    return EmulationSpec(
+        cluster=held_cluster(mhz) if held else free_cluster(mhz),
+        version=version,
+        topologies=plans,
+        scheduler=DefaultScheduler(),
+        duration_s=turns.now_s + 1.0,
+        faults=FaultPlan(tuple(turns.faults)),
+        placement=Assignment.of(found.items()),
+        window_s=1.0,
+        sample_every=sample_every,
+    )

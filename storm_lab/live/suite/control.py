@@ -1,0 +1,64 @@
+"""The sitting of the control plane: start, rebalance, a worker's crash, a node's loss."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.control.faults.commands import RebalanceTopology
+from storm_lab.emulator.control.faults.machines import KillNode
+from storm_lab.emulator.control.faults.processes import KillWorker
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.suite.build import Chain, Turns, sitting_of
+from storm_lab.live.suite.scene import Effect, Measure, Scene
+from storm_lab.model import Slot, StormVersion
+from storm_lab.model.version import V2_0_0
+
+_RATE = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
+_READY_BY_S = 35.0
+_LOSS_LASTS_S = 65.0
+_CRASH = (Measure.CONTROL,)
+
+
+def _loss_s(version: StormVersion) -> float:
+    """When the node is lost: after everything has come back.
+
+    Storm before 1.0 finds a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too.
+    """
+    return 75.0 if version >= V2_0_0 else 125.0
+
+
+def control(version: StormVersion, mhz: float) -> EmulationSpec:
+    """Two chains at 100 tuples/s.
+
+    One is rebalanced onto two workers and one loses the worker of its bolt, at once; later the bolt's node is
+    lost.
+    """
+    home, bolt, other = Slot("n1", 6700), Slot("n2", 6700), Slot("n1", 6701)
+    chains = (
+        Chain("crashing", _RATE, (home,), (bolt,), (home,)),
+        Chain("moving", _RATE, (other,), (other,), (other,)),
+    )
+    loss_s = _loss_s(version)
+    turns = Turns(
+        loss_s + _LOSS_LASTS_S,
+        [
+            KillWorker(_READY_BY_S, "n2", 6700),
+            RebalanceTopology(_READY_BY_S, "moving", workers=2, wait_s=0.0),
+            KillNode(loss_s, "n2"),
+        ],
+    )
+    return sitting_of(version, mhz, chains, turns, sample_every=1)
+
+
+def control_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `control`."""
+    loss_s = _loss_s(version)
+    end_s = loss_s + _LOSS_LASTS_S
+    return (
+        Scene("worker-start", "crashing", 0.0, _READY_BY_S, _CRASH, effect=Effect.READY),
+        Scene(
+            "crash-relaunch", "crashing", _READY_BY_S, loss_s, _CRASH, effect=Effect.RELAUNCH, slot="n2:6700"
+        ),
+        Scene("crash-silence", "crashing", _READY_BY_S, loss_s, _CRASH, effect=Effect.RESUME),
+        Scene("rebalance-silence", "moving", _READY_BY_S, loss_s, _CRASH, effect=Effect.RESUME),
+        Scene("node-loss-silence", "crashing", loss_s, end_s, _CRASH, effect=Effect.RESUME),
+    )

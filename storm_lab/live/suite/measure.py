@@ -1,0 +1,275 @@
+"""What a scene's measures are in a run, whichever runtime played it: windows, percentiles, times.
+
+Everything is read from the tuple log. Windows of a live run in which the machine did not give its hosts what
+they are due are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.suite.scene import Effect, Measure, Scene
+from storm_lab.model import executors_of
+from storm_lab.tuplelog import Run
+from storm_lab.tuplelog.schema import LIVE
+
+_NS = 1e9
+_WINDOW_NS = 1_000_000_000
+LEAST_WINDOWS = 3
+"""With fewer good windows than this a scene has no measure."""
+_LEAST_ROOTS = 20
+_LATE_S = 5.0
+"""Where workers come when their stretch has begun, it counts from so long after them on."""
+_FULL = 0.85
+"""Part of the machine's cores from which on the hosts take from one another."""
+_HELD = 0.25
+"""Part of a quota's periods in which a host was held back, from which on it has had all that it is due."""
+_WAITING = 2.0
+"""Threads of workers that waited for a core: with more, while others had one, the hosts starved."""
+_NOT_COUNTED = ("compiler", "recorder")
+"""Threads whose CPU is nobody's per tuple: the JVM's compiler, and what writes the measurements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured value with its 95 % interval, and how many windows, tuples or times it rests on."""
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+
+class Look:
+    """The tables of one run, read once.
+
+    Args:
+        run: played by the emulator or live.
+        spec: what was played.
+        mhz: clock of the machine whose cores CPU is told in.
+    """
+
+    def __init__(self, run: Run, spec: EmulationSpec, mhz: float) -> None:
+        self.run = run
+        self.spec = spec
+        self.live = run.manifest.identity.runtime == LIVE
+        self._clock = {node.id: 1.0 if self.live else node.core_mhz / mhz for node in spec.cluster.nodes}
+        self._topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
+
+    @cached_property
+    def _counts(self) -> pd.DataFrame:
+        rows = _frame(self.run, "counts", ("start_ns", "end_ns", "topology", "component", "executed"))
+        sinks = {
+            (name, bolt.id)
+            for name, topology in self._topologies.items()
+            for bolt in topology.bolts
+            if not topology.consumers(bolt.id)
+        }
+        is_sink = [pair in sinks for pair in zip(rows["topology"], rows["component"], strict=True)]
+        return rows[is_sink]
+
+    @cached_property
+    def _cpu(self) -> pd.DataFrame:
+        rows = _frame(self.run, "cpu", ("start_ns", "end_ns", "node", "topology", "thread", "cpu_ms"))
+        rows = rows[~rows["thread"].isin(_NOT_COUNTED)].copy()
+        rows["cpu_ms"] *= rows["node"].map(self._clock)
+        return rows
+
+    @cached_property
+    def _roots(self) -> pd.DataFrame:
+        rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome", "latency_ns"))
+        return rows[rows["outcome"] == "acked"]
+
+    @cached_property
+    def _executions(self) -> pd.DataFrame:
+        return _frame(self.run, "executions", ("topology", "component", "start_ns", "end_ns"))
+
+    @cached_property
+    def _control(self) -> pd.DataFrame:
+        return _frame(self.run, "control", ("time_ns", "action", "subject", "detail"))
+
+    @cached_property
+    def _ready(self) -> Mapping[str, float]:
+        """When the last executor of a topology was first ready, in s; infinite if it never was."""
+        rows = _frame(self.run, "placements", ("start_ns", "topology", "component", "start_task"))
+        first = rows.groupby(["topology", "start_task"])["start_ns"].min()
+        found = {}
+        for name, topology in self._topologies.items():
+            own = first[name] if name in first.index.get_level_values(0) else pd.Series(dtype=float)
+            whole = len(own) == len(executors_of(topology, self.spec.version))
+            found[name] = float(own.max()) / _NS if whole else math.inf
+        return found
+
+    def measure(self, scene: Scene, what: Measure) -> Measured | None:
+        """A measure of a scene; None where it cannot be told: nothing arrived, or too few good windows."""
+        if what is Measure.CONTROL:
+            return self._time(scene)
+        good = self._good(scene)
+        ready_s = max(self._ready[name] for name in scene.topologies)
+        if ready_s > scene.from_s:
+            # Late workers: what is left when they have settled.
+            good = good[good >= ready_s + _LATE_S]
+        if len(good) < min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s)):
+            return None
+        match what:
+            case Measure.THROUGHPUT:
+                return _mean(self._executed(scene, good))
+            case Measure.CPU:
+                return self._cpu_per_tuple(scene, good)
+            case Measure.P50 | Measure.P95:
+                return self._latency(scene, good, 0.5 if what is Measure.P50 else 0.95)
+            case _:
+                return self._spread(scene, good)
+
+    def _acked(self, topology: str) -> bool:
+        plan = next(plan for plan in self.spec.topologies if plan.topology.id == topology)
+        one_each = len(plan.topology.bolts) == len(plan.topology.components) - 1
+        return one_each and all(source.anchored for source in plan.sources.values())
+
+    def _good(self, scene: Scene) -> NDArray[np.int64]:
+        """The windows of a scene in which every host had what it was due; all of them in the emulator."""
+        inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
+        if not self.live:
+            return inside
+        facts = self.run.manifest.conditions
+        windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
+        at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
+        used = np.sum([host["used_cores"] for host in hosts], axis=0)
+        waiting = np.sum(
+            [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0
+        )
+        starved = (waiting > _WAITING) & (used < _FULL * float(facts["cores"]))
+        return inside[~np.isin(inside, at[starved])]
+
+    def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Tuples that the sinks executed in each window.
+
+        Of acked chains the emulator tells it by the root tuples that were completed: it counts executed
+        tuples in windows of ten seconds only.
+        """
+        if not self.live and all(self._acked(name) for name in scene.topologies):
+            done = self._roots[self._roots["topology"].isin(scene.topologies)]["complete_ns"]
+            windows = (done // _WINDOW_NS).value_counts()
+            return np.asarray(windows.reindex(good, fill_value=0), float)
+        rows = self._counts[self._counts["topology"].isin(scene.topologies)]
+        return _by_window(rows, "executed", good)
+
+    def _cpu_per_tuple(self, scene: Scene, good: NDArray[np.int64]) -> Measured | None:
+        executed = self._executed(scene, good)
+        used = _by_window(self._cpu[self._cpu["topology"].isin(scene.topologies)], "cpu_ms", good) * 1000.0
+        if not executed.sum() or not used.sum():
+            return None
+        ratio = float(used.sum() / executed.sum())
+        # The ratio's own scatter: what the windows leave over, in terms of the mean number of tuples.
+        left = (used - ratio * executed) / executed.mean()
+        half = _half_width(left)
+        return Measured(ratio, ratio - half, ratio + half, len(good))
+
+    def _latency(self, scene: Scene, good: NDArray[np.int64], part: float) -> Measured | None:
+        rows = self._roots[self._roots["topology"].isin(scene.topologies)]
+        window = (rows["emit_ns"] // _WINDOW_NS).to_numpy(np.int64)
+        kept = np.isin(window, good)
+        latency = rows["latency_ns"].to_numpy(float)[kept] / 1e6
+        if len(latency) < _LEAST_ROOTS:
+            return None
+        return _quantile(latency, window[kept], part)
+
+    def _spread(self, scene: Scene, good: NDArray[np.int64]) -> Measured | None:
+        rows = self._executions
+        rows = rows[rows["topology"].isin(scene.topologies) & (rows["component"] == scene.component)]
+        window = (rows["start_ns"] // _WINDOW_NS).to_numpy(np.int64)
+        kept = np.isin(window, good)
+        took = (rows["end_ns"] - rows["start_ns"]).to_numpy(float)[kept]
+        if len(took) < _LEAST_ROOTS or np.median(took) <= 0:
+            return None
+        middle = float(np.median(took))
+        high = _quantile(took, window[kept], 0.95)
+        return Measured(high.value / middle, high.low / middle, high.high / middle, len(took))
+
+    def _time(self, scene: Scene) -> Measured | None:
+        seconds = {Effect.READY: self._start, Effect.RELAUNCH: self._relaunch, Effect.RESUME: self._silence}[
+            scene.effect or Effect.READY
+        ](scene)
+        return None if seconds is None else Measured(seconds, seconds, seconds, 1)
+
+    def _start(self, scene: Scene) -> float | None:
+        submitted = self._control[
+            (self._control["action"] == "submit") & (self._control["subject"] == scene.topology)
+        ]
+        rows = self._roots[self._roots["topology"] == scene.topology]
+        if submitted.empty or rows.empty:
+            return None
+        first = submitted.iloc[0]
+        begun = float(first["time_ns"]) + 1e6 * float(json.loads(first["detail"] or "{}").get("took_ms", 0.0))
+        return (float(rows["complete_ns"].min()) - begun) / _NS
+
+    def _relaunch(self, scene: Scene) -> float | None:
+        rows = self._control[self._control["subject"] == scene.slot]
+        killed = rows[(rows["action"] == "kill-worker") & (rows["time_ns"] >= scene.from_s * _NS)]
+        if killed.empty:
+            return None
+        at = float(killed["time_ns"].min())
+        begun = rows[(rows["action"] == "start-worker") & (rows["time_ns"] > at)]
+        return None if begun.empty else (float(begun["time_ns"].min()) - at) / _NS
+
+    def _silence(self, scene: Scene) -> float | None:
+        topology = self._topologies[scene.topology]
+        sinks = [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
+        rows = self._executions
+        rows = rows[(rows["topology"] == scene.topology) & rows["component"].isin(sinks)]
+        times = np.sort(rows["start_ns"].to_numpy(float)) / _NS
+        times = times[(times >= scene.from_s - 1.0) & (times < scene.to_s)]
+        if not len(times) or times[0] > scene.from_s:
+            return None
+        return float(np.diff(np.append(times, scene.to_s)).max())
+
+
+def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    frame: pd.DataFrame = run.table(table, columns).to_pandas()
+    for name in frame.columns[frame.dtypes == "category"]:
+        frame[name] = frame[name].astype(str)
+    return frame
+
+
+def _by_window(rows: pd.DataFrame, column: str, good: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What a column says per second, in each of these seconds; longer windows count evenly."""
+    start, end = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    seconds = np.maximum(1, np.round((end - start) / _WINDOW_NS).astype(np.int64))
+    per_s = rows[column].to_numpy(float) / np.maximum(1, end - start) * _NS
+    # A live window begins a moment after the whole second.
+    first = np.round(start / _WINDOW_NS).astype(np.int64)
+    step = np.arange(seconds.sum()) - np.repeat(np.cumsum(seconds) - seconds, seconds)
+    found = pd.Series(np.repeat(per_s, seconds)).groupby(np.repeat(first, seconds) + step).sum()
+    return np.asarray(found.reindex(good, fill_value=0.0), float)
+
+
+def _mean(values: NDArray[np.float64]) -> Measured | None:
+    if not values.sum():
+        return None
+    mean, half = float(values.mean()), _half_width(values)
+    return Measured(mean, mean - half, mean + half, len(values))
+
+
+def _half_width(values: NDArray[np.float64]) -> float:
+    from scipy import stats
+
+    if len(values) < 2:
+        return math.inf
+    return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def _quantile(values: NDArray[np.float64], window: NDArray[np.int64], part: float) -> Measured:
+    """A quantile over all windows, with the interval that the windows' own quantiles give."""
+    value = float(np.quantile(values, part))
+    own = np.array([np.quantile(values[window == each], part) for each in np.unique(window)])
+    half = _half_width(own)
+    return Measured(value, max(0.0, value - half), value + half, len(values))

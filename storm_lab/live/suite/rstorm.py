@@ -1,0 +1,101 @@
+"""The sittings that R-Storm's paper never had: its topologies under three placements, on equal terms.
+
+Topologies are those of the recordings (`storm_lab.papers.rstorm.layouts`), flooded, without acks and without
+the debug log. *even-12* is Storm's even scheduler with twelve workers on six hosts, *even-6* the same with
+one worker a host, *r-storm* the paper's own placement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.suite.build import Turns, held_cluster
+from storm_lab.live.suite.scene import Measure, Scene
+from storm_lab.model import Assignment, Cluster, Executor, Node, Resources, Slot, StormVersion, executors_of
+from storm_lab.papers.rstorm.layouts import layout
+from storm_lab.papers.rstorm.recording import load_recordings
+from storm_lab.papers.rstorm.streaming import topology_plan
+from storm_lab.papers.rstorm.usercode import lines_of
+from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.papers.rstorm import RStormScheduler
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.schedulers.storm.even import EvenScheduler
+
+TOPOLOGIES = ("linear", "diamond", "page-load")
+PLACEMENTS = ("even-12", "even-6", "r-storm")
+_HOSTS = 6
+_START_S = 36.0
+"""Until a placement is measured: its workers start on hosts of 0.3 cores, and warm up."""
+_OFFER = Resources(100.0, 20480.0)
+"""As in the recordings: each host offers one core, and memory enough."""
+
+
+@cache
+def _plan(topology: str, placement: str) -> TopologyPlan:
+    workers = 12 if placement == "even-12" else _HOSTS
+    found = layout(topology, workers=workers, debug=False)
+    named = replace(found.topology, id=f"{topology}-{placement}", ackers=0, max_spout_pending=None)
+    return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths))
+
+
+def cluster(mhz: float) -> Cluster:
+    """Six hosts that fill the machine, with slots for all three placements side by side."""
+    nodes = held_cluster(mhz, _HOSTS).nodes
+    return Cluster(tuple(replace(node, offer=_OFFER, ports=tuple(range(6700, 6706))) for node in nodes))
+
+
+def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: StormVersion) -> Assignment:
+    """Each topology placed as if it were alone, on slots of its own."""
+    found: dict[Executor, Slot] = {}
+    ports = {"even-12": (6700, 6701), "even-6": (6702,), "r-storm": (6703,)}
+    for placement, plan in plans.items():
+        own = Cluster(tuple(_with_ports(node, ports[placement]) for node in machines.nodes))
+        view = SchedulingView((plan.topology,), own, version)
+        policy = RStormScheduler() if placement == "r-storm" else EvenScheduler()
+        found |= policy.schedule(view).assignment.slots
+        assert {e for e in found if e.topology == plan.topology.id} == set(
+            executors_of(plan.topology, version)
+        )
+    return Assignment.of(found.items())
+
+
+def _with_ports(node: Node, ports: tuple[int, ...]) -> Node:
+    return replace(node, ports=ports)
+
+
+def _turns(topology: str) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns = Turns(0.0)
+    names = [f"{topology}-{placement}" for placement in PLACEMENTS]
+    return turns, {name: turns.flood(name, start_s=_START_S) for name in names}
+
+
+def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
+    """One of the topologies under three placements, in turns."""
+    machines, (turns, spans) = cluster(mhz), _turns(topology)
+    plans = {
+        placement: replace(
+            _plan(topology, placement), submit_s=spans[f"{topology}-{placement}"][0] - _START_S
+        )
+        for placement in PLACEMENTS
+    }
+    return EmulationSpec(
+        cluster=machines,
+        version=version,
+        topologies=tuple(plans.values()),
+        scheduler=DefaultScheduler(),
+        duration_s=turns.now_s + 1.0,
+        faults=FaultPlan(tuple(turns.faults)),
+        placement=_placement(plans, machines, version),
+        window_s=1.0,
+        sample_every=100_000,
+    )
+
+
+def scenes(topology: str, version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `describe`."""
+    measures = (Measure.THROUGHPUT, Measure.CPU)
+    return tuple(Scene(name, name, *span, measures) for name, span in _turns(topology)[1].items())

@@ -1,0 +1,111 @@
+"""What a scene of the suite is: a stretch of a sitting, what is measured, and which half it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.model import StormVersion
+
+
+class Measure(Enum):
+    """A quantity of a scene, as both runtimes leave it in the tuple log.
+
+    ``THROUGHPUT``: tuples that the sinks execute, per second; only of scenes in which nothing but the
+    topology itself limits them. ``CPU``: CPU of the topology's workers per tuple of its sinks, in us, without
+    the JVM's compiler. ``P50`` and ``P95``: percentiles of the complete latency of root tuples emitted in the
+    stretch, in ms. ``SPREAD``: p95 over p50 of the time inside ``execute``. ``CONTROL``: seconds from a cause
+    to its effect.
+    """
+
+    THROUGHPUT = "throughput"
+    CPU = "cpu"
+    P50 = "p50"
+    P95 = "p95"
+    SPREAD = "spread"
+    CONTROL = "control"
+
+
+class Half(Enum):
+    """Whether a scene may be used to calibrate a machine, or is predicted."""
+
+    CALIBRATES = "calibrates"
+    PREDICTED = "predicted"
+
+
+class Effect(Enum):
+    """What ends the time that a control scene measures.
+
+    ``READY``: all executors of the topology run and its first root tuple is acked. ``RELAUNCH``: a worker
+    starts in the slot of the one that was killed. ``RESUME``: a sink executes again, in whichever worker.
+    """
+
+    READY = "ready"
+    RELAUNCH = "relaunch"
+    RESUME = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene of a sitting.
+
+    Args:
+        name: of the scene, without the version of Storm.
+        topology: the topology that is looked at.
+        from_s: start of the stretch, in seconds from the start of the sitting.
+        to_s: its end.
+        measures: what is measured.
+        others: topologies whose tuples count together with it.
+        component: whose calls are looked at for the spread of service times.
+        effect: what ends the time of a control scene, which begins with ``from_s``.
+        slot: the slot of the worker that is killed, as ``node:port``.
+    """
+
+    name: str
+    topology: str
+    from_s: float
+    to_s: float
+    measures: tuple[Measure, ...]
+    others: tuple[str, ...] = ()
+    component: str = ""
+    effect: Effect | None = None
+    slot: str = ""
+
+    @property
+    def topologies(self) -> tuple[str, ...]:
+        """All topologies that are looked at."""
+        return (self.topology, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """One description with its scenes. Where variants are compared they are in one sitting.
+
+    ``orderings`` are pairs of scenes between which a placement decides, each with the measure that tells.
+    ``held``: nodes are held to their share of the machine by quotas; else each may use all of it.
+    """
+
+    name: str
+    title: str
+    describe: Callable[[StormVersion, float], EmulationSpec]
+    scenes: Callable[[StormVersion], tuple[Scene, ...]]
+    generations: tuple[str, ...]
+    orderings: tuple[tuple[Measure, str, str], ...] = ()
+    held: bool = False
+
+
+def half_of(scene: str) -> Half:
+    """The half that a scene belongs to, by its name alone and the same for all versions of Storm.
+
+    The rule was laid down before anything was compared: SHA-256 of the name, even first byte calibrates.
+    """
+    even = hashlib.sha256(scene.encode()).digest()[0] % 2 == 0
+    return Half.CALIBRATES if even else Half.PREDICTED
+
+
+def halves(scenes: Mapping[str, Scene]) -> Mapping[str, Half]:
+    """Half by name of scene."""
+    return {name: half_of(name) for name in scenes}

@@ -1,0 +1,124 @@
+"""All sittings of the suite, and its scenes by name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from storm_lab.errors import UserError
+from storm_lab.live.releases import Release, find_release
+from storm_lab.live.suite import chains, control, rstorm
+from storm_lab.live.suite.scene import Measure, Scene, Sitting
+
+GENERATIONS = ("0.9.2", "2.8")
+"""The versions of Storm that the suite is played on, as `find_release` takes them."""
+
+_THROUGHPUT, _CPU, _P50 = Measure.THROUGHPUT, Measure.CPU, Measure.P50
+
+SITTINGS: dict[str, Sitting] = {
+    sitting.name: sitting
+    for sitting in (
+        Sitting(
+            "light",
+            "Light load by distance, and cold code",
+            chains.light,
+            chains.light_scenes,
+            GENERATIONS,
+            tuple(
+                (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
+                for rate in (2000, 50)
+                for far in ("two-workers", "two-nodes")
+            ),
+        ),
+        Sitting(
+            "flood",
+            "Capacity by distance, with and without acks; two topologies on one core",
+            chains.flood,
+            chains.flood_scenes,
+            GENERATIONS,
+            (
+                (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
+                (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
+                (_THROUGHPUT, "capacity-two-workers", "capacity-two-nodes"),
+            ),
+            held=True,
+        ),
+        Sitting(
+            "waiting",
+            "Few root tuples on their way, near and far",
+            chains.waiting,
+            chains.waiting_scenes,
+            GENERATIONS,
+            ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
+        ),
+        Sitting(
+            "load",
+            "A bolt at 50 to 120 % load, and bursts",
+            chains.load,
+            chains.load_scenes,
+            GENERATIONS,
+            ((_P50, "burst-one-worker", "burst-two-workers"),),
+        ),
+        Sitting(
+            "packing",
+            "Equal load in one, two and four workers",
+            chains.packing,
+            chains.packing_scenes,
+            GENERATIONS,
+            (
+                (_CPU, "workers-1", "workers-2"),
+                (_CPU, "workers-2", "workers-4"),
+                (_CPU, "crowd-one-worker", "crowd-four-workers"),
+            ),
+        ),
+        Sitting(
+            "control",
+            "Start, crash, rebalance, loss of a node",
+            control.control,
+            control.control_scenes,
+            GENERATIONS,
+        ),
+        *(
+            Sitting(
+                topology,
+                f"R-Storm's {topology} under three placements",
+                partial(rstorm.describe, topology),
+                partial(rstorm.scenes, topology),
+                GENERATIONS[:1],
+                tuple(
+                    (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
+                    for one, other in (("even-12", "even-6"), ("even-12", "r-storm"), ("even-6", "r-storm"))
+                ),
+                held=True,
+            )
+            for topology in rstorm.TOPOLOGIES
+        ),
+    )
+}
+"""Sittings by name, in the order in which they are played."""
+
+
+def find_sitting(name: str) -> Sitting:
+    """The sitting of that name.
+
+    Raises:
+        UserError: there is none.
+    """
+    if name not in SITTINGS:
+        remedy = f"choose one of {', '.join(SITTINGS)}"
+        raise UserError("there is no such sitting", field="sitting", value=name, remedy=remedy)
+    return SITTINGS[name]
+
+
+def releases_of(sitting: Sitting) -> tuple[Release, ...]:
+    """The versions that a sitting is played on."""
+    return tuple(find_release(text) for text in sitting.generations)
+
+
+def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
+    """All scenes by their full name, ``NAME@GENERATION``."""
+    return {
+        f"{scene.name}@{release.generation}": (sitting, release, scene)
+        for sitting in SITTINGS.values()
+        for release in releases_of(sitting)
+        for scene in sitting.scenes(release.storm)
+    }

@@ -1,0 +1,69 @@
+"""Recorded runs: tuple logs of live runs, thinned until they are small enough to be part of the project.
+
+A recorded run is an ordinary run folder. Windows, placements and control events are whole; of the root tuples
+and executions of each second and topology only the first few are kept, and traffic between tasks is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storm_lab.tuplelog import Manifest, Run, RunWriter
+from storm_lab.tuplelog.schema import TABLES
+
+KEPT = 150
+"""Root tuples, and executions of each component, that are kept of a second and a topology."""
+_SECOND_NS = 1_000_000_000
+_LEFT_OUT = ("traffic",)
+_TIMES = {"roots": "emit_ns", "executions": "start_ns"}
+_GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
+
+
+def thin(run: Run, folder: Path) -> Manifest:
+    """Write a thinned copy of a run into ``folder``; it has the run's identity, and says what is left out."""
+    with RunWriter(folder, run.manifest.identity) as log:
+        for name in TABLES:
+            if name in _LEFT_OUT:
+                continue
+            table = run.table(name).drop_columns(["run"])
+            if name in _TIMES:
+                table = _spread(table, _TIMES[name], _GROUPS[name])
+            if table.num_rows:
+                log.append(name, {column: _values(table[column]) for column in table.column_names})
+        return log.finish(
+            duration_ns=run.manifest.duration_ns,
+            warm_up_ns=run.manifest.warm_up_ns,
+            conditions={**run.manifest.conditions, "kept_a_second": KEPT, "left_out": list(_LEFT_OUT)},
+        )
+
+
+def _spread(table: pa.Table, time: str, groups: Sequence[str]) -> pa.Table:
+    """Of each second and group at most `KEPT` rows, evenly over it."""
+    if not table.num_rows:
+        return table
+    second = table[time].to_numpy() // _SECOND_NS
+    group = np.zeros(len(second), np.int64)
+    for column in groups:
+        codes = pc.dictionary_encode(table[column].combine_chunks().cast(pa.string()))
+        group = group * 1000 + codes.indices.to_numpy()
+    key = second * 1_000_000 + group
+    order = np.lexsort((table[time].to_numpy(), key))
+    _, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
+    kept = [
+        order[start + (np.arange(min(count, KEPT)) * count) // min(count, KEPT)]
+        for start, count in zip(starts, counts, strict=True)
+    ]
+    return table.take(np.sort(np.concatenate(kept)))
+
+
+def _values(column: pa.ChunkedArray) -> Any:
+    if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
+        return column.to_pylist()
+    # The log's own sign for "none".
+    return pc.fill_null(column, -1).to_numpy()

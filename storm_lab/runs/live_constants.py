@@ -1,0 +1,110 @@
+"""Constants of one machine, by generation of Storm: a file that ``storm-lab calibrate --live`` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import write_whole
+from storm_lab.model import StormVersion
+
+SCHEMA = "machine/1"
+FILE_NAME = "constants.json"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineConstants:
+    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine."""
+
+    constants: Mapping[str, Mapping[str, float]]
+    scenes: Mapping[str, tuple[str, ...]]
+    machine: Mapping[str, Any]
+
+    def cost(self, version: StormVersion) -> CostModel:
+        """The cost model with the constants of the version's generation, else of the nearest one."""
+        generation = ".".join(map(str, version.parts[:2]))
+        if generation not in self.constants:
+            major = version.parts[0]
+            generation = min(self.constants, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
+        return replace(CostModel(), **self.constants[generation])
+
+    def write(self, path: Path) -> None:
+        """Write the file; it is replaced whole."""
+        document = {
+            "schema": SCHEMA,
+            "machine": dict(self.machine),
+            "generations": {
+                name: {"constants": dict(values), "scenes": list(self.scenes.get(name, ()))}
+                for name, values in self.constants.items()
+            },
+        }
+        write_whole(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_constants(path: Path) -> MachineConstants:
+    """Read a file of constants.
+
+    Raises:
+        UserError: it cannot be read, is another kind of file, or holds what the cost model does not know or
+            allow.
+    """
+    remedy = "write one with storm-lab calibrate --live"
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"the constants cannot be read: {error}"
+        raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise UserError(
+            f"these are no constants of a machine: the schema must be {SCHEMA!r}",
+            field="constants",
+            value=str(path),
+            remedy=remedy,
+        )
+    generations = document.get("generations")
+    if not isinstance(generations, dict) or not generations:
+        raise UserError("there are none in it", field="generations", value=str(path), remedy=remedy)
+    values = {name: _values(name, each) for name, each in generations.items()}
+    scenes = {name: tuple(map(str, each.get("scenes", ()))) for name, each in generations.items()}
+    found = MachineConstants(values, scenes, dict(document.get("machine", {})))
+    for name in values:
+        # Ranges are the cost model's own.
+        replace(CostModel(), **found.constants[name])
+    return found
+
+
+def _values(generation: str, part: object) -> dict[str, float]:
+    known = {constant.name for constant in constants_of(CostModel())}
+    given = part.get("constants") if isinstance(part, dict) else None
+    if not isinstance(given, dict) or not generation.replace(".", "").isdigit():
+        raise UserError("is no generation with constants", field="generations", value=generation)
+    for name, value in given.items():
+        if name not in known:
+            raise UserError(
+                "the cost model has no such constant",
+                field=f"generations.{generation}",
+                value=name,
+                remedy=f"choose among {', '.join(sorted(known))}",
+            )
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
+    return {name: float(value) for name, value in given.items()}
+
+
+def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
+    """Cost models by generation: from a given file, else from the one beside recorded runs, if there is one.
+
+    Raises:
+        UserError: the file cannot be used.
+    """
+    path = given or home / FILE_NAME
+    if given is None and not path.is_file():
+        return {}
+    found = read_constants(path)
+    return {name: replace(CostModel(), **values) for name, values in found.constants.items()}

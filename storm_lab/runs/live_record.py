@@ -1,0 +1,120 @@
+"""Recording the suite: every sitting on real Storm, as a small run folder in the project's data."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from storm_lab.live.hosts import HostOptions, machine_mhz
+from storm_lab.live.jars import Say
+from storm_lab.live.play import open_stage
+from storm_lab.live.releases import Release
+from storm_lab.live.suite.scene import Sitting
+from storm_lab.live.suite.sittings import SITTINGS, releases_of
+from storm_lab.live.suite.thin import thin
+from storm_lab.machine.places import checkout, data_folder, shipped
+from storm_lab.runs.live_play import Describe, LiveTask, play_task
+from storm_lab.tuplelog import Scalar, open_run
+
+EXPERIMENT = "live-suite"
+"""Experiment that recorded runs count as."""
+
+WEIGHT = 10_000
+"""CPU weight of a cluster that is recorded: a hundred times that of any other program."""
+
+Told = Callable[[str, float], None]
+"""Called with what is played and the part of it that is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One play of a sitting on one version."""
+
+    sitting: Sitting
+    release: Release
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Name of its folder among the records."""
+        return f"{self.sitting.name}-{self.release.generation}-{self.number}"
+
+
+RECORDS = "data/live"
+"""The project's recorded runs, in the checkout."""
+
+
+def records_folder() -> Path:
+    """Where the project's recorded runs lie.
+
+    Raises:
+        UserError: the installation is not whole.
+    """
+    return shipped(RECORDS)
+
+
+def new_records_folder() -> Path:
+    """Where recorded runs go: beside those of the checkout, else into the folder for data."""
+    root = checkout()
+    return data_folder() / "live" if root is None else root / RECORDS
+
+
+def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
+    """What is to be played, version by version.
+
+    Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
+    """
+    names = list(sittings or SITTINGS)
+    found = [
+        Play(sitting, release, number)
+        for number in range(1, repeat + 1)
+        for sitting in SITTINGS.values()
+        for release in releases_of(sitting)
+        if sitting.name in names and (generations is None or release.generation in generations)
+    ]
+    return sorted(found, key=lambda play: play.release.storm)
+
+
+def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator[Path]:
+    """Play sittings on real Storm and write a thinned run folder of each into ``home``.
+
+    Raises:
+        UserError: a cluster cannot be started here.
+        StormLabError: Storm does not do what it should.
+    """
+    mhz = machine_mhz()
+    for (version, held, _), group in groupby(played_order(chosen), key=_cluster_of):
+        members = list(group)
+        cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
+        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
+            for play in members:
+                parameters: dict[str, Scalar] = {"sitting": play.sitting.name, "mhz": mhz}
+                task = LiveTask(
+                    EXPERIMENT, play.sitting.name, parameters, play.number, _at(play.sitting, mhz)
+                )
+                with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
+                    tell(play.name, 0.0)
+                    folder, _ = play_task(task, stage, Path(scratch), partial(tell, play.name))
+                    target = home / play.name
+                    thin(open_run(folder), target)
+                    shutil.rmtree(folder, ignore_errors=True)
+                yield target
+
+
+def played_order(chosen: Sequence[Play]) -> list[Play]:
+    """The order in which they are played: those of one cluster together."""
+    return sorted(chosen, key=_cluster_of)
+
+
+def _cluster_of(play: Play) -> tuple[str, bool, int]:
+    nodes = play.sitting.describe(play.release.storm, machine_mhz()).cluster.nodes
+    return play.release.version, play.sitting.held, len(nodes)
+
+
+def _at(sitting: Sitting, mhz: float) -> Describe:
+    return lambda version, _: sitting.describe(version, mhz)

@@ -1,0 +1,142 @@
+"""The commands ``storm-lab live record`` and ``storm-lab live trust``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Never
+
+import click
+from tqdm import tqdm
+
+from storm_lab.errors import UserError
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.compare import FACTORS, Trust
+from storm_lab.live.suite.measure import Measured
+from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
+from storm_lab.machine.options import examples, json_option
+from storm_lab.runs.live_constants import read_costs
+from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
+from storm_lab.runs.live_record import record as record_plays
+from storm_lab.runs.live_trust import SEEDS, compare, recorded_runs
+
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab live record",
+        "storm-lab live record light control --version 2.8 --repeat 2",
+        "storm-lab live record --list",
+    )
+)
+@click.argument("names", nargs=-1, metavar="[SITTING]...")
+@click.option("--version", "versions", multiple=True, metavar="V", help="Only these versions of Storm.")
+@click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
+@click.option("--folder", type=_FOLDER, help="Where recorded runs go; data/live without.")
+@click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
+def record(
+    names: tuple[str, ...], versions: tuple[str, ...], repeat: int, folder: Path | None, listed: bool
+) -> None:
+    """Play the suite on real Storm and keep small recorded runs, in place of those that are there."""
+    if listed:
+        for sitting in SITTINGS.values():
+            scenes = [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)]
+            click.echo(f"{sitting.name:10} {sitting.title}: {', '.join(scenes)}")
+        return
+    for name in names:
+        find_sitting(name)
+    generations = [find_release(text).generation for text in versions] if versions else None
+    chosen = plays(names, generations, repeat)
+    if not chosen:
+        raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
+    with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR) as bar:
+        order = [play.name for play in played_order(chosen)]
+        for path in record_plays(
+            chosen,
+            folder or new_records_folder(),
+            _say,
+            lambda name, part: _show(bar, name, order.index(name) + part),
+        ):
+            click.echo(str(path))
+
+
+@click.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
+@click.option("--folder", type=_FOLDER, help="Recorded runs; data/live without.")
+@click.option(
+    "--constants",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Constants of the machine, by storm-lab calibrate --live; those beside the records without.",
+)
+@click.option(
+    "--seeds",
+    default=len(SEEDS),
+    show_default=True,
+    type=click.IntRange(1, 99),
+    help="Emulations of each sitting.",
+)
+@json_option
+def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool) -> None:
+    """Compare the emulator with recorded runs of real Storm, scene by scene."""
+    home = folder or records_folder()
+    found = recorded_runs(home)
+    names = {(each.sitting.name, each.generation) for each in found}
+    with tqdm(total=len(names), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
+        done = -1
+
+        def tell(name: str) -> None:
+            nonlocal done
+            done += 1
+            _show(bar, name, done)
+
+        compared = compare(found, read_costs(home, constants), seeds=range(1, seeds + 1), tell=tell)
+    if as_json:
+        click.echo(json.dumps(compared.document(), indent=1, ensure_ascii=False))
+        return
+    for line in trust_lines(compared):
+        click.echo(line)
+
+
+def trust_lines(compared: Trust) -> list[str]:
+    """The comparison as a table of text."""
+    lines = [f"{'scene':32} {'half':10} {'measure':10} {'measured':>26} {'predicted':>10} {'factor':>7}"]
+    for row in compared.rows:
+        for each in row.compared:
+            predicted = "-" if each.predicted is None else f"{each.predicted.value:.4g}"
+            factor = "-" if each.factor is None else f"{each.factor:.2f}"
+            lines.append(
+                f"{row.name:32} {row.half.value:10} {each.measure.value:10} {_interval(each.measured):>26} "
+                f"{predicted:>10} {factor:>7}"
+            )
+    for ordering in compared.orderings:
+        verdict = {True: "as on real Storm", False: "the other way round", None: "not told apart"}
+        lines.append(
+            f"{ordering.one} / {ordering.other} by {ordering.measure.value}: {verdict[ordering.agrees]}"
+        )
+    counts = f"{len(compared.rows)} scenes, {len(compared.predicted)} of them predicted"
+    lines.append(f"{counts}; median factors of error over those:")
+    for name in FACTORS:
+        value = compared.factor(name)
+        lines.append(f"  {name:18} {'-' if value is None else f'{value:.2f}'}")
+    wrong = sum(1 for ordering in compared.orderings if ordering.agrees is False)
+    lines.append(f"  {'orderings_wrong':18} {wrong} of {len(compared.orderings)}")
+    return lines
+
+
+def _interval(measured: Measured | None) -> str:
+    if measured is None:
+        return "-"
+    if measured.count == 1:
+        return f"{measured.value:.4g}"
+    return f"{measured.value:.4g} [{measured.low:.4g}, {measured.high:.4g}]"
+
+
+def _show(bar: tqdm[Never], name: str, done: float) -> None:
+    bar.set_description(name, refresh=False)
+    bar.update(done - bar.n)
+
+
+def _say(line: str) -> None:
+    click.echo(f"storm-lab: {line}", err=True)

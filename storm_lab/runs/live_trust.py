@@ -1,0 +1,190 @@
+"""How far to trust the emulator: recorded runs of real Storm against the emulator's, played when asked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+import pandas as pd
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.errors import UserError
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
+from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.scene import Sitting
+from storm_lab.live.suite.sittings import SITTINGS
+from storm_lab.runs.live_constants import read_costs
+from storm_lab.runs.live_record import EXPERIMENT, records_folder
+from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
+
+Told = Callable[[str], None]
+"""Called with the name of the sitting that is emulated next."""
+
+SEEDS = (1,)
+"""The emulator plays each sitting with each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded run with the sitting that it is of."""
+
+    run: Run
+    sitting: Sitting
+    generation: str
+    mhz: float
+
+    def look(self) -> Look:
+        """Its tables."""
+        storm = find_release(self.generation).storm
+        return Look(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
+
+
+def recorded_runs(home: Path) -> list[Recorded]:
+    """All recorded runs in a folder, sitting by sitting.
+
+    Raises:
+        UserError: there is none, one is damaged, or one is of a sitting that is described otherwise now.
+    """
+    found = []
+    for folder in sorted(path for path in home.glob("*") if (path / "manifest.json").is_file()):
+        try:
+            run = open_run(folder)
+        except RunRefused as refusal:
+            raise UserError(
+                str(refusal), field="record", value=str(folder), remedy="run storm-lab live record"
+            ) from refusal
+        found.append(_recorded(run))
+    if not found:
+        raise UserError(
+            "there are no recorded runs",
+            field="folder",
+            value=str(home),
+            remedy="run storm-lab live record",
+        )
+    order = list(SITTINGS)
+    return sorted(
+        found, key=lambda each: (order.index(each.sitting.name), each.generation, each.run.manifest.run)
+    )
+
+
+def _recorded(run: Run) -> Recorded:
+    identity = run.manifest.identity
+    if identity.experiment != EXPERIMENT or identity.variant not in SITTINGS:
+        raise UserError(
+            "this is no recorded run of the suite",
+            field="record",
+            value=str(run.folder),
+            remedy="move it away",
+        )
+    sitting, mhz = SITTINGS[identity.variant], float(identity.parameters["mhz"] or 0.0)
+    release = find_release(identity.storm_version)
+    spec = sitting.describe(release.storm, mhz)
+    digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
+    length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
+    if digests != dict(identity.inputs) or length_differs:
+        raise UserError(
+            "the sitting is described otherwise now than when this was recorded",
+            field="record",
+            value=str(run.folder),
+            remedy="run storm-lab live record",
+        )
+    return Recorded(run, sitting, release.generation, mhz)
+
+
+@contextmanager
+def emulated(
+    sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel | None = None
+) -> Iterator[Look]:
+    """A sitting as the emulator plays it."""
+    release = find_release(generation)
+    spec = sitting.describe(release.storm, mhz)
+    spec = replace(spec, seed=seed, cost=cost or spec.cost)
+    digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
+    identity = RunIdentity(
+        EXPERIMENT, sitting.name, {"mhz": mhz}, seed, str(release.storm), "", "", digests, spec.sample_every
+    )
+    with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
+        folder = Path(scratch) / identity.run
+        with RunWriter(folder, identity) as log:
+            outcome = Emulation(spec).run(log)
+            log.finish(duration_ns=outcome.duration_ns)
+        yield Look(open_run(folder), spec, mhz)
+
+
+def compare(
+    recorded: Sequence[Recorded],
+    costs: Mapping[str, CostModel],
+    *,
+    seeds: Sequence[int] = SEEDS,
+    tell: Told = lambda name: None,
+) -> Trust:
+    """The comparison of all recorded runs.
+
+    Args:
+        recorded: in the order of `recorded_runs`.
+        costs: constants by generation of Storm; the cost model's own where there are none.
+        seeds: of the emulations.
+        tell: called before each emulation.
+    """
+    rows: list[Row] = []
+    orderings = []
+    for (name, generation), group in groupby(recorded, key=lambda each: (each.sitting.name, each.generation)):
+        members = list(group)
+        sitting = members[0].sitting
+        tell(f"{name} on Storm {generation}")
+        own = _rows(sitting, generation, members, costs.get(generation), seeds)
+        rows += [row for row in own if row.told]
+        orderings += orderings_of(sitting, generation, {row.name: row for row in own})
+    return Trust(tuple(rows), tuple(orderings))
+
+
+def _rows(
+    sitting: Sitting,
+    generation: str,
+    members: Sequence[Recorded],
+    cost: CostModel | None,
+    seeds: Sequence[int],
+) -> list[Row]:
+
+    scenes = sitting.scenes(find_release(generation).storm)
+    with ExitStack() as plays:
+        looks = [
+            plays.enter_context(emulated(sitting, generation, members[0].mhz, seed, cost)) for seed in seeds
+        ]
+        return compare_sitting(sitting, generation, scenes, [each.look() for each in members], looks)
+
+
+def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
+    """The comparison of the project's recorded runs, with the constants that lie beside them.
+
+    Raises:
+        UserError: the recorded runs or the constants cannot be used.
+    """
+    folder = home or records_folder()
+    return compare(recorded_runs(folder), read_costs(folder), seeds=seeds)
+
+
+def conditions_table(recorded: Sequence[Recorded]) -> pd.DataFrame:
+    """On what the recorded runs were played: a row for each."""
+    rows = []
+    for each in recorded:
+        facts = each.run.manifest.conditions
+        rows.append(
+            (
+                each.sitting.name,
+                facts["storm"],
+                facts["processor"],
+                facts["cores"],
+                facts["storm_cores"],
+                facts["busy_cores"],
+                facts["load_average"],
+            )
+        )
+    columns = ["sitting", "Storm", "processor", "cores", "Storm's cores", "busy cores", "load average"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,60 @@
+"""The file of a machine's constants: read whole or refused by name."""
+
+import json
+
+import pytest
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.model import StormVersion
+from storm_lab.runs.live_constants import MachineConstants, read_constants, read_costs
+
+
+def _file(path, **changes):
+    document = {
+        "schema": "machine/1",
+        "machine": {"cores": 2},
+        "generations": {"2.8": {"constants": {"wake_us": 44.0}, "scenes": ["a"]}},
+    } | changes
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_what_is_written_is_read(tmp_path):
+    made = MachineConstants({"0.9": {"wake_us": 40.0}}, {"0.9": ("x",)}, {"cores": 2})
+    made.write(tmp_path / "c.json")
+    assert read_constants(tmp_path / "c.json") == made
+
+
+def test_constants_hold_for_their_generation_and_the_nearest(tmp_path):
+    found = read_constants(_file(tmp_path / "c.json"))
+    assert found.cost(StormVersion((2, 8, 3))).wake_us == 44.0
+    assert found.cost(StormVersion((1, 2, 4))).wake_us == 44.0
+    assert read_costs(tmp_path, tmp_path / "c.json")["2.8"].wake_us == 44.0
+
+
+def test_without_a_file_the_cost_model_stands(tmp_path):
+    assert read_costs(tmp_path) == {}
+    assert CostModel().wake_us > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"schema": "calibration/1"}, "machine/1"),
+        ({"generations": {}}, "none in it"),
+        ({"generations": {"2.8": {"constants": {"wake": 1.0}}}}, "wake"),
+        ({"generations": {"2.8": {"constants": {"wake_us": 1e9}}}}, "wake_us"),
+        ({"generations": {"2.8": {"constants": {"wake_us": "fast"}}}}, "number"),
+        ({"generations": {"new": {"constants": {}}}}, "new"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(tmp_path, changes, word):
+    with pytest.raises(UserError, match=word) as caught:
+        read_constants(_file(tmp_path / "c.json", **changes))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UserError, match="calibrate --live"):
+        read_constants(tmp_path / "none.json")

@@ -1,0 +1,259 @@
+"""What is read from a run's log, by hand: rates, CPU a tuple, percentiles, silences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.live.scenes import HERE, chain
+from storm_lab.live.suite.compare import (
+    FACTORS,
+    Compared,
+    Ordering,
+    Row,
+    Trust,
+    factors_table,
+    orderings_table,
+    pooled,
+    scenes_table,
+)
+from storm_lab.live.suite.measure import Look, Measured
+from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
+from storm_lab.live.suite.thin import KEPT, thin
+from storm_lab.model import StormVersion
+from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+
+S = 1_000_000_000
+MHZ = 2000.0
+VERSION = StormVersion((2, 8, 3))
+SPEC = chain(
+    VERSION,
+    MHZ,
+    SourcePlan(SourceKind.RATE, rate_per_s=100.0),
+    HERE,
+    ackers=1,
+    duration_s=20.0,
+)
+TASKS = {"__acker": 1, "bolt1": 2, "bolt2": 3, "spout": 4}
+
+
+def _run(folder: Path, *, runtime: str = "live", silent: tuple[float, float] = (12.0, 15.0), starved=()):
+    """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
+    identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
+    with RunWriter(folder, identity) as log:
+        executors = [("bolt1", 2), ("bolt2", 3), ("spout", 4), ("__acker", 1)]
+        log.append(
+            "placements",
+            {
+                "start_ns": np.full(4, 2 * S),
+                "end_ns": np.full(4, -1),
+                "topology": ["chain"] * 4,
+                "component": [name for name, _ in executors],
+                "start_task": np.array([task for _, task in executors], np.int32),
+                "end_task": np.array([task for _, task in executors], np.int32),
+                "worker": np.zeros(4, np.int32),
+                "node": ["n1"] * 4,
+                "port": np.full(4, 6700, np.int32),
+            },
+        )
+        emit = np.arange(0, 20 * S, S // 100)
+        emit = emit[(emit < silent[0] * S) | (emit >= silent[1] * S)]
+        count = len(emit)
+        latency = np.where(np.arange(count) % 10 == 0, 9_000_000, 2_000_000)
+        log.append(
+            "roots",
+            {
+                "root_id": np.arange(count),
+                "topology": ["chain"] * count,
+                "spout_task": np.full(count, 4, np.int32),
+                "line": np.arange(count),
+                "attempt": np.zeros(count, np.int16),
+                "emit_ns": emit,
+                "complete_ns": emit + latency,
+                "outcome": ["acked"] * count,
+                "latency_ns": latency,
+                "sleep_ns": np.zeros(count, np.int64),
+            },
+        )
+        log.append(
+            "executions",
+            {
+                "root_id": np.arange(count),
+                "topology": ["chain"] * count,
+                "component": ["bolt2"] * count,
+                "task": np.full(count, 3, np.int32),
+                "source_task": np.full(count, 2, np.int32),
+                "worker": np.zeros(count, np.int32),
+                "node": ["n1"] * count,
+                "locality": ["process"] * count,
+                "enqueue_ns": emit,
+                "start_ns": emit,
+                "end_ns": emit + np.where(np.arange(count) % 10 == 0, 40_000, 20_000),
+            },
+        )
+        windows = np.arange(20) * S
+        executed = np.histogram(emit, np.arange(21) * S)[0]
+        zeros = np.zeros(20, np.int64)
+        log.append(
+            "counts",
+            {
+                "start_ns": windows,
+                "end_ns": windows + S,
+                "topology": ["chain"] * 20,
+                "component": ["bolt2"] * 20,
+                "task": np.full(20, 3, np.int32),
+                "emitted": zeros,
+                "transferred": zeros,
+                "executed": executed,
+                "acked": zeros,
+                "failed": zeros,
+                "execute_ns": zeros,
+            },
+        )
+        for thread, cpu_ms in (("main", executed * 0.03), ("compiler", np.full(20, 500.0))):
+            log.append(
+                "cpu",
+                {
+                    "start_ns": windows,
+                    "end_ns": windows + S,
+                    "node": ["n1"] * 20,
+                    "topology": ["chain"] * 20,
+                    "worker": np.zeros(20, np.int32),
+                    "component": ["bolt2"] * 20,
+                    "task": np.full(20, 3, np.int32),
+                    "thread": [thread] * 20,
+                    "cpu_ms": cpu_ms,
+                },
+            )
+        events = [
+            (0, "submit", "chain", {"took_ms": 1000.0}),
+            (5 * S, "kill-worker", "n1:6700", {}),
+            (7 * S, "start-worker", "n1:6700", {}),
+        ]
+        log.append(
+            "control",
+            {
+                "time_ns": np.array([time for time, *_ in events]),
+                "actor": ["x"] * 3,
+                "action": [action for _, action, _, _ in events],
+                "subject": [subject for _, _, subject, _ in events],
+                "reason": [""] * 3,
+                "detail": [json.dumps(facts) for *_, facts in events],
+            },
+        )
+        waiting = [9.0 if second in starved else 0.1 for second in range(20)]
+        host = {"used_cores": [0.3] * 20, "throttled": [0.0] * 20, "waiting": waiting}
+        conditions = {
+            "cores": 2,
+            "windows": {
+                "end_s": [second + 1.0 for second in range(20)],
+                "busy_cores": [2.0] * 20,
+                "hosts": {"n1": host},
+            },
+        }
+        log.finish(duration_ns=20 * S, conditions=conditions if runtime == "live" else None)
+    return open_run(folder)
+
+
+def _scene(*measures: Measure, from_s: float = 4.0, to_s: float = 12.0, **more) -> Scene:
+    return Scene("s", "chain", from_s, to_s, measures, component="bolt2", **more)
+
+
+@pytest.mark.parametrize("runtime", ["live", "emulator"])
+def test_rates_cpu_and_percentiles_by_hand(tmp_path, runtime):
+    look = Look(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
+    scene = _scene(Measure.THROUGHPUT)
+    assert look.measure(scene, Measure.THROUGHPUT).value == pytest.approx(100.0, abs=0.5)
+    # The compiler's half a core is nobody's.
+    assert look.measure(scene, Measure.CPU).value == pytest.approx(30.0, rel=0.01)
+    assert look.measure(scene, Measure.P50).value == 2.0
+    assert look.measure(scene, Measure.P95).value == 9.0
+    assert look.measure(scene, Measure.SPREAD).value == 2.0
+
+
+def test_cpu_of_the_emulator_is_told_in_cores_of_the_machine(tmp_path):
+    # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
+    look = Look(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
+    assert look.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
+
+
+def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
+    look = Look(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
+    # Two of eight seconds are left: too few.
+    assert look.measure(_scene(), Measure.THROUGHPUT) is None
+    look = Look(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
+    assert look.measure(_scene(), Measure.THROUGHPUT).count == 6
+
+
+def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
+    look = Look(_run(tmp_path / "run"), SPEC, MHZ)
+    assert look.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
+    assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
+
+
+def test_times_of_the_control_plane_by_hand(tmp_path):
+    look = Look(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
+    start = _scene(effect=Effect.READY, from_s=0.0)
+    # Submitted after 1 s; the first root tuple takes 9 ms from time 0.
+    assert look.measure(start, Measure.CONTROL).value == pytest.approx(-0.991)
+    crash = _scene(effect=Effect.RELAUNCH, slot="n1:6700")
+    assert look.measure(crash, Measure.CONTROL).value == 2.0
+    silence = _scene(effect=Effect.RESUME, from_s=11.0, to_s=20.0)
+    assert look.measure(silence, Measure.CONTROL).value == pytest.approx(3.01, abs=0.02)
+
+
+def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
+    run = _run(tmp_path / "run")
+    thin(run, tmp_path / "thin")
+    again = open_run(tmp_path / "thin", verify=True)
+    assert again.run == run.run
+    assert again.manifest.conditions["kept_a_second"] == KEPT
+    one, other = Look(run, SPEC, MHZ), Look(again, SPEC, MHZ)
+    for measure in (Measure.THROUGHPUT, Measure.CPU, Measure.P50, Measure.P95, Measure.SPREAD):
+        assert one.measure(_scene(), measure) == other.measure(_scene(), measure)
+
+
+def _measured(value: float, half: float = 0.0) -> Measured:
+    return Measured(value, value - half, value + half, 5)
+
+
+def _trust() -> Trust:
+    pairs = {"a": (100.0, 110.0), "b": (100.0, 80.0), "c": (10.0, 10.0)}
+    halves = {"a": Half.PREDICTED, "b": Half.PREDICTED, "c": Half.CALIBRATES}
+    rows = tuple(
+        Row(name, "x", "2.8", halves[name], (Compared(Measure.P50, _measured(real), _measured(said)),))
+        for name, (real, said) in pairs.items()
+    )
+    return Trust(rows, (Ordering(Measure.P50, "a", "b", False), Ordering(Measure.P50, "a", "c", None)))
+
+
+def test_the_document_has_the_keys_that_programs_read():
+    found = _trust().document()
+    assert list(found) == ["scenes", "predicted_scenes", *FACTORS, "orderings_wrong", "rows"]
+    assert (found["scenes"], found["predicted_scenes"], found["orderings_wrong"]) == (3, 2, 1)
+    # The median of 1.1 and 1.25; scenes that calibrate do not count.
+    assert found["latency_factor"] == pytest.approx(1.175)
+    assert found["throughput_factor"] is None
+    assert len(found["rows"]) == 3
+    json.dumps(found, allow_nan=False)
+
+
+def test_tables_hold_what_the_document_holds():
+    assert scenes_table(_trust())["factor"].round(2).tolist() == [1.1, 1.25, 1.0]
+    assert factors_table(_trust()).set_index("median factor of").loc["latency"].tolist() == [1.175, 1.0]
+    assert orderings_table(_trust())["the emulator"].tolist() == ["the other way round", "not told apart"]
+
+
+def test_several_plays_count_as_one_with_their_scatter():
+    both = pooled([_measured(10.0, 1.0), _measured(14.0, 1.0)])
+    assert (both.value, both.low, both.high) == (12.0, 10.0, 14.0)
+    assert pooled([]) is None
+
+
+def test_a_factor_needs_both_sides():
+    assert Compared(Measure.P50, _measured(2.0), None).factor is None
+    assert Compared(Measure.P50, _measured(2.0), _measured(1.0)).factor == 2.0

@@ -1,0 +1,119 @@
+"""The suite: sittings that both runtimes can play, scenes by a rule that nobody can bend afterwards."""
+
+from collections import Counter
+
+import pytest
+
+from storm_lab.emulator.control.faults.commands import KillTopology
+from storm_lab.emulator.spec import check_spec
+from storm_lab.errors import UserError
+from storm_lab.live.play import check_live
+from storm_lab.live.suite.scene import Half, Measure, half_of
+from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of, suite_scenes
+
+MHZ = 2600.0
+PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in releases_of(sitting)]
+NAMES = [f"{sitting.name}-{release.generation}" for sitting, release in PLAYS]
+
+
+def test_there_are_forty_scenes_over_both_generations():
+    scenes = suite_scenes()
+    assert len(scenes) >= 40
+    generations = Counter(name.rpartition("@")[2] for name in scenes)
+    assert set(generations) == {"0.9", "2.8"}
+    assert min(generations.values()) >= 20
+
+
+@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
+def test_both_runtimes_can_play_a_sitting(sitting, release):
+    spec = sitting.describe(release.storm, MHZ)
+    check_spec(spec)
+    check_live(spec, spec.cluster)
+
+
+@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
+def test_scenes_lie_within_their_sitting_and_name_its_topologies(sitting, release):
+    spec = sitting.describe(release.storm, MHZ)
+    topologies = {plan.topology.id for plan in spec.topologies}
+    scenes = sitting.scenes(release.storm)
+    assert len({scene.name for scene in scenes}) == len(scenes)
+    for scene in scenes:
+        assert set(scene.topologies) <= topologies
+        assert 0 <= scene.from_s < scene.to_s <= spec.duration_s
+        # The emulator counts executed tuples without acks in windows of ten seconds.
+        plan = next(plan for plan in spec.topologies if plan.topology.id == scene.topology)
+        if Measure.THROUGHPUT in scene.measures and not all(s.anchored for s in plan.sources.values()):
+            assert scene.from_s % 10 == 0
+            assert scene.to_s - scene.from_s == 10
+
+
+@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
+def test_no_two_workers_share_a_slot(sitting, release):
+    spec = sitting.describe(release.storm, MHZ)
+    owners = {}
+    for executor, slot in spec.placement.slots.items():
+        assert owners.setdefault(slot, executor.topology) == executor.topology
+
+
+@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
+def test_nobody_floods_while_others_are_measured(sitting, release):
+    # What is saturated is killed at the end of its stretch.
+    spec = sitting.describe(release.storm, MHZ)
+    killed = {fault.topology: fault.at_s for fault in spec.faults.faults if isinstance(fault, KillTopology)}
+    for scene in sitting.scenes(release.storm):
+        for plan in spec.topologies:
+            end_s = killed.get(plan.topology.id)
+            saturated = any(source.kind.name == "SATURATED" for source in plan.sources.values())
+            if not saturated or plan.topology.id in scene.topologies:
+                continue
+            assert end_s is not None
+            beside = {scene.to_s} == {end_s}  # measured side by side, on nodes of their own
+            assert beside or end_s <= scene.from_s or plan.submit_s >= scene.to_s
+
+
+def test_orderings_name_scenes_of_their_sitting():
+    for sitting, release in PLAYS:
+        scenes = {scene.name: scene for scene in sitting.scenes(release.storm)}
+        for measure, one, other in sitting.orderings:
+            assert measure in scenes[one].measures
+            assert measure in scenes[other].measures
+
+
+def test_a_scenes_half_follows_from_its_name_alone():
+    # SHA-256 of the names begins with 0x91 and 0xe6 (sha256sum): odd and even.
+    assert half_of("light-2000-one-worker") is Half.PREDICTED
+    assert half_of("capacity-two-nodes") is Half.CALIBRATES
+    found = Counter(half_of(scene.name) for _, _, scene in suite_scenes().values())
+    assert found[Half.PREDICTED] >= 20
+    assert found[Half.CALIBRATES] >= 20
+
+
+def test_versions_of_a_scene_are_in_the_same_half():
+    halves = {}
+    for _, _, scene in suite_scenes().values():
+        assert halves.setdefault(scene.name, half_of(scene.name)) is half_of(scene.name)
+
+
+def test_r_storms_placements_are_those_of_its_scheduler_and_of_storms():
+    spec = find_sitting("linear").describe(releases_of(find_sitting("linear"))[0].storm, MHZ)
+    workers = {
+        plan.topology.id: spec.placement.of_topology(plan.topology.id).workers() for plan in spec.topologies
+    }
+    assert len(workers["linear-even-12"]) == 12
+    assert len(workers["linear-even-6"]) == 6
+    assert len(workers["linear-r-storm"]) <= 6
+    for name, slots in workers.items():
+        nodes = Counter(slot.node for slot in slots)
+        assert max(nodes.values()) == (2 if name == "linear-even-12" else 1)
+
+
+def test_a_sitting_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(UserError, match="light"):
+        find_sitting("lihgt")
+
+
+def test_the_same_sitting_is_the_same_description():
+    for sitting, release in PLAYS[:2]:
+        one, other = (sitting.describe(release.storm, MHZ) for _ in range(2))
+        assert (one.placement, one.faults, one.cluster) == (other.placement, other.faults, other.cluster)
+        assert [p.trace.digest for p in one.topologies] == [p.trace.digest for p in other.topologies]

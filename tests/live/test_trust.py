@@ -1,0 +1,170 @@
+"""Recorded runs of real Storm and what the emulator says of the same scenes. Starts no daemons."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.measure import Look
+from storm_lab.runs.live_constants import read_costs
+from storm_lab.runs.live_record import EXPERIMENT, plays, records_folder
+from storm_lab.runs.live_trust import compare, recorded_runs
+from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+
+RECORDS = records_folder()
+EVENT = {
+    "time_ns": np.array([1]),
+    **{name: [name] for name in ("actor", "action", "subject", "reason", "detail")},
+}
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """A copy of one recorded run, in a folder of its own."""
+    found = min(RECORDS.glob("*/manifest.json"), key=lambda path: len(path.parent.name)).parent
+    copy = tmp_path / "records" / found.name
+    shutil.copytree(found, copy)
+    return copy
+
+
+def test_recorded_runs_are_whole_and_of_the_sittings_as_they_are_described():
+    found = recorded_runs(RECORDS)
+    assert {each.generation for each in found} == {"0.9", "2.8"}
+    for each in found:
+        open_run(each.run.folder, verify=True)
+        assert each.run.manifest.identity.runtime == "live"
+        conditions = each.run.manifest.conditions
+        assert conditions["cores"] >= 1
+        # A machine at its limit takes a sample late, never one too many.
+        seconds = each.run.manifest.duration_ns / 1e9
+        assert 0.5 * seconds <= len(conditions["windows"]["end_s"]) <= seconds + 2
+
+
+def test_recorded_runs_are_small():
+    size = sum(path.stat().st_size for path in RECORDS.rglob("*") if path.is_file())
+    assert size < 8e6
+
+
+def test_recorded_runs_tell_what_happened_in_most_of_their_scenes():
+    told = set()
+    for each in recorded_runs(RECORDS):
+        look = each.look()
+        for scene in each.sitting.scenes(find_release(each.generation).storm):
+            if any(look.measure(scene, what) is not None for what in scene.measures):
+                told.add((scene.name, each.generation))
+    assert len(told) >= 30
+
+
+def test_constants_beside_the_records_are_those_of_the_cost_model():
+    for cost in read_costs(RECORDS).values():
+        assert cost.reference_mhz > 0
+
+
+def test_a_damaged_record_is_named(record: Path):
+    table = record / "roots.parquet"
+    table.write_bytes(table.read_bytes()[:-10])
+    with pytest.raises(UserError, match=r"roots\.parquet"):
+        recorded_runs(record.parent)
+
+
+def test_a_half_written_record_is_not_read(record: Path):
+    (record / "manifest.json").unlink()
+    with pytest.raises(UserError, match="no recorded runs"):
+        recorded_runs(record.parent)
+
+
+def test_a_folder_without_records_is_named(tmp_path: Path):
+    with pytest.raises(UserError, match="storm-lab live record"):
+        recorded_runs(tmp_path)
+
+
+def test_another_run_is_no_record(tmp_path: Path):
+    identity = RunIdentity("else", "light", {"mhz": 1.0}, 1, "2.8.3", "", "", {}, runtime="live")
+    with RunWriter(tmp_path / "x", identity) as log:
+        log.append(
+            "control",
+            {
+                "time_ns": np.array([1]),
+                "actor": ["a"],
+                "action": ["b"],
+                "subject": ["c"],
+                "reason": [""],
+                "detail": [""],
+            },
+        )
+        log.finish(duration_ns=1)
+    with pytest.raises(UserError, match="no recorded run of the suite"):
+        recorded_runs(tmp_path)
+
+
+def test_a_record_of_a_sitting_that_has_changed_is_refused(record: Path):
+    run = open_run(record)
+    identity = run.manifest.identity
+    other = RunIdentity(
+        EXPERIMENT, identity.variant, identity.parameters, 1, identity.storm_version, "", "",
+        dict.fromkeys(identity.inputs, "other"), runtime="live",
+    )  # fmt: skip
+    with RunWriter(record.parent / "other", other) as log:
+        log.append(
+            "control",
+            {
+                "time_ns": np.array([1]),
+                "actor": ["a"],
+                "action": ["b"],
+                "subject": ["c"],
+                "reason": [""],
+                "detail": [""],
+            },
+        )
+        log.finish(duration_ns=run.manifest.duration_ns)
+    with pytest.raises(UserError, match="described otherwise now"):
+        recorded_runs(record.parent)
+
+
+def test_every_sitting_is_played_on_its_own_generations():
+    chosen = plays(None, None, 1)
+    assert len({play.name for play in chosen}) == len(chosen)
+    assert {play.release.generation for play in chosen if play.sitting.name == "linear"} == {"0.9"}
+    assert [play.number for play in plays(("light",), ("2.8",), 2)] == [1, 2]
+
+
+@pytest.mark.slow
+def test_the_emulator_is_near_the_recorded_runs():
+    # What holds, with room for a machine that was busy; the goals stand in docs/live.md with what is missed.
+    found = recorded_runs(RECORDS)
+    compared = compare(found, read_costs(RECORDS), seeds=(1,))
+    document = json.loads(json.dumps(compared.document(), allow_nan=False))
+    assert document["predicted_scenes"] >= 15
+    for name in ("throughput_factor", "cpu_factor", "latency_factor"):
+        assert 1.0 <= document[name] < 10.0, (name, document[name])
+    assert document["orderings_wrong"] <= 0.5 * len(compared.orderings)
+    for row in document["rows"]:
+        for each in row["measures"]:
+            assert each["factor"] is None or math.isfinite(each["factor"])
+
+
+@pytest.mark.live
+def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
+    from storm_lab.runs.live_record import record as record_plays
+
+    told: list[str] = []
+    paths = list(
+        record_plays(
+            plays(("waiting",), ("2.8",), 1), tmp_path, lambda line: None, lambda name, _: told.append(name)
+        )
+    )
+    (each,) = recorded_runs(tmp_path)
+    assert [each.run.folder] == paths
+    assert set(told) == {"waiting-2.8-1"}
+    look: Look = each.look()
+    near, far, _ = each.sitting.scenes(find_release("2.8").storm)
+    rates = [look.measure(scene, near.measures[0]) for scene in (near, far)]
+    assert all(rate is not None for rate in rates)
+    assert rates[0].value > rates[1].value
