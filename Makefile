@@ -86,6 +86,14 @@ lab: $(STAMP) ## open JupyterLab on the notebooks
 doctor: $(STAMP) ## tell what is there and what is wrong
 	@$(BIN)/storm-lab doctor
 
+.PHONY: dist
+dist: $(STAMP) ## build wheel and sdist in dist/ and check them
+	@$(BIN)/python -c "import twine" 2>/dev/null || \
+		$(BIN)/python -m pip install -q --no-build-isolation -c requirements.lock -e '.[publish]'
+	@rm -rf dist build
+	@$(BIN)/python -c "from setuptools import build_meta as b; b.build_sdist('dist'); b.build_wheel('dist')" >/dev/null
+	@$(BIN)/python -m twine check --strict dist/*
+
 .PHONY: lock
 lock: ## make requirements.lock anew from pyproject.toml
 	@# Not by way of the stamp: a lock that contradicts a new range would keep the set-up from ending.
@@ -94,5 +102,5 @@ lock: ## make requirements.lock anew from pyproject.toml
 
 .PHONY: clean
 clean: ## take away the virtual environment, caches and runs
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis data/runs data/cache
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis dist data/runs data/cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

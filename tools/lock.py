@@ -15,6 +15,8 @@ from interpreter import FIRST, LAST
 from process import SetupError, last_line, run
 
 PROJECT = Path(__file__).resolve().parent.parent
+EXTRAS = ("connect", "bench", "dev")
+"""What the checkout's environment holds beside the project's own dependencies."""
 HEADER = """\
 # Exact versions for Python {first} to {last}, made from pyproject.toml by: make lock
 """
@@ -40,7 +42,8 @@ def resolve(pyproject: Path) -> str:
         python = str(Path(name) / "bin" / "python")
         _must([sys.executable, "-m", "venv", "--without-pip", name])
         _must([sys.executable, "-m", "pip", "--python", python, "install", "-q", "uv"])
-        options = ["--universal", "--python-version", ".".join(map(str, FIRST)), "--all-extras", "--quiet"]
+        options = ["--universal", "--python-version", ".".join(map(str, FIRST)), "--quiet"]
+        options += [word for extra in EXTRAS for word in ("--extra", extra)]
         # One version for all Pythons: a run must not depend on which of them the reader has.
         options += ["--fork-strategy", "fewest", "--no-header", "--no-annotate"]
         options += ["--no-emit-index-url", "--no-emit-find-links"]

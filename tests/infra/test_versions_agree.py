@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CONDA_NAMES = {"ortools-python": "ortools", "python-duckdb": "duckdb"}
 """Packages that conda-forge calls otherwise."""
 
+NOT_LOCKED = {"publish"}
+"""Extras that only make dist fetches."""
+
 NOT_PYTHON_PACKAGES = {"python", "pip", "openjdk"}
 
 Ranges = dict[str, SpecifierSet]
@@ -35,7 +38,12 @@ def wanted_ranges() -> Ranges:
     table = project()
     lines = [
         *table["dependencies"],
-        *(line for extra in table["optional-dependencies"].values() for line in extra),
+        *(
+            line
+            for name, extra in table["optional-dependencies"].items()
+            if name not in NOT_LOCKED
+            for line in extra
+        ),
     ]
     return {canonicalize_name(found.name): found.specifier for found in map(Requirement, lines)}
 

@@ -1,0 +1,120 @@
+"""A small site to play with: sentences are split into words, and words are counted, on a few machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.league.reader_site import Site
+from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, Topology
+from storm_lab.model.machines import ports
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+SENTENCES = (
+    "the cow jumped over the moon",
+    "an apple a day keeps the doctor away",
+    "four score and seven years ago",
+    "snow white and the seven dwarfs",
+    "i am at two with nature",
+)
+"""Those of storm-starter's word count."""
+
+
+class Sentences(Spout):
+    """Emits the sentences, one after another."""
+
+    def records(self) -> Iterator[tuple[object, ...]]:
+        """The sentences, in order."""
+        yield from ((sentence,) for sentence in SENTENCES)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        """Ten microseconds."""
+        return Cost(10.0)
+
+
+class Split(Bolt):
+    """Emits a sentence's words."""
+
+    def __init__(self, cpu_us: float) -> None:
+        self._cost = Cost(cpu_us)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        """Emit the words."""
+        for word in str(values[0]).split():
+            emit(word)
+
+    def cost(self, values: Values) -> Cost:
+        """The same for every sentence."""
+        return self._cost
+
+
+class Count(Bolt):
+    """Counts words."""
+
+    def __init__(self, cpu_us: float) -> None:
+        self._cost = Cost(cpu_us)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        """Emits nothing."""
+
+    def cost(self, values: Values) -> Cost:
+        """The same for every word."""
+        return self._cost
+
+
+def example_site(
+    sentences_per_s: float = 50.0,
+    *,
+    nodes: int = 3,
+    workers: int = 3,
+    splitters: int = 2,
+    counters: int = 4,
+    split_us: float = 400.0,
+    count_us: float = 200.0,
+    replay: bool = False,
+    **conditions: Any,
+) -> Site:
+    """The site with some of its numbers set.
+
+    Args:
+        sentences_per_s: of the one spout.
+        nodes: machines of two cores and two slots each.
+        workers: of the topology.
+        splitters: executors that split.
+        counters: executors that count.
+        split_us: CPU of a sentence at 2000 MHz.
+        count_us: CPU of a word at 2000 MHz.
+        replay: whether the spout emits again what failed.
+        conditions: as `Site.of`.
+
+    Raises:
+        UserError: as `Site.of`.
+    """
+    topology = Topology(
+        "words",
+        (
+            Component("sentences", 1, outputs={"default": ("sentence",)}),
+            Component(
+                "split", splitters, inputs=(Subscription("sentences"),), outputs={"default": ("word",)}
+            ),
+            Component(
+                "count", counters, inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),)
+            ),
+        ),
+        workers=workers,
+    )
+    machines = Cluster(
+        tuple(Node(f"node{number}", cores=2, ports=ports(2)) for number in range(1, nodes + 1))
+    )
+    source = SourcePlan(
+        SourceKind.RATE,
+        rate_per_s=sentences_per_s,
+        on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET,
+    )
+    code: dict[str, Spout | Bolt] = {
+        "sentences": Sentences(),
+        "split": Split(split_us),
+        "count": Count(count_us),
+    }
+    return Site.of(topology, code, machines, sources={"sentences": source}, **conditions)

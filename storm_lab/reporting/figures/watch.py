@@ -1,0 +1,194 @@
+"""A run as a film: who is where, how long queues are, how busy nodes are, and what the control plane does.
+
+The film is HTML with its pictures inside (matplotlib's JavaScript player), so that it plays in JupyterLab and
+in an exported page without a server. It reads one run's log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.animation import FuncAnimation
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from storm_lab.errors import UserError
+from storm_lab.reporting.figures.style import INK, LINES, MUTED, colour_of, house_style, natural, new_figure
+from storm_lab.tuplelog.reader import Run
+
+MOST_FRAMES = 200
+"""Pictures of a film; each takes some 10 to 30 KB of the page."""
+
+_NS = 1e9
+_TILES = 4
+_FULL = 50.0
+"""Waiting tuples at which a tile's bar is as high as the tile; beyond, only the number tells."""
+
+
+@dataclass(frozen=True)
+class Film:
+    """The tables of a run that a film is drawn from, cut to its time, and the times of its pictures."""
+
+    times_s: np.ndarray
+    nodes: pd.DataFrame
+    placements: pd.DataFrame
+    executions: pd.DataFrame
+    traffic: pd.DataFrame
+    cpu: pd.DataFrame
+    control: pd.DataFrame
+    sample_every: int
+
+    @classmethod
+    def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> Film:
+        """The film of a run between two times, a picture each so many seconds.
+
+        Raises:
+            UserError: it would have no picture or too many.
+        """
+        times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
+        if not 0 < len(times) <= MOST_FRAMES:
+            raise UserError(
+                f"makes {len(times)} pictures of {from_s:g} to {to_s:g} s; 1 to {MOST_FRAMES} can be shown",
+                field="every_s",
+                value=every_s,
+                remedy="choose another step or other times",
+            )
+        tables = {}
+        for name in ("nodes", "placements", "executions", "traffic", "cpu", "control"):
+            frame = run.table(name).to_pandas()
+            for column in frame.columns:
+                if isinstance(frame[column].dtype, pd.CategoricalDtype):
+                    frame[column] = frame[column].astype(str)
+            tables[name] = frame
+        return cls(times, **tables, sample_every=run.manifest.identity.sample_every)
+
+    def placed(self, at_s: float) -> pd.DataFrame:
+        """The executors that are ready at that time."""
+        at, rows = at_s * _NS, self.placements
+        return rows[(rows["start_ns"] <= at) & (rows["end_ns"].isna() | (rows["end_ns"] > at))]
+
+    def waiting(self, at_s: float) -> pd.Series[float]:
+        """Tuples in each task's queue at that time: those logged, times how many each stands for."""
+        at, rows = at_s * _NS, self.executions
+        inside = rows[(rows["enqueue_ns"] <= at) & (rows["start_ns"] > at)]
+        return inside.groupby("task").size() * float(self.sample_every)
+
+    def busy(self, at_s: float) -> pd.Series[float]:
+        """Utilisation of each node in the window around that time, 0 to 1."""
+        at, rows = at_s * _NS, self.cpu
+        inside = rows[(rows["start_ns"] <= at) & (rows["end_ns"] > at)]
+        spent = inside.groupby("node")["cpu_ms"].sum() * 1e6
+        length = (inside["end_ns"] - inside["start_ns"]).max() if len(inside) else 1.0
+        cores = self.nodes.set_index("node")["cores"]
+        return (spent / length / cores).reindex(cores.index).fillna(0.0)
+
+    def flows(self, at_s: float) -> dict[tuple[str, str], float]:
+        """Tuples a second from node to node in the window around that time."""
+        at, rows = at_s * _NS, self.traffic
+        inside = rows[(rows["start_ns"] <= at) & (rows["end_ns"] > at)]
+        node_of: dict[int, str] = {}
+        for row in self.placed(at_s).to_dict("records"):
+            node_of.update(dict.fromkeys(range(row["start_task"], row["end_task"] + 1), row["node"]))
+        found: dict[tuple[str, str], float] = {}
+        for row in inside.to_dict("records"):
+            pair = (node_of.get(row["source_task"], ""), node_of.get(row["target_task"], ""))
+            if all(pair) and pair[0] != pair[1]:
+                rate = row["tuples"] / ((row["end_ns"] - row["start_ns"]) / _NS)
+                found[pair] = found.get(pair, 0.0) + rate
+        return found
+
+    def said(self, at_s: float, most: int = 4) -> list[str]:
+        """The control plane's last entries up to that time."""
+        rows = self.control[self.control["time_ns"] <= at_s * _NS].tail(most)
+        return [
+            f"{row['time_ns'] / _NS:8.1f} s  {row['actor']}: {row['action']} {row['subject']}"[:88]
+            for row in rows.to_dict("records")
+        ]
+
+
+def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: str = "") -> str:
+    """The film of a part of a run, as HTML.
+
+    Args:
+        run: the run; who logged every execution (``sample_every`` 1) sees exact queues.
+        from_s: virtual seconds at which it begins.
+        to_s: virtual seconds at which it ends.
+        every_s: virtual seconds between two pictures.
+        title: above the pictures.
+
+    Raises:
+        UserError: it would have no picture or too many.
+    """
+    film = Film.of(run, from_s=from_s, to_s=to_s, every_s=every_s)
+    with house_style(), mpl.rc_context({"animation.embed_limit": 64.0, "savefig.bbox": "standard"}):
+        figure = new_figure(4.2)
+        axes = figure.subplots()
+
+        def picture(number: int) -> list[Axes]:
+            axes.clear()
+            draw(axes, film, float(film.times_s[number]), title)
+            return [axes]
+
+        moving = FuncAnimation(figure, picture, frames=len(film.times_s), interval=200, blit=False)
+        return str(moving.to_jshtml(default_mode="once"))
+
+
+def draw(axes: Axes, film: Film, at_s: float, title: str = "") -> Figure:
+    """One picture."""
+    names = sorted(film.nodes["node"], key=natural)
+    components = sorted(set(film.placements["component"]))
+    colours = colour_of(components)
+    placed, waiting, busy = film.placed(at_s), film.waiting(at_s), film.busy(at_s)
+    for place, name in enumerate(names):
+        _draw_node(axes, place, placed[placed["node"] == name], waiting, colours)
+        share = min(float(busy.get(name, 0.0)), 1.0)
+        axes.add_patch(Rectangle((place - 0.46, -0.5), 0.92, 0.22, fill=False, edgecolor=MUTED))
+        axes.add_patch(Rectangle((place - 0.46, -0.5), 0.92 * share, 0.22, facecolor=LINES[0]))
+        axes.text(place, -0.7, f"{name}: CPU {100 * share:.0f} %", ha="center", fontsize=7.5, color=INK)
+    flows = film.flows(at_s)
+    most = max(flows.values(), default=1.0)
+    for (source, target), rate in flows.items():
+        low, high = names.index(source), names.index(target)
+        bend = "arc3,rad=-0.25"
+        axes.annotate(
+            "", (high, 5.05), (low, 5.05),
+            arrowprops={"arrowstyle": "-|>", "connectionstyle": bend, "lw": 0.3 + 2.7 * rate / most,
+                        "color": LINES[1], "alpha": 0.6},
+        )  # fmt: skip
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    axes.set_ylim(8.4, -1.0)
+    axes.set_axis_off()
+    axes.set_title(f"{title + ', ' if title else ''}{at_s:.1f} s", loc="left", fontsize=10)
+    axes.text(
+        -0.55, 8.3, "\n".join(film.said(at_s)), fontsize=6.5, family="monospace", va="bottom", color=INK
+    )
+    handles = [Patch(facecolor=colours[name], label=name) for name in components]
+    axes.legend(handles=handles, loc="lower right", fontsize=7, ncols=min(4, len(handles)), frameon=False)
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def _draw_node(
+    axes: Axes, place: int, rows: pd.DataFrame, waiting: pd.Series[float], colours: dict[str, str]
+) -> None:
+    """A node: a tile an executor, its queue as a bar from below and as a number where tuples wait."""
+    axes.add_patch(Rectangle((place - 0.47, -0.15), 0.94, 5.1, fill=False, edgecolor=MUTED))
+    shown = rows.sort_values(["port", "start_task"])
+    wide, high = 0.9 / _TILES, 5.0 / max(4, -(-len(shown) // _TILES))
+    for number, row in enumerate(shown.to_dict("records")):
+        x, y = place - 0.45 + (number % _TILES) * wide, -0.1 + number // _TILES * high
+        queue = sum(float(waiting.get(task, 0.0)) for task in range(row["start_task"], row["end_task"] + 1))
+        axes.add_patch(
+            Rectangle((x, y), wide * 0.93, high * 0.9, facecolor=colours[row["component"]], linewidth=0)
+        )
+        filled = high * 0.9 * min(queue / _FULL, 1.0)
+        axes.add_patch(
+            Rectangle((x, y + high * 0.9 - filled), wide * 0.93, filled, facecolor=LINES[1], alpha=0.75)
+        )
+        if queue >= 1:
+            axes.text(x + wide / 2, y + high / 2, f"{queue:.0f}", ha="center", va="center", fontsize=6)

@@ -1,0 +1,113 @@
+"""A tuple's journey through a run, and its acking step by step, from the tuple log; for teaching.
+
+The log has every execution of a root's tree, but not the 64-bit ids that Storm draws for its edges. For the
+ledger, ids are drawn here, by number, so that a page shows the same ones each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from storm_lab.errors import UserError
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.reader_site import Site
+from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.runs.execute import play_all
+from storm_lab.schedulers import make_scheduler
+from storm_lab.tuplelog import Run, open_run
+from storm_lab.workloads.splitmix import SplitMix
+
+_SYSTEM = "__"
+_US = 1000.0
+
+
+def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
+    """A run of a site in which every execution is logged; played once, then found.
+
+    Raises:
+        StormLabError: the run is refused or fails, or there is no such scheduler.
+    """
+    entrant = Entrant(scheduler, make_scheduler(scheduler))
+    parameters = stage_parameters(site, {"seeds": [seed], "duration_s": duration_s, "monitor_s": 5.0})
+    (spec,) = stage_runs(site, [entrant], parameters)
+    (done,) = play_all([replace(spec, sample_every=1)], jobs=0)
+    return open_run(done.folder)
+
+
+def journey(run: Run, root: int) -> pd.DataFrame:
+    """The executions of a root tuple's tree, in order of their start, acker executions included.
+
+    Columns: component, task, node, travelled, since_emit_us (entering the queue), waited_us, executed_us,
+    parent (row of the execution that emitted it; -1: the spout).
+
+    Raises:
+        UserError: the log holds no execution of this root.
+    """
+    found = pq.read_table(run.path("executions"), filters=pc.field("root_id") == root).to_pandas()
+    roots = pq.read_table(run.path("roots"), filters=pc.field("root_id") == root).to_pandas()
+    if found.empty or roots.empty:
+        raise UserError(
+            "no execution of this root is in the log",
+            field="root",
+            value=root,
+            remedy="choose one of roots_of",
+        )
+    rows = found.sort_values(["start_ns", "task"], ignore_index=True)
+    emit = int(roots["emit_ns"].iloc[0])
+    parents = [_parent(rows, place) for place in range(len(rows))]
+    return pd.DataFrame(
+        {
+            "component": rows["component"].astype(str),
+            "task": rows["task"],
+            "node": rows["node"].astype(str),
+            "travelled": rows["locality"].astype(str),
+            "since_emit_us": (rows["enqueue_ns"] - emit) / _US,
+            "waited_us": (rows["start_ns"] - rows["enqueue_ns"]) / _US,
+            "executed_us": (rows["end_ns"] - rows["start_ns"]) / _US,
+            "parent": parents,
+        }
+    )
+
+
+def roots_of(run: Run, count: int = 5) -> list[int]:
+    """Numbers of the first roots whose whole tree is in the log and was acked after the warm-up."""
+    roots = pq.read_table(run.path("roots"), columns=["root_id", "emit_ns", "outcome"]).to_pandas()
+    logged = pq.read_table(run.path("executions"), columns=["root_id"]).to_pandas()["root_id"].unique()
+    warm = roots[(roots["outcome"].astype(str) == "acked") & (roots["emit_ns"] >= run.manifest.warm_up_ns)]
+    return sorted(set(warm["root_id"]) & set(logged))[:count]
+
+
+def ledger(steps: pd.DataFrame) -> pd.DataFrame:
+    """What the acker knows of a journey: each message that reaches it, and its value afterwards, as hex.
+
+    The spout sends the XOR of the ids of its tuples; a bolt that acks a tuple sends its id XOR those of the
+    tuples that it emitted anchored to it. The value is 0 when, and only when, all are acked. Columns: who,
+    sends, value.
+    """
+    own = steps[~steps["component"].str.startswith(_SYSTEM)]
+    parents, tasks = own["parent"].to_dict(), own["task"].to_dict()
+    draw = SplitMix(1)
+    ids = {place: draw.next64() for place in own.index}
+    value = 0
+    rows = []
+    for place, name in [(-1, "spout"), *own["component"].items()]:
+        children = [child for child in own.index if parents[child] == place]
+        sent = ids.get(place, 0)
+        for child in children:
+            sent ^= ids[child]
+        value ^= sent
+        who = name if place == -1 else f"{name} {tasks[place]}"
+        rows.append({"who": who, "sends": f"{sent:016x}", "value": f"{value:016x}"})
+    return pd.DataFrame(rows)
+
+
+def _parent(rows: pd.DataFrame, place: int) -> int:
+    """The execution on the sending task that began last before the tuple entered its queue."""
+    here = rows.loc[place]
+    before = rows[(rows["task"] == here["source_task"]) & (rows["start_ns"] <= here["enqueue_ns"])]
+    before = before[before.index != place]
+    return int(before.index[-1]) if len(before) else -1

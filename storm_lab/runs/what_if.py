@@ -1,0 +1,223 @@
+"""Turning knobs: a small site is scheduled and played anew at every turn, and shown within a second or two.
+
+A policy that reads measured load gets that of a first short play under Storm's default scheduler. Each play
+is an ordinary run in a folder of its own, which goes when it has been read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.league.example_site import example_site
+from storm_lab.league.reader_site import Site
+from storm_lab.model import MeasuredLoad, executors_of
+from storm_lab.reporting.figures.placement_map import placement_map
+from storm_lab.reporting.figures.style import LINES, About, foot, house_style, new_figure
+from storm_lab.runs.play import play_description
+from storm_lab.schedulers import SchedulingView, make_scheduler
+from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers.baselines.given import GivenPlacement
+from storm_lab.schedulers.contract import Scheduler
+from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
+
+POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
+_ON_LOAD = ("tstorm", "optimal")
+"""Policies that read measured load."""
+
+_PLAY_S, _WARM_S = 40.0, 20.0
+"""Virtual length of a play, and from where on its latency counts."""
+
+Build = Callable[[int, int, float], Site]
+"""A site of so many nodes and workers, at so many lines a second."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What came out of one position of the knobs: complete latencies, rates, and who is where."""
+
+    latencies_ms: np.ndarray
+    offered_per_s: float
+    acked_per_s: float
+    placements: pd.DataFrame
+    nodes: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The knobs of a site; ``build`` makes it anew."""
+
+    build: Build = lambda nodes, workers, rate: example_site(rate, nodes=nodes, workers=workers)
+
+    def turn(
+        self,
+        policy: str = "tstorm",
+        gamma: float = 1.7,
+        nodes: int = 3,
+        workers: int = 3,
+        lines_per_s: float = 50.0,
+    ) -> Turn:
+        """Schedule and play one position.
+
+        Raises:
+            UserError: no such policy, or a value that does not fit.
+        """
+        site = self.build(nodes, workers, lines_per_s)
+        scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
+        load = _measured(site) if policy in _ON_LOAD else None
+        view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, load=load)
+        answer = ask(scheduler, view)
+        status = answer.status[site.plan.topology.id]
+        if not status.scheduled:
+            return Turn(np.empty(0), lines_per_s, 0.0, pd.DataFrame(), (), status.message)
+        with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
+            run = _played(site, GivenPlacement(answer.assignment), Path(scratch))
+            return _turn(run, site, lines_per_s, status.message)
+
+    def figures(self, turn: Turn) -> list[Figure]:
+        """Where the executors are, and how long lines take."""
+        if not turn.nodes:
+            return []
+        about = About(seeds=1)
+        return [placement_map(turn.placements, turn.nodes, about=about), _latency(turn)]
+
+    def knobs(self) -> Any:
+        """The knobs as a widget for JupyterLab."""
+        import ipywidgets as widgets
+        from IPython.display import display
+
+        def show(**knobs: Any) -> None:
+            turn = self.turn(**knobs)
+            print(turn.message)
+            for figure in self.figures(turn):
+                display(figure)  # type: ignore[no-untyped-call]
+
+        slow = {"continuous_update": False}
+        return widgets.interactive(
+            show,
+            policy=widgets.Dropdown(options=POLICIES, value="tstorm"),
+            gamma=widgets.FloatSlider(1.7, min=1.0, max=5.0, step=0.1, **slow),
+            nodes=widgets.IntSlider(3, min=1, max=8, **slow),
+            workers=widgets.IntSlider(3, min=1, max=12, **slow),
+            lines_per_s=widgets.FloatSlider(50.0, min=5.0, max=500.0, step=5.0, **slow),
+        )
+
+
+def _played(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
+    spec = EmulationSpec(
+        cluster=site.cluster,
+        version=site.version,
+        topologies=(site.plan,),
+        scheduler=scheduler,
+        duration_s=_PLAY_S,
+        cost=site.conditions.cost,
+        window_s=10.0,
+        sample_every=1000,
+        warm_up_s=_WARM_S,
+    )
+    identity = RunIdentity(
+        experiment="what-if",
+        variant=scheduler.name,
+        parameters={},
+        seed=0,
+        storm_version=str(site.version),
+        code_digest="",
+        lock_digest="",
+        inputs={},
+        sample_every=spec.sample_every,
+    )
+    folder = scratch / "run"
+    with RunWriter(folder, identity) as writer:
+        play_description(spec, writer, lambda share: None)
+    return open_run(folder)
+
+
+def _turn(run: Run, site: Site, offered: float, message: str) -> Turn:
+    roots = run.table("roots", ["emit_ns", "complete_ns", "outcome", "latency_ns"]).to_pandas()
+    acked = roots[(roots["outcome"].astype(str) == "acked") & (roots["complete_ns"] >= _WARM_S * 1e9)]
+    placements = run.table("placements").to_pandas()
+    placements = placements[placements["end_ns"].isna()]
+    return Turn(
+        (acked["latency_ns"] / 1e6).to_numpy(dtype=float),
+        offered,
+        len(acked) / (_PLAY_S - _WARM_S),
+        placements.astype({"component": str, "node": str}),
+        tuple(node.id for node in site.cluster.nodes),
+        message,
+    )
+
+
+def _measured(site: Site) -> MeasuredLoad:
+    """CPU and traffic of each executor under Storm's default scheduler."""
+    return _measured_once(_Keyed(site))
+
+
+@dataclass(frozen=True, eq=False)
+class _Keyed:
+    """A site that is equal to another of the same digest."""
+
+    site: Site
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and other.site.digest == self.site.digest
+
+    def __hash__(self) -> int:
+        return hash(self.site.digest)
+
+
+@lru_cache(maxsize=64)
+def _measured_once(keyed: _Keyed) -> MeasuredLoad:
+    site = keyed.site
+    with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
+        run = _played(site, make_scheduler("default"), Path(scratch))
+        cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
+    clock = {node.id: node.core_mhz for node in site.cluster.nodes}
+    by_task = {
+        task: executor
+        for executor in executors_of(site.plan.topology, site.version)
+        for task in range(executor.start, executor.end + 1)
+    }
+    start, length = _WARM_S * 1e9, _PLAY_S - _WARM_S
+    cpu_mhz: dict[Any, float] = {}
+    node_mhz: dict[str, float] = {}
+    for row in cpu[cpu["start_ns"] >= start].to_dict("records"):
+        mhz = row["cpu_ms"] / 1e3 / length * clock[row["node"]]
+        node_mhz[row["node"]] = node_mhz.get(row["node"], 0.0) + mhz
+        if row["task"] in by_task:
+            cpu_mhz[by_task[row["task"]]] = cpu_mhz.get(by_task[row["task"]], 0.0) + mhz
+    rates: dict[Any, float] = {}
+    for row in traffic[traffic["start_ns"] >= start].to_dict("records"):
+        pair = (by_task.get(row["source_task"]), by_task.get(row["target_task"]))
+        if None not in pair and pair[0] != pair[1]:
+            rates[pair] = rates.get(pair, 0.0) + row["tuples"] / length
+    return MeasuredLoad(cpu_mhz, rates, node_mhz)
+
+
+def _latency(turn: Turn) -> Figure:
+    with house_style():
+        figure = new_figure(2.4)
+        axes = figure.subplots()
+        found = np.sort(turn.latencies_ms)
+        if len(found):
+            axes.step(found, 100 * np.arange(1, len(found) + 1) / len(found), color=LINES[0])
+            mean, p99 = float(np.mean(found)), float(np.percentile(found, 99))
+            axes.axvline(mean, color=LINES[1], linestyle="--", label=f"mean {mean:.3g} ms")
+            axes.axvline(p99, color=LINES[2], linestyle=":", label=f"99th percentile {p99:.3g} ms")
+            axes.legend(loc="lower right")
+        axes.set(xlabel="complete latency, ms", ylabel="lines up to here, %", xlim=(0, None), ylim=(0, 101))
+        foot(
+            figure,
+            f"{turn.acked_per_s:.3g} of {turn.offered_per_s:.3g} lines/s completed, from {_WARM_S:g} s to "
+            f"{_PLAY_S:g} s of one play",
+        )
+    return figure

@@ -1,0 +1,26 @@
+"""The notebooks for people who look around: all cells run, and say something."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from storm_lab.runs.notebook import notebooks_folder
+
+papermill = pytest.importorskip("papermill")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["what_if", "watch", "how_storm_works"])
+def test_it_runs_without_a_word_of_complaint(name: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    done: Path = tmp_path / f"{name}.ipynb"
+    papermill.execute_notebook(
+        str(notebooks_folder() / f"{name}.ipynb"), str(done), cwd=str(tmp_path), progress_bar=False
+    )
+    for cell in nbformat.read(done, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            text = str(output.get("text", ""))
+            assert output.output_type != "error"
+            assert "Warning" not in text
