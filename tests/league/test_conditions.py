@@ -28,7 +28,7 @@ def site(**conditions: object) -> Site:
 def described(where: Site) -> EmulationSpec:
     entrant = Entrant("even", make_scheduler("even"))
     (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1]}))
-    return where.describe(entrant, spec)
+    return where.describe(entrant, spec).spec
 
 
 def run_of(where: Site) -> str:

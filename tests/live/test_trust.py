@@ -44,7 +44,7 @@ def test_recorded_runs_are_whole_and_of_the_sittings_as_they_are_described():
         assert conditions["cores"] >= 1
         # A machine at its limit takes a sample late, never one too many.
         seconds = each.run.manifest.duration_ns / 1e9
-        assert 0.5 * seconds <= len(conditions["windows"]["end_s"]) <= seconds + 2
+        assert seconds / 4 <= len(conditions["windows"]["end_s"]) <= seconds + 2
 
 
 def test_recorded_runs_are_small():
