@@ -20,6 +20,7 @@ from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.papers.twitter.testbed import SLOTS
 from storm_lab.reporting.figures import nodes_by_gamma, save_figure
+from storm_lab.reporting.figures.printed import Printed
 from storm_lab.reporting.record import read_verdicts
 from storm_lab.reporting.report import SEVERAL, collect_report, render_report
 from storm_lab.reporting.verdict import Outcome, judge
@@ -210,7 +211,7 @@ def test_figures_of_an_experiment_on_several_papers_stand_apart_in_the_report(tm
     gammas = [1.0, 1.7, 6.0]
     figure = nodes_by_gamma(
         pd.DataFrame(tstorm.nodes_by_gamma(gammas), index=gammas),
-        pd.DataFrame([("word-count", 1.0, 10)], columns=["topology", "gamma", "nodes"]),
+        {("word-count", 1.0): Printed("tstorm-fig6a-nodes", 10.0, 10.0, 10.0)},
     )
     save_figure(
         figure, tmp_path / "figures" / SLUG / "nodes.svg", title="Nodes by gamma", alt="Falling steps."
