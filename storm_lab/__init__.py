@@ -62,9 +62,9 @@ def _show_in_notebooks() -> None:
     """In a notebook, let topologies, clusters and assignments be seen as what they are."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
-        from storm_lab.reporting.display import show_richly
-
-        show_richly(shell.display_formatter.formatters["text/html"])
+        # Its name is put together, for what a notebook shows is no part of what a run's name depends on.
+        display = import_module(f"{__name__}.reporting.display")
+        display.show_richly(shell.display_formatter.formatters["text/html"])
 
 
 _show_in_notebooks()

@@ -1,8 +1,8 @@
 """Causes: why a claim does not come out as printed, with the evidence and the setting that shows it.
 
-``claims/causes.yaml`` has one entry for each claim that is not reproduced, and for no other. A cause may name
-a parameter of the claim's experiment, and the value of it that shows the cause. Readings and trials under
-which the printed number comes out are played, and their verdicts stand beside the claim's own.
+Each claim that is not reproduced stands in one entry of ``claims/causes.yaml``, and no other does; claims
+with the same cause share an entry. A cause may name a parameter of the experiment, and the value of it that
+shows the cause. That value is played, and the verdict under it stands beside the claim's own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cause:
     value: str = ""
 
 
-_KEYS = {"claim", "class", "why", "evidence", "impossible", "parameter", "value"}
+_KEYS = {"claims", "class", "why", "evidence", "impossible", "parameter", "value"}
 
 
 @cache
@@ -62,7 +62,7 @@ def load_causes() -> Mapping[str, Cause]:
     """The causes that come with the package, by claim.
 
     Raises:
-        UserError: an entry is incomplete, or its claim does not exist or has a cause already.
+        UserError: an entry is incomplete, or a claim of it does not exist or has a cause already.
     """
     file = resources.files("storm_lab.experiments") / "claims" / "causes.yaml"
     return read_causes(file.read_text(encoding="utf-8"))
@@ -77,22 +77,26 @@ def read_causes(text: str) -> dict[str, Cause]:
     ledger = load_claims()
     causes: dict[str, Cause] = {}
     for entry in yaml.safe_load(text) or ():
-        cause = _cause(entry)
-        ledger.claim(cause.claim)
-        if cause.claim in causes:
-            raise UserError("the claim has two causes", field="causes.yaml", value=cause.claim)
-        causes[cause.claim] = cause
+        for cause in _causes(entry):
+            ledger.claim(cause.claim)
+            if cause.claim in causes:
+                raise UserError("the claim has two causes", field="causes.yaml", value=cause.claim)
+            causes[cause.claim] = cause
     return causes
 
 
-def _cause(entry: Mapping[str, Any]) -> Cause:
-    where = f"causes.yaml: {entry.get('claim', '?')}"
+def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
+    """The causes that one entry gives, one for each of its claims."""
+    claims = entry.get("claims")
+    if not isinstance(claims, list) or not claims:
+        raise UserError("a cause needs a list of claims", field="causes.yaml.claims", value=claims)
+    where = f"causes.yaml: {claims[0]}"
     unknown = sorted(set(entry) - _KEYS)
     if unknown:
         raise UserError(
             "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(_KEYS))
         )
-    for key in ("claim", "class", "why", "evidence"):
+    for key in ("class", "why", "evidence"):
         if not entry.get(key):
             raise UserError("a cause needs this key", field=f"{where}.{key}")
     try:
@@ -105,12 +109,15 @@ def _cause(entry: Mapping[str, Any]) -> Cause:
         raise UserError("only a paper can contradict itself", field=f"{where}.impossible")
     if bool(entry.get("parameter")) != ("value" in entry):
         raise UserError("a parameter and its value go together", field=f"{where}.parameter")
-    return Cause(
-        claim=str(entry["claim"]),
-        kind=kind,
-        why=str(entry["why"]),
-        evidence=str(entry["evidence"]),
-        impossible=bool(entry.get("impossible", False)),
-        parameter=str(entry.get("parameter", "")),
-        value=str(entry.get("value", "")),
+    return tuple(
+        Cause(
+            claim=str(claim),
+            kind=kind,
+            why=str(entry["why"]),
+            evidence=str(entry["evidence"]),
+            impossible=bool(entry.get("impossible", False)),
+            parameter=str(entry.get("parameter", "")),
+            value=str(entry.get("value", "")),
+        )
+        for claim in claims
     )

@@ -252,8 +252,13 @@ _SIGNS = {"1": "", "ratio": "×", "share": "", "index": "", "place": "", "mixed"
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Text and unit with a blank in between; quotients get a times sign, pure numbers nothing."""
+    """Text and unit with a blank in between; quotients get a times sign, pure numbers nothing.
+
+    A word in the plural loses its ending after a single 1.
+    """
     sign = _SIGNS.get(unit, unit)
+    if text == "1" and sign.isalpha() and len(sign) > 3:
+        sign = sign.removesuffix("s")
     return f"{text} {sign}" if sign else text
 
 

@@ -29,9 +29,10 @@ class Basis(StrEnum):
 class Measured:
     """One measured value: the mean over seeds and, with two seeds or more, its confidence interval.
 
-    ``value`` is None when the quantity does not exist in the runs: a spike that never came, a latency that
+    ``value`` is None when the quantity does not exist in every run: a spike that never came, a latency that
     never settled. Such a claim is not reproduced; it is never skipped. ``seeds`` says over how many seeds the
-    mean was taken; 0 where the value depends on none.
+    mean was taken, or, where there is no value, with how many of them the quantity does exist; 0 where the
+    value depends on none.
     """
 
     value: float | None
@@ -83,20 +84,28 @@ class Measurement:
         values: one per label of the claim, in any order.
         unit: unit of the values; must be the claim's.
         how: the metric it was taken from, with its window, so that a reader can compute it again.
-        basis: fitted, predicted or arithmetic.
         reading: another reading of what the paper leaves open, or a trial with one input changed, under which
             these values came out ("six machines, as recorded"); empty for the experiment's own setting. Its
             verdict stands beside the claim's own and never replaces it.
+        basis: that of another reading, where it is not the claim's: fitted if the reading was chosen with the
+            number in view. What a claim itself is stands in the ledger, and there alone.
     """
 
     claim_id: str
     values: tuple[Measured, ...]
     unit: str
     how: str
-    basis: Basis = Basis.PREDICTED
     reading: str = ""
+    basis: Basis | None = None
 
     def __post_init__(self) -> None:
+        if self.basis is not None and not self.reading:
+            raise UserError(
+                "the ledger says what a claim's basis is",
+                field=self.claim_id,
+                value=self.basis.value,
+                remedy="give a basis with another reading only",
+            )
         labels = [value.label for value in self.values]
         if not labels:
             raise UserError("a measurement needs at least one value", field=self.claim_id)
@@ -136,31 +145,22 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     return Measured(mean, mean - half, mean + half, label, len(samples))
 
 
-def measured_over_seeds(
-    claim_id: str, samples: Sequence[float], *, unit: str, how: str, basis: Basis = Basis.PREDICTED
-) -> Measurement:
+def measured_over_seeds(claim_id: str, samples: Sequence[float], *, unit: str, how: str) -> Measurement:
     """The measurement of a claim that states one number, from one value per seed."""
-    return Measurement(claim_id, (over_seeds(samples),), unit, how, basis)
+    return Measurement(claim_id, (over_seeds(samples),), unit, how)
 
 
 def labelled_over_seeds(
-    claim_id: str,
-    samples: Mapping[str, Sequence[float]],
-    *,
-    unit: str,
-    how: str,
-    basis: Basis = Basis.PREDICTED,
+    claim_id: str, samples: Mapping[str, Sequence[float]], *, unit: str, how: str
 ) -> Measurement:
     """The measurement of a claim with several numbers or with an order, from one value per label and seed."""
     values = tuple(over_seeds(samples[label], label=label) for label in samples)
-    return Measurement(claim_id, values, unit, how, basis)
+    return Measurement(claim_id, values, unit, how)
 
 
-def single(
-    claim_id: str, value: float | None, *, unit: str, how: str, basis: Basis = Basis.PREDICTED
-) -> Measurement:
+def single(claim_id: str, value: float | None, *, unit: str, how: str) -> Measurement:
     """The measurement of a claim that states one number which does not depend on the seed."""
-    return Measurement(claim_id, (Measured(value),), unit, how, basis)
+    return Measurement(claim_id, (Measured(value),), unit, how)
 
 
 def labelled(
@@ -169,10 +169,7 @@ def labelled(
     *,
     unit: str,
     how: str,
-    basis: Basis = Basis.PREDICTED,
 ) -> Measurement:
     """The measurement of a claim with several numbers or with an order that do not depend on the seed."""
     pairs = values.items() if isinstance(values, Mapping) else values
-    return Measurement(
-        claim_id, tuple(Measured(value, label=label) for label, value in pairs), unit, how, basis
-    )
+    return Measurement(claim_id, tuple(Measured(value, label=label) for label, value in pairs), unit, how)

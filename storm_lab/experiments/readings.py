@@ -12,7 +12,7 @@ from typing import Protocol, cast
 
 import pandas as pd
 
-from storm_lab.experiments.measurement import Basis, Measured, Measurement, over_seeds
+from storm_lab.experiments.measurement import Measured, Measurement, over_seeds
 from storm_lab.experiments.parameter import Parameters
 
 
@@ -173,15 +173,11 @@ def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> list
 def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
     """Mean and interval over seeds; no value when some seed has none, for then the thing did not happen."""
     known = [sample for sample in samples if sample is not None]
-    return (
-        over_seeds(known, label=label)
-        if known and len(known) == len(samples)
-        else Measured(None, label=label)
-    )
+    if known and len(known) == len(samples):
+        return over_seeds(known, label=label)
+    return Measured(None, label=label, seeds=len(known))
 
 
-def measurement(
-    claim: str, samples: Sequence[float | None], *, unit: str, how: str, basis: Basis = Basis.PREDICTED
-) -> Measurement:
+def measurement(claim: str, samples: Sequence[float | None], *, unit: str, how: str) -> Measurement:
     """The measurement of a claim that states one number."""
-    return Measurement(claim, (measured(samples),), unit, how, basis)
+    return Measurement(claim, (measured(samples),), unit, how)

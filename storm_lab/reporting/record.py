@@ -192,14 +192,9 @@ def _measurement(entry: Mapping[str, Any]) -> Measurement:
         Measured(value["value"], value["low"], value["high"], str(value["label"]), int(value.get("seeds", 0)))
         for value in entry["values"]
     )
-    return Measurement(
-        str(entry["id"]),
-        values,
-        str(entry["unit"]),
-        str(entry["how"]),
-        Basis(entry["basis"]),
-        str(entry.get("reading", "")),
-    )
+    reading = str(entry.get("reading", ""))
+    basis = Basis(entry["basis"]) if reading else None
+    return Measurement(str(entry["id"]), values, str(entry["unit"]), str(entry["how"]), reading, basis)
 
 
 def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:

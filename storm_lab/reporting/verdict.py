@@ -58,7 +58,7 @@ class Verdict:
         outcome: one of the five verdicts.
         reason: why, in one line.
         measurement: what was judged; None when nothing was measured.
-        basis: fitted, predicted or arithmetic; of a claim that has not been run, what it will be at best.
+        basis: fitted, predicted or arithmetic.
         unsettled: seeds over which the mean was taken without settling on which side of an edge of the band
             it lies; 0 where they do.
         readings: the verdicts under other readings and trials.
@@ -137,12 +137,12 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
-    """Fitted weighs most: a claim that was used to fit says nothing new even if arithmetic yields it too."""
-    if claim.fitted or (measurement is not None and measurement.basis is Basis.FITTED):
+    """The ledger's, but for another reading that says otherwise of itself."""
+    if measurement is not None and measurement.basis is not None:
+        return measurement.basis
+    if claim.fitted:
         return Basis.FITTED
-    if claim.arithmetic:
-        return Basis.ARITHMETIC
-    return Basis.PREDICTED if measurement is None else measurement.basis
+    return Basis.ARITHMETIC if claim.arithmetic else Basis.PREDICTED
 
 
 def _check_fit(claim: Claim, measurement: Measurement) -> None:
@@ -171,22 +171,25 @@ def _check_fit(claim: Claim, measurement: Measurement) -> None:
 def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     value, bottom, top = measured.value, measured.bottom, measured.top
     if value is None or bottom is None or top is None:
-        return Outcome.NOT_REPRODUCED, "does not occur in the runs"
+        return Outcome.NOT_REPRODUCED, _missing(measured)
     text = _value_text(measured)
     directed = target.side != 0
     right_side = _beyond(bottom, top, target)
     whole = target.holds(bottom) and target.holds(top)
     if target.holds(value) and (whole or not target.exact) and (right_side or not directed):
-        return Outcome.REPRODUCED, f"{text} is inside {target.band_text}"
+        return Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}"
     if right_side:
         return (
             Outcome.DIRECTION,
-            f"{text} is not {target.band_text}, but on the right side of {_neutral(target)}",
+            f"{text} is outside the band, {target.band_text}, but on the right side of {_neutral(target)}",
         )
     if target.holds(value):
-        return Outcome.NOT_REPRODUCED, f"{text}: inside in the mean, but the seeds do not settle it"
-    return Outcome.NOT_REPRODUCED, f"{text} is outside {target.band_text}" + (
-        f" and not on the right side of {_neutral(target)}" if directed else ""
+        return (
+            Outcome.NOT_REPRODUCED,
+            f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not settle it",
+        )
+    return Outcome.NOT_REPRODUCED, f"{text} is outside the band, {target.band_text}" + (
+        f", and not on the right side of {_neutral(target)}" if directed else ""
     )
 
 
@@ -208,8 +211,8 @@ def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[O
             a, b = _named(left, measurement), _named(right, measurement)
             pair = f"{left} {relation.value} {right}"
             if a.value is None or b.value is None:
-                missing = left if a.value is None else right
-                return Outcome.NOT_REPRODUCED, f"{missing} does not occur in the runs"
+                name, missing = (left, a) if a.value is None else (right, b)
+                return Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}"
             if not _related(a.value, relation, b.value):
                 return Outcome.NOT_REPRODUCED, f"{pair} fails: {number(a.value)} and {number(b.value)}"
             if not _settled(a, relation, b):
@@ -217,6 +220,13 @@ def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[O
     if unsettled:
         return Outcome.DIRECTION, "right in the mean, but the seeds do not settle " + ", ".join(unsettled)
     return Outcome.REPRODUCED, "the order holds"
+
+
+def _missing(measured: Measured) -> str:
+    """What is said of a quantity without a value."""
+    if measured.seeds:
+        return f"occurs with {measured.seeds} of the seeds only"
+    return "does not occur in the runs"
 
 
 def _named(name: str, measurement: Measurement) -> Measured:
@@ -252,14 +262,15 @@ def measured_text(verdict: Verdict) -> str:
     parts = []
     for label in verdict.claim.labels:
         unit = verdict.claim.target(label).unit if verdict.claim.targets else verdict.claim.unit
-        text = with_unit(_value_text(verdict.measurement.value(label)), unit)
+        value = verdict.measurement.value(label)
+        text = _value_text(value) if value.value is None else with_unit(_value_text(value), unit)
         parts.append(f"{label}: {text}" if label else text)
     return "; ".join(parts)
 
 
 def _value_text(measured: Measured) -> str:
     if measured.value is None:
-        return "none"
+        return f"with {measured.seeds} seeds only" if measured.seeds else "none"
     if measured.low is None or measured.high is None or measured.low == measured.high:
         return number(measured.value)
     return f"{number(measured.value)} [{number(measured.low)}, {number(measured.high)}]"

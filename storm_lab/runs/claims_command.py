@@ -9,9 +9,11 @@ import click
 
 from storm_lab.errors import unknown_name
 from storm_lab.experiments.cause import Cause, load_causes
+from storm_lab.experiments.claim import Claim
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.places import reports_folder
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome
 from storm_lab.runs.reproduce import published_verdicts
@@ -40,8 +42,6 @@ def claims(
     as_json: bool,
 ) -> None:
     """List what the papers claim and what came out, or tell one claim's story."""
-    # Verdicts and their tables need nothing that a help page should wait for.
-
     ledger, causes = load_claims(), load_causes()
     _check("claim", claim, [each.id for each in ledger.claims])
     _check("experiment", slug, list(dict.fromkeys((*ledger.owners, *ledger.experiments))))
@@ -90,8 +90,17 @@ def _story(row: dict[str, str], ledger: Ledger, cause: Cause | None) -> str:
         ("cause", row["cause"]),
         ("evidence", cause.evidence if cause else ""),
         ("reading", row["reading"]),
-        ("trial", row["trial"]),
         ("note", claim.note),
+        ("argued", _argued(claim)),
         ("run it", f"storm-lab run {claim.owner}"),
+        ("try it", f"storm-lab run {claim.owner} {row['trial']}" if row["trial"] else ""),
     ]
     return "\n".join(f"{name:>9}  {text}" for name, text in lines if text)
+
+
+def _argued(claim: Claim) -> str:
+    """The place in the executed notebook that says why the claim does not come out; empty without one."""
+    page = reports_folder() / "notebooks" / f"{claim.owner}.html"
+    place = f"why-{claim.id}"
+    found = page.is_file() and f'id="{place}"' in page.read_text(encoding="utf-8")
+    return f"{page}#{place}" if found else ""

@@ -13,7 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.machine.options import examples, fresh_option, jobs_option, json_option
 from storm_lab.papers.registry import experiment
-from storm_lab.reporting.record import claim_rows, read_verdicts
+from storm_lab.reporting.record import by_claim, claim_rows, read_verdicts
 from storm_lab.reporting.verdict import Verdict, judge
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.expected import cost_text, expected_costs
@@ -134,10 +134,11 @@ def _print_outcome(done: Reproduced, as_json: bool) -> None:
 
 
 def _judged(done: Reproduced) -> tuple[Verdict, ...]:
-    record = read_verdicts(done.verdicts)
-    found = {measurement.claim_id: measurement for measurement in record.measurements}
+    found = by_claim(read_verdicts(done.verdicts).measurements)
     ledger = load_claims()
-    return tuple(judge(ledger.claim(claim), found.get(claim)) for claim in done.study.experiment.claims)
+    return tuple(
+        judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in done.study.experiment.claims
+    )
 
 
 def _answer(done: Reproduced) -> dict[str, object]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from storm_lab.experiments.experiment import Experiment
@@ -222,7 +223,8 @@ def _cut(text: str) -> str:
 def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
     """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis.
 
-    Long cells are cut, so that a row fits a terminal; the report has them whole.
+    Below a claim stands what came out under each other reading or trial, with its name. Long cells are cut,
+    so that a row fits a terminal; the report has them whole.
     """
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
@@ -236,8 +238,14 @@ def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
         for v in verdicts
     ]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
+    lines = [_line(head, widths), "  ".join("-" * width for width in widths)]
+    for row, verdict in zip(rows, verdicts, strict=True):
+        lines.append(_line(row, widths))
+        for each in verdict.readings:
+            text = f"with {each.reading}: {measured_text(each)} ({each.outcome.value})"
+            lines += wrap(text, sum(widths), initial_indent="    ", subsequent_indent="      ")
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

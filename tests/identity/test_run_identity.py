@@ -60,6 +60,8 @@ IDLE = [
     ("a measure", SEMANTICS, r"^def measure\(.*$", r"\g<0>\n    print()"),
     ("what the notebook reads", SEMANTICS, r"^    metrics=\(", "    metrics=('x', "),
     ("the table of policies", "schedulers/registry.py", r"^_OWN = \{", "_OWN = {'odd': 'a.b:C', "),
+    ("what a notebook shows", "reporting/display.py", r"^MOST_ROWS = 200", "MOST_ROWS = 100"),
+    ("a rule of verdicts", "reporting/verdict.py", r"^_RANK = ", "_RANK = {} or "),
     ("another policy", PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, "),
 ]
 """Edits that no run notices."""

@@ -114,6 +114,7 @@ def test_every_notebook_closes_with_verdicts_then_reasons_then_checks(path: Path
         assert judged == []
         return
     (place,) = judged
+    assert own[place].source.endswith("study.sum_up(verdicts)"), "its figure is what the cell shows"
     # What argues with a figure stands after it: nothing is drawn any more.
     assert not [cell for cell in own[place + 1 :] if "keep_figure(" in cell.source]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
@@ -16,7 +16,7 @@ CONSTANTS = [
 ]
 
 
-def measurement(claim_id: str, share: float, basis: Basis = Basis.PREDICTED) -> Measurement:
+def measurement(claim_id: str, share: float) -> Measurement:
     """A measurement at ``share`` of each expected value, or of rising values for an order."""
     claim = load_claims().claim(claim_id)
     if claim.order:
@@ -27,19 +27,14 @@ def measurement(claim_id: str, share: float, basis: Basis = Basis.PREDICTED) -> 
             Measured(share * value, share * value - 1, share * value + 1, target.label)
             for value, target in zip(middle, claim.targets, strict=True)
         )
-    return Measurement(claim_id, values, claim.unit, "made up", basis)
+    return Measurement(claim_id, values, claim.unit, "made up")
 
 
 def write_example(reports: Path, *, alt: str = "Processing time of both schedulers in three panels") -> Path:
     """Verdict files, a figure and a notebook in ``reports``, and the report over them; returns its path."""
     word_count = load_claims().of_experiment("tstorm-word-count")
     shares = [1.0, 0.9, 0.5, -1.0, 1.02]
-    measurements = tuple(
-        measurement(
-            claim.id, shares[place % 5], Basis.FITTED if claim.id.endswith("-ms") else Basis.PREDICTED
-        )
-        for place, claim in enumerate(word_count)
-    )
+    measurements = tuple(measurement(claim.id, shares[place % 5]) for place, claim in enumerate(word_count))
     record = VerdictFile(
         "tstorm-word-count", {"gamma": [1, 1.8, 2.2]}, (1, 2, 3), "0" * 64, measurements,
         (Refusal("storm-default-s2", "truncated"),),

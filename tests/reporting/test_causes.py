@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause, CauseClass, load_causes, read_causes
+from storm_lab.experiments.claim import number
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement, over_seeds
 from storm_lab.papers.registry import experiment, experiments
@@ -25,7 +26,7 @@ CLAIM = "tstorm-fig2-n5w5"
 """Printed: 35 %, band 30 to 40."""
 
 ENTRY = f"""
-- claim: {CLAIM}
+- claims: [{CLAIM}]
   class: input not printed
   why: It depends on a cost that is not printed.
   evidence: 3 of 5 costs give it.
@@ -56,13 +57,21 @@ def test_what_a_cause_names_is_played() -> None:
         declared = experiment(load_claims().claim(cause.claim).owner)
         value = declared.parsed((f"{cause.parameter}={cause.value}",))[cause.parameter]
         default = declared.checked()
+        assert value != default[cause.parameter], f"{cause.claim}: {cause.value} is what is played anyway"
         played = {spec.parameters.get(cause.parameter) for spec in declared.runs(default)}
-        if isinstance(value, tuple):
-            tried = default[cause.parameter]
-            assert isinstance(tried, tuple)
-            assert set(value) <= set(tried), f"{cause.claim}: {cause.parameter} {cause.value} is not played"
-        else:
-            assert value in played, f"{cause.claim}: {cause.parameter} {cause.value} is not played"
+        assert value in played, f"{cause.claim}: {cause.parameter} {cause.value} is not played"
+
+
+def test_a_cause_does_not_repeat_what_was_measured() -> None:
+    """A number in a text stays when the measured one moves; the report has it beside the verdict."""
+    found = {verdict.claim.id: verdict for verdict in collect_verdicts(VERDICTS)}
+    for cause in load_causes().values():
+        words = f"{cause.why} {cause.evidence}"
+        assert not re.search(r"\[-?[\d.]+, -?[\d.]+\]", words), f"{cause.claim}: an interval"
+        for verdict in (found[cause.claim], *found[cause.claim].readings):
+            for value in verdict.measurement.values if verdict.measurement else ():
+                text = "" if value.value is None else number(value.value)
+                assert len(text.strip("-0.")) < 4 or text not in words, f"{cause.claim}: {text}"
 
 
 def test_where_claims_stand_adds_up_to_all_claims() -> None:
@@ -99,6 +108,7 @@ def test_another_reading_stands_beside_the_verdict_and_does_not_change_it() -> N
         (ENTRY + "  impossible: true\n", "only a paper"),
         (ENTRY + "  parameter: bolt_ms\n", "go together"),
         (ENTRY.replace("  evidence: 3 of 5 costs give it.\n", ""), "needs this key"),
+        (ENTRY.replace(f"[{CLAIM}]", CLAIM), "a list of claims"),
     ],
 )
 def test_a_cause_that_is_not_whole_is_refused(entry: str, message: str) -> None:
@@ -117,6 +127,18 @@ def test_an_input_that_was_chosen_on_a_result_names_the_claims() -> None:
             for claim in parameter.chosen_on:
                 if "recordings" not in claim:
                     load_claims().claim(claim)
+
+
+def test_a_claim_that_an_input_was_chosen_on_counts_as_fitted() -> None:
+    for declared in experiments():
+        for parameter in declared.parameters:
+            # What only another reading uses makes that reading fitted, and not the claim.
+            if not parameter.doc.startswith("reading with"):
+                for claim in parameter.chosen_on:
+                    assert "recordings" in claim or load_claims().claim(claim).fitted, (
+                        f"{declared.slug}: {parameter.name} was chosen on {claim}, which the ledger calls "
+                        "predicted"
+                    )
 
 
 def test_a_chosen_input_that_experiments_share_is_counted_once() -> None:

@@ -43,7 +43,7 @@ def where_it_stands(claim: dict[str, Any] | None, *, impossible: bool) -> str:
 
 def tally() -> Counter[str]:
     causes = yaml.safe_load((CLAIMS / "causes.yaml").read_text(encoding="utf-8"))
-    impossible = {cause["claim"] for cause in causes if cause.get("impossible")}
+    impossible = {claim for cause in causes if cause.get("impossible") for claim in cause["claims"]}
     found = published()
     return Counter(where_it_stands(found.get(id_), impossible=id_ in impossible) for id_ in claim_ids())
 

@@ -7,7 +7,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.experiments.measurement import Basis, Measured, Measurement, single
+from storm_lab.experiments.measurement import Measured, Measurement, single
 from storm_lab.reporting.record import (
     Refusal,
     VerdictFile,
@@ -24,8 +24,8 @@ WORD_COUNT = VerdictFile(
     seeds=(1, 2, 3),
     code_digest="abc",
     measurements=(
-        Measurement("tstorm-fig6b-speedup", (Measured(20, 18, 22),), "%", "mean of minutes", Basis.PREDICTED),
-        single("tstorm-fig6a-storm-ms", 32, unit="ms", how="minute average", basis=Basis.FITTED),
+        Measurement("tstorm-fig6b-speedup", (Measured(20, 18, 22),), "%", "mean of minutes"),
+        single("tstorm-fig6a-tstorm-ms", 16, unit="ms", how="minute average"),
         single("tstorm-fig6b-spike", None, unit="s", how="highest minute"),
     ),
     refused=(Refusal("run-7", "truncated"),),
@@ -35,7 +35,7 @@ WORD_COUNT = VerdictFile(
 def test_a_verdict_file_is_read_back_equal_but_in_ledger_order(tmp_path):
     record = read_verdicts(write_verdicts(tmp_path, WORD_COUNT))
     assert set(record.measurements) == set(WORD_COUNT.measurements)
-    assert record.measurements[0].claim_id == "tstorm-fig6a-storm-ms"
+    assert record.measurements[0].claim_id == "tstorm-fig6a-tstorm-ms"
     assert (record.seeds, record.refused, record.parameters) == (
         WORD_COUNT.seeds,
         WORD_COUNT.refused,
@@ -68,7 +68,7 @@ def test_claims_without_a_measurement_are_not_run(tmp_path):
     write_verdicts(tmp_path, WORD_COUNT)
     outcomes = {verdict.claim.id: verdict.outcome.value for verdict in collect_verdicts(tmp_path)}
     assert len(outcomes) == len(load_claims())
-    assert outcomes["tstorm-fig6a-storm-ms"] == "reproduced"
+    assert outcomes["tstorm-fig6a-tstorm-ms"] == "reproduced"
     assert outcomes["tstorm-fig6b-speedup"] == "direction only"
     assert outcomes["tstorm-fig6b-spike"] == "not reproduced"
     assert outcomes["tstorm-fig6c-speedup"] == "not run"
@@ -101,14 +101,14 @@ def test_rows_carry_the_keys_that_programs_read(tmp_path):
         "measured": "20 [18, 22] %",
         "verdict": "direction only",
         "basis": "predicted",
-        "reason": "20 [18, 22] is not 37 to 47 %, but on the right side of 0 %",
+        "reason": "20 [18, 22] is outside the band, 37 to 47 %, but on the right side of 0 %",
         "standing": "open",
         "cause": "",
         "class": "",
         "trial": "",
         "reading": "",
     }
-    assert rows["tstorm-fig6a-storm-ms"]["basis"] == "fitted"
+    assert rows["tstorm-fig6a-tstorm-ms"]["basis"] == "fitted"
 
 
 def test_a_claim_of_another_experiment_is_refused(tmp_path):

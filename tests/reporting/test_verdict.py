@@ -43,8 +43,10 @@ def claim_of(*targets: Target, order: tuple[str, ...] = (), unit: str = "%", **c
     return replace(claim, **changes)
 
 
-def measured(*values: Measured, unit: str = "%", basis: Basis = Basis.PREDICTED) -> Measurement:
-    return Measurement("c", values, unit, "metric", basis)
+def measured(
+    *values: Measured, unit: str = "%", reading: str = "", basis: Basis | None = None
+) -> Measurement:
+    return Measurement("c", values, unit, "metric", reading, basis)
 
 
 GAIN = claim_of(Target("", "%", 35, 30, 40, neutral=0))
@@ -162,17 +164,27 @@ def test_without_a_measurement_nothing_is_claimed():
 
 
 @pytest.mark.parametrize(
-    ("arithmetic", "given_basis", "basis"),
+    ("ledger", "basis"),
     [
-        (False, Basis.PREDICTED, Basis.PREDICTED),
-        (False, Basis.FITTED, Basis.FITTED),
-        (True, Basis.PREDICTED, Basis.ARITHMETIC),
-        (True, Basis.FITTED, Basis.FITTED),
+        ({}, Basis.PREDICTED),
+        ({"arithmetic": True}, Basis.ARITHMETIC),
+        ({"fitted": "a constant was chosen on it"}, Basis.FITTED),
     ],
 )
-def test_the_basis_is_the_weakest_evidence_that_applies(arithmetic, given_basis, basis):
-    claim = replace(GAIN, arithmetic=arithmetic)
-    assert judge(claim, measured(Measured(35), basis=given_basis)).basis is basis
+def test_the_ledger_says_what_a_claims_basis_is(ledger, basis):
+    claim = replace(GAIN, **ledger)
+    assert judge(claim, measured(Measured(35))).basis is basis
+    assert judge(claim, None).basis is basis
+    with pytest.raises(UserError, match="the ledger says"):
+        measured(Measured(35), basis=Basis.FITTED)
+
+
+def test_a_reading_that_was_chosen_on_the_claim_says_so_of_itself():
+    own, beside = measured(Measured(50)), measured(Measured(35), reading="six hosts")
+    chosen = measured(Measured(35), reading="six hosts, chosen", basis=Basis.FITTED)
+    verdict = judge(GAIN, own, [beside, chosen])
+    assert verdict.basis is Basis.PREDICTED
+    assert [each.basis for each in verdict.readings] == [Basis.PREDICTED, Basis.FITTED]
 
 
 def test_another_unit_is_refused():

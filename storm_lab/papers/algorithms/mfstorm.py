@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storm_lab.experiments.measurement import Basis, Measurement, labelled, single
+from storm_lab.experiments.measurement import Measurement, labelled, single
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT, starter
 from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
 from storm_lab.schedulers import make_scheduler
@@ -56,42 +56,36 @@ def measure() -> tuple[Measurement, ...]:
             {d.name: processing_power(d.cores, d.ghz, d.factor) for d in DESKTOPS},
             unit="index",
             how="cores x GHz x printed factor, as the policy computes it",
-            basis=Basis.ARITHMETIC,
         ),
         labelled(
             "mfstorm-order-nodes",
             {name: place for place, name in enumerate(filling_order(), start=1)},
             unit="place",
             how="order in which nodes of one slot come into use as 1, 2, 3 and 4 slots are asked for",
-            basis=Basis.ARITHMETIC,
         ),
         labelled(
             "mfstorm-nodes-mf",
             counts["mfstorm"],
             unit="nodes",
             how="nodes used on the four desktops, the same for Word Count and Exclamation",
-            basis=Basis.ARITHMETIC,
         ),
         labelled(
             "mfstorm-nodes-baseline",
             {f"{name}/{scenario}": nodes for name in BASELINES for scenario, nodes in counts[name].items()},
             unit="nodes",
             how="nodes used on the four desktops, the same for Word Count and Exclamation",
-            basis=Basis.ARITHMETIC,
         ),
         single(
             "mfstorm-fewer-resources",
             saved,
             unit="%",
             how="100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios",
-            basis=Basis.ARITHMETIC,
         ),
         single(
             "mfstorm-s6-third",
             third,
             unit="%",
             how="100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6",
-            basis=Basis.ARITHMETIC,
         ),
     )
 

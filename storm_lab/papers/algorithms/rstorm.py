@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from storm_lab.experiments.measurement import Basis, Measurement, single
+from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.papers.rstorm.layouts import MEMORY_MB, MICRO, layout
 from storm_lab.papers.rstorm.testbed import OFFER, VERSION, emulab
 from storm_lab.schedulers.contract import SchedulingView
@@ -37,7 +37,6 @@ def measure() -> tuple[Measurement, ...]:
             placed(name).nodes,
             unit="machines",
             how=f"machines that R-Storm uses for the {name} layout on twelve of 100 points",
-            basis=Basis.ARITHMETIC,
         )
         for panel, name in zip("abc", LAYOUTS, strict=True)
     )
@@ -48,6 +47,5 @@ def measure() -> tuple[Measurement, ...]:
             sum(placed(name, demand, REAL_MB).nodes_over_memory for name in LAYOUTS for demand in DEMANDS_MB),
             unit="machines",
             how="machines of 2 GB whose tasks ask for more, sum over three layouts and tasks of 150-900 MB",
-            basis=Basis.ARITHMETIC,
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from storm_lab.experiments.measurement import Basis, Measurement, labelled, single
+from storm_lab.experiments.measurement import Measurement, labelled, single
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -144,7 +144,6 @@ def measure() -> tuple[Measurement, ...]:
             {topology.id: nodes_used(placed_by_default(topology)) for topology in topologies()},
             unit="nodes",
             how="nodes that the default scheduler uses on ten blades",
-            basis=Basis.ARITHMETIC,
         ),
         *(
             single(
@@ -152,7 +151,6 @@ def measure() -> tuple[Measurement, ...]:
                 nodes_used(placed_by_tstorm(topology, gamma)),
                 unit="nodes",
                 how=f"{cap}, gamma {gamma:g}",
-                basis=Basis.ARITHMETIC,
             )
             for claim, topology, gamma in single_counts
         ),

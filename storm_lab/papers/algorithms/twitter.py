@@ -8,7 +8,7 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.measurement import Basis, Measurement, labelled, labelled_over_seeds, single
+from storm_lab.experiments.measurement import Measurement, labelled, labelled_over_seeds, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import (
     Assignment,
@@ -132,29 +132,24 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
             {f"{count}-machines": round(sum(c) / len(c)) for count, c in by_machine.items()},
             unit="workers",
             how="mean over the machines, default scheduler, three machines taken away at a time",
-            basis=Basis.ARITHMETIC,
         ),
         single(
             "twitter-zk-kafka-writes",
             writes["offsets"],
             unit="writes",
             how=f"{TOPOLOGIES} topologies, {parameters.integer('zk_partitions')} partitions each, {periods}",
-            basis=Basis.FITTED,
         ),
         labelled(
             "twitter-zk-share",
             {"kafka-spouts": 100 * writes["offsets"] / total, "storm": 100 * storm / total},
             unit="%",
             how=f"{parameters.integer('zk_workers')} workers; {periods}",
-            basis=Basis.FITTED,
         ),
         single(
             "twitter-zk-heartbeat-share",
             100 * writes["worker-beats"] / storm,
             unit="%",
             how=f"{parameters.integer('zk_machines')} machines; {periods}",
-            # Periods, and the typical worker a core: nothing is chosen, and nothing is played.
-            basis=Basis.ARITHMETIC,
         ),
         _checksum(tuple(dict.fromkeys(parameters.integers("seeds")))),
     )

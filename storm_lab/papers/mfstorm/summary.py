@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, value_of
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
@@ -103,7 +103,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             averaged(list(shares(per_node).values())),
             unit="%",
             how="mean of the four topologies' mean quotients, per node; a mean quotient, no improvement",
-            basis=Basis.ARITHMETIC,
         ),
         Measurement(
             "mfstorm-low-slots-equal",

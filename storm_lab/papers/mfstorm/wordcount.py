@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
@@ -62,7 +62,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             tuple(measured(samples, label=kind) for kind, samples in slots.items()),
             "slots",
             "workers under the resource-aware scheduler in scenario 6, which has twelve slots",
-            Basis.ARITHMETIC,
         ),
         measurement(
             "mfstorm-stable-5min",

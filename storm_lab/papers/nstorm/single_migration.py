@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.papers.nstorm.durations import (
@@ -175,7 +175,6 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             per_move_s(tables, storm, seeds, _STANDSTILL),
             unit="s",
             how=moved.format(_STANDSTILL),
-            basis=Basis.FITTED,
         ),
         measurement(
             "nstorm-rebalance-min",
@@ -189,9 +188,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved.format(_LEVEL)),
         measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved.format(_LEVEL)),
-        measurement(
-            "nstorm-fig7-storm-60", level[storm], unit="s", how=seconds.format(_LEVEL), basis=Basis.FITTED
-        ),
+        measurement("nstorm-fig7-storm-60", level[storm], unit="s", how=seconds.format(_LEVEL)),
         measurement("nstorm-fig7-storm-100", standstill[storm], unit="s", how=seconds.format(_STANDSTILL)),
         measurement("nstorm-fig7-stormstar-60", level[star], unit="s", how=seconds.format(_LEVEL)),
         measurement(

@@ -8,11 +8,11 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions
+from storm_lab.experiments.readings import Tables, beside, measurement, reductions
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import measured_with_patience, trials, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_patience, trial_tag, trials, with_patience
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
@@ -84,8 +84,20 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them with other patience of the callers."""
-    return measured_with_patience(_measure, tables, parameters)
+    """The claims, and what comes out for them with other patience of the callers, and other polls."""
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    return measured_with_patience(_measure, tables, parameters) + tuple(
+        found
+        for poll_ms in dict.fromkeys(parameters.numbers("poll_ms_tried"))
+        for found in beside(
+            _measure,
+            tables,
+            first,
+            trial_tag("poll_ms", poll_ms),
+            f"polls of {poll_ms:g} ms",
+            claims=("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order"),
+        )
+    )
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -20,7 +20,7 @@ import pandas as pd
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run, value_of
 from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
@@ -78,7 +78,12 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 TRIED: tuple[Trial, ...] = (
     Trial("work10", "10 ms a tuple", {"work_ms": 10.0}),
-    Trial("sleep50", "spouts sleep 50 ms", {"sleep_ms": 50.0}, claims=("rstorm-fig10-star-cpu",)),
+    Trial(
+        "sleep50",
+        "spouts sleep 50 ms",
+        {"sleep_ms": 50.0},
+        claims=("rstorm-fig10-star-cpu", "rstorm-star-bottleneck"),
+    ),
     Trial("sleep0", "spouts never sleep", {"sleep_ms": 0.0}),
     Trial("sleep1000", "spouts sleep 1 s", {"sleep_ms": 1000.0}, claims=("rstorm-parallelism-ceiling",)),
 )
@@ -226,7 +231,6 @@ def _machines_of_default(tables: Tables, asked: Mapping[str, int], seeds: Sequen
         tuple(measured(machines(tables, default_setting(t, asked[t]), seeds), label=t) for t in MICRO),
         "machines",
         "machines with an executor, default with " + ", ".join(f"{asked[t]} workers for {t}" for t in MICRO),
-        Basis.ARITHMETIC,
     )
 
 

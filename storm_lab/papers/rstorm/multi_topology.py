@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, concerns, explained, played, variant_of
@@ -201,15 +201,12 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             [None if rate is None else rate / 10.0 for rate in stopped],
             unit="tuples/s",
             how=f"a tenth of the {how}",
-            # The default's single worker for Processing is chosen because it nearly stops then.
-            basis=Basis.FITTED,
         ),
         measurement(
             "rstorm-fig13-pr-orders",
             times,
             unit="ratio",
             how=f"R-Storm / default, {how}",
-            basis=Basis.FITTED,
         ),
         Measurement(
             "rstorm-fig13-both-higher",

@@ -150,7 +150,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The gains of the three panels, and their range, here and in the recorded set-up.
 
-    The window of one root tuple was chosen for them.
+    The window of one root tuple was chosen for them; what was recorded, the calibration had in view.
     """
     seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
     found = {
@@ -161,32 +161,28 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     }
     window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
     recorded = {topology: recorded_setup.gains(tables, topology, seeds, from_s) for topology in MICRO}
+    basis_of = {_PANELS[topology]: basis for topology, (_, basis) in recorded.items()}
     return (
-        *_panels(
-            found, f"100 * (R-Storm / default - 1), {window}", dict.fromkeys(MICRO, Basis.FITTED), reading=""
-        ),
-        *_panels(
-            {topology: samples for topology, (samples, _) in recorded.items()},
-            f"100 * (1 - default / R-Storm), {window}",
-            {topology: basis for topology, (_, basis) in recorded.items()},
-            reading=recorded_setup.READING,
+        *_panels(found, f"100 * (R-Storm / default - 1), {window}"),
+        *(
+            replace(each, reading=recorded_setup.READING, basis=basis_of.get(each.claim_id, Basis.FITTED))
+            for each in _panels(
+                {topology: samples for topology, (samples, _) in recorded.items()},
+                f"100 * (1 - default / R-Storm), {window}",
+            )
         ),
     )
 
 
-def _panels(
-    found: Mapping[str, Sequence[float | None]], how: str, basis: Mapping[str, Basis], *, reading: str
-) -> tuple[Measurement, ...]:
-    panels = tuple(
-        replace(
-            measurement(f"rstorm-fig8{panel}-{topology}", found[topology], unit="%", how=how),
-            basis=basis[topology],
-            reading=reading,
-        )
-        for panel, topology in zip("abc", MICRO, strict=True)
-    )
+_PANELS = {topology: f"rstorm-fig8{panel}-{topology}" for panel, topology in zip("abc", MICRO, strict=True)}
+
+
+def _panels(found: Mapping[str, Sequence[float | None]], how: str) -> tuple[Measurement, ...]:
     values = tuple(measured(found[topology], label=topology) for topology in MICRO)
-    return (*panels, Measurement("rstorm-headline-thr", values, "%", how, Basis.FITTED, reading))
+    return (
+        *(measurement(_PANELS[topology], found[topology], unit="%", how=how) for topology in MICRO),
+        Measurement("rstorm-headline-thr", values, "%", how),
+    )
 
 
 EXPERIMENT = Experiment(

@@ -146,7 +146,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         how = f"100 * (1 - default / R-Storm), {window}"
         found.append(
             replace(
-                measurement(claim, recorded, unit="%", how=how, basis=basis), reading=recorded_setup.READING
+                measurement(claim, recorded, unit="%", how=how), reading=recorded_setup.READING, basis=basis
             )
         )
     return tuple(found)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
@@ -308,7 +308,6 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 unit="%",
                 how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
                 f"from {start:g} s on",
-                basis=Basis.FITTED,
             )
         )
     return tuple(found)

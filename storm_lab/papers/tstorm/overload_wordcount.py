@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_word_count, relief_settings
@@ -70,8 +70,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     noticed, after = noticed_s(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds)
     drop = quotients(before_ms(tables, RELIEVED, seeds), after)
     return (
-        # The number of windows is fitted on it.
-        measurement("tstorm-fig9-detect", noticed, unit="s", how=NOTICED, basis=Basis.FITTED),
+        measurement("tstorm-fig9-detect", noticed, unit="s", how=NOTICED),
         Measurement(
             "tstorm-fig9-recover",
             (
@@ -83,8 +82,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             "mixed",
             f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
             f"{SETTLED_S:g} s on; nodes when the overload is noticed and in the first schedule made",
-            # The rate of lines was chosen for it.
-            Basis.FITTED,
         ),
     )
 

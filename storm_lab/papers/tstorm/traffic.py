@@ -5,7 +5,15 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, reductions, with_readings
+from storm_lab.experiments.readings import (
+    Tables,
+    beside,
+    mean_over,
+    measured,
+    measurement,
+    reductions,
+    with_readings,
+)
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -84,13 +92,25 @@ def spread_variant(placement: str, service_cv: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 2, and what comes out for them with other spreads of service times."""
+    """The claims of figure 2, and what comes out for them with other spreads and costs of service."""
     readings = {
         spread_variant("", spread): f"service times of cv {spread:g}"
         for spread in dict.fromkeys(parameters.numbers("service_cv_tried"))
         if spread != parameters.number("service_cv")
     }
-    return with_readings(_measure, tables, parameters, readings)
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    return with_readings(_measure, tables, parameters, readings) + tuple(
+        found
+        for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
+        for found in beside(
+            _measure,
+            tables,
+            first,
+            tried_variant("", bolt_ms),
+            f"bolts of {bolt_ms:g} ms",
+            claims=("tstorm-fig2-n5w5", "tstorm-fig2-n5w10"),
+        )
+    )
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Tables, beside, measured, measurement, reductions, value_of
 from storm_lab.experiments.trial import Trial, explained
@@ -78,7 +78,6 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 value_of(tables.steady, "nodes_last", variant, seeds),
                 unit="nodes",
                 how="nodes with an executor at the end of the run",
-                basis=Basis.ARITHMETIC,
             ),
             measurement(
                 f"tstorm-fig{figure}-speedup",
@@ -100,7 +99,6 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                     processing_ms(tables, variant, seeds, RESTABLE_S),
                     unit="ms",
                     how=_SETTLED,
-                    basis=Basis.FITTED,
                 ),
                 measurement(
                     "tstorm-fig6a-storm-ms",

@@ -17,7 +17,7 @@ from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run
 from storm_lab.model.topology import Component, Topology
@@ -283,10 +283,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         f"{parameters.number('duration_s'):g} s, nor with fewer workers"
     )
     return (
-        measurement(
-            "twitter-zk-limit-dedicated", limits[DEDICATED], unit="workers", how=how, basis=Basis.FITTED
-        ),
-        measurement("twitter-zk-limit-db-hw", limits[DATABASE], unit="workers", how=how, basis=Basis.FITTED),
+        measurement("twitter-zk-limit-dedicated", limits[DEDICATED], unit="workers", how=how),
+        measurement("twitter-zk-limit-db-hw", limits[DATABASE], unit="workers", how=how),
         _churn(tables, tried, seeds),
         _fix(tables, tried, limits[ELSEWHERE], seeds[ELSEWHERE]),
     )
