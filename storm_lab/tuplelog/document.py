@@ -52,8 +52,7 @@ No field holds a wall-clock time, a host or a path.
 """
 
 _ABOUT = {
-    "roots": "One row for each emission of a root tuple by a spout, in the order in which they ended; where "
-    "a cluster has 32 or more parts that exchange nothing, part by part in windows of time.",
+    "roots": "One row for each emission of a root tuple by a spout, in the order in which they ended.",
     "executions": "One row for each execution of a tuple by a task (all, or a sample by root tuple).",
     "traffic": "Tuples sent from task to task in each monitor window.",
     "counts": "Counters of each task in each counting window.",

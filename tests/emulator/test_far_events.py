@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator.events import parts
 from storm_lab.emulator.state.kinds import NEVER, UNSCHEDULED
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
 MANY = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=6.0, copies=80, lines=101)
 FEW = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1200.0, copies=1, lines=101)
-
-UNDIVIDED = "from storm_lab.emulator.events import parts; parts.LEAST_PARTS = 1000"
-
-
-@pytest.fixture(autouse=True)
-def _undivided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All topologies are one part, in whose heap are too many events."""
-    monkeypatch.setattr(parts, "LEAST_PARTS", 1000)
 
 
 def counts_after(model: Model, stops_ms: list[int]) -> tuple[int, ...]:
@@ -60,4 +49,4 @@ def test_stops_between_do_not_change_what_happens() -> None:
 
 
 def test_the_horizon_is_the_same_without_the_compiler() -> None:
-    assert printed(__name__, "t.counts_after(t.MANY, [900])", UNDIVIDED) == str(counts_after(MANY, [900]))
+    assert printed(__name__, "t.counts_after(t.MANY, [900])") == str(counts_after(MANY, [900]))

@@ -10,10 +10,10 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 
 
-def printed(module: str, expression: str, first: str = "") -> str:
-    """What Python prints of an expression on a test module ``t``, after the statement ``first``."""
+def printed(module: str, expression: str) -> str:
+    """What Python prints of an expression on a test module ``t``."""
     done = subprocess.run(
-        [sys.executable, "-c", f"{first}\nimport {module} as t\nprint({expression})"],
+        [sys.executable, "-c", f"import {module} as t\nprint({expression})"],
         env={
             **os.environ,
             "STORM_LAB_JIT": "0",

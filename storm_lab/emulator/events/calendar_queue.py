@@ -96,7 +96,7 @@ def fit_horizon(k: State) -> None:
     """See whether a horizon pays, and fit the width of the buckets to the pace of the events."""
     s = s_at(k, 0)
     played = s.events - s.fitted_events
-    if played < _FIT_EVENTS or s.parts > 0:
+    if played < _FIT_EVENTS:
         return
     wanted = (s.now - s.fitted_at) * _BUCKET_EVENTS // played
     s.fitted_events = s.events

@@ -3,7 +3,7 @@
 An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
 wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
 times are served in the order in which they were scheduled (a running counter). In a large cluster only what
-is due soon stands in the heap (``calendar_queue.py``), or only what concerns one part of it (``parts.py``).
+is due soon stands in the heap (``calendar_queue.py``).
 
 Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
 thread (timer, period).
@@ -11,7 +11,6 @@ thread (timer, period).
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.parts import turn_to
 from storm_lab.emulator.state.arrays import event_at, s_at, slot_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import UNSCHEDULED
@@ -92,11 +91,9 @@ def insert(k: State, source: int, time: int, seq: int) -> None:
 
 @jit
 def remove(k: State, source: int) -> None:
-    """Take a source's event out of the heap, between two windows that of its part."""
+    """Take a source's event out of the heap."""
     slot = slot_at(k, source)
     s = s_at(k, 0)
-    if s.horizon < 0:
-        turn_to(k, slot.part)
     i = slot.place
     slot.place = UNSCHEDULED
     s.heap_n -= 1

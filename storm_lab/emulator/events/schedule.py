@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.calendar_queue import put_far, take_far
 from storm_lab.emulator.events.heap import insert, remove, sift_down, sift_up
-from storm_lab.emulator.events.parts import turn_to
 from storm_lab.emulator.state.arrays import s_at, slot_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import FAR, UNSCHEDULED
@@ -19,17 +18,11 @@ def scheduled_at(k: State, source: int) -> int:
 
 
 @jit
-def _schedule_elsewhere(k: State, source: int, time: int, seq: int) -> None:
-    """Beyond the horizon: put an event into a bucket, or between two windows into the heap of its part."""
-    parts = s_at(k, 0).parts > 0
-    if parts:
-        turn_to(k, slot_at(k, source).part)
+def _schedule_far(k: State, source: int, time: int, seq: int) -> None:
+    """Put an event beyond the horizon into a bucket."""
     if slot_at(k, source).place >= 0:
         remove(k, source)
-    if parts:
-        insert(k, source, time, seq)
-    else:
-        put_far(k, source, time, seq)
+    put_far(k, source, time, seq)
 
 
 @jit
@@ -42,7 +35,7 @@ def schedule(k: State, source: int, time: int) -> None:
     if slot.place == FAR:
         take_far(k, source)
     if time >= s.horizon:
-        _schedule_elsewhere(k, source, time, seq)
+        _schedule_far(k, source, time, seq)
     elif slot.place < 0:
         insert(k, source, time, seq)
     else:

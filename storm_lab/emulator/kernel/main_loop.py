@@ -8,7 +8,6 @@ when it does so changes nothing.
 from __future__ import annotations
 
 from storm_lab.emulator.events.calendar_queue import move_horizon
-from storm_lab.emulator.events.parts import next_part, turn_end
 from storm_lab.emulator.events.schedule import schedule, unschedule
 from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.kernel.network import put_on_channel
@@ -31,7 +30,6 @@ from storm_lab.emulator.state.arrays import (
 )
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import (
-    CROSSED,
     IN_NODE,
     NEED_BUDGET,
     NEED_LOG,
@@ -114,9 +112,9 @@ def next_time(k: State) -> int:
     return event_at(k, 0).time
 
 
-@jit
-def _play(k: State, until: int, budget: int) -> int:
-    """Play the present part's events up to and including time ``until`` (ns), at most ``budget`` of them.
+@entry
+def run(k: State, until: int, budget: int) -> int:
+    """Play events up to and including time ``until`` (ns), at most ``budget`` of them.
 
     Returns why it stopped.
     """
@@ -169,26 +167,9 @@ def _play(k: State, until: int, budget: int) -> int:
             settle(k)
         if node >= 0:
             reschedule(k, node)
-    return REACHED
-
-
-@entry
-def run(k: State, until: int, budget: int) -> int:
-    """Play events up to and including time ``until`` (ns), at most ``budget`` of them.
-
-    Returns why it stopped.
-    """
-    s = s_at(k, 0)
-    most = s.events + budget
-    while True:
-        reason = _play(k, turn_end(k, until), most - s.events)
-        if reason != REACHED:
-            return reason
-        if s.parts == 0 or not next_part(k, until):
-            break
     if s.now < until:
         s.now = until
-    return CROSSED if s.crossed != 0 else REACHED
+    return REACHED
 
 
 @entry

@@ -103,7 +103,6 @@ class DataPlane(Playing):
         self._workers += 1
         node = self._names.node_index[slot.node]
         topology = self._names.topology_index[topology_id]
-        self._parts.join(node, topology)
         lifecycle.open_worker(
             self._kernel,
             worker,
@@ -129,7 +128,6 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        self._parts.merge(self._kernel)
         k = grow_records(self._kernel, "worker", self._workers + workers)
         k = grow_records(k, "executor", self._executor_rows + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
@@ -304,7 +302,6 @@ class DataPlane(Playing):
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes, in both directions; without either it is as before."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
-        self._parts.merge(self._kernel)
         extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
         network.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
         network.set_link(self._kernel, b, a, int(cut), extra_delay_ns)

@@ -10,7 +10,6 @@ from typing import Any
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.events.parts import Parts
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
 from storm_lab.emulator.loss import EmulationStoppedError
@@ -20,7 +19,7 @@ from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state.arrays import handle
 from storm_lab.emulator.state.jit import get_ready
-from storm_lab.emulator.state.kinds import CROSSED, NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED
+from storm_lab.emulator.state.kinds import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
@@ -64,7 +63,6 @@ class Playing:
         get_ready(self._handled[1])
         self._log = Logbook(cluster, self._names, recorder)
         self._offsets = OffsetLogs(plans, self._names)
-        self._parts = Parts(len(self._names.nodes), len(self._names.topologies))
         self._executor_rows = 0
         self._next_count = COUNT_WINDOW_NS
         # From 1.0 on workers tell each other their queues' loads, every 5 s.
@@ -130,7 +128,6 @@ class Playing:
         self._play_on(time_ns)
 
     def _play_on(self, time_ns: int) -> None:
-        self._kernel = self._parts.divide(self._kernel)
         while True:
             reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0)
             if reason == NEED_BUDGET and self._observer is not None:
@@ -144,10 +141,6 @@ class Playing:
                 self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
             elif reason == NEED_LOG:
                 self._write_rows()
-            elif reason == NEED_BUDGET:
-                continue
-            elif reason == CROSSED:
-                raise RuntimeError("an event has reached into another part of the cluster")
 
     def _grow_messages(self) -> None:
         size = max(

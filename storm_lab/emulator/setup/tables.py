@@ -155,8 +155,6 @@ def build(
     arrays["slot"]["place"] = kinds.UNSCHEDULED
     arrays["bucket"] = np.full(kinds.FAR_BUCKETS, -1, np.int32)
     arrays["event"] = records("event", sources)
-    arrays["part"] = records("part", 0)
-    arrays["parked"] = records("parked", 0)
     arrays["ready"] = np.zeros(len(arrays["thread"]), np.int32)
     arrays["idle"] = np.full((len(arrays["source"]), 4), -1, np.int64)
     kernel = Kernel(**arrays)
@@ -172,7 +170,6 @@ def build(
     s.root_rows_most = len(kernel.root_row)
     s.execution_rows_most = len(kernel.execution_row)
     s.horizon = kinds.NEVER
-    s.turn = -1
     s.free_message = -1
     s.free_root = -1
     s.sample_every = sample_every

@@ -11,12 +11,8 @@ from storm_lab.emulator.state.record_types import I4, I8, record
 EVENT = record(("time", I8), ("seq", I8), ("source", I8))
 
 
-# Of each event source: its next event's time, its place in the heap or its neighbours in a bucket, its part.
-SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4), ("part", I4))
-
-
-# A part of the cluster: its next event, and where its events are parked.
-PART = record(("time", I8), ("first", I4), ("events", I4))
+# Of each event source: its next event's time, its place in the heap or its neighbours in a bucket.
+SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4))
 
 
 # A burst in a node's run queue: the virtual time of its end stands here, so that comparing two touches

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.state.event_types import BURST, EVENT, PART, SLOT
+from storm_lab.emulator.state.event_types import BURST, EVENT, SLOT
 from storm_lab.emulator.state.flow_types import (
     COMPONENT,
     MOVED,
@@ -72,12 +72,10 @@ class Kernel(NamedTuple):
     server: NDArray[Any]
     record: NDArray[Any]
     emission: NDArray[Any]
-    event: NDArray[Any]  # binary heap of those before the horizon, or of the present part
+    event: NDArray[Any]  # binary heap of those before the horizon
     root_row: NDArray[Any]
     execution_row: NDArray[Any]
     slot: NDArray[Any]  # of each event source
-    part: NDArray[Any]
-    parked: NDArray[Any]  # event heaps of the parts whose turn it is not
     bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
     run_queue: NDArray[Any]  # for each node a heap of the bursts of threads that want CPU, by finish
     route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
@@ -135,8 +133,6 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "emission": EMISSION,
     "event": EVENT,
     "slot": SLOT,
-    "part": PART,
-    "parked": EVENT,
     "run_queue": BURST,
     "pair": PAIR,
     "traffic": TRAFFIC,

@@ -34,8 +34,7 @@ SCALARS = record(
     ("now", I8),
     ("seq", I8),
     ("heap_n", I8),
-    # Events before it stand in the heap, others in buckets; NEVER = all in the heap; -1 = each in that of its
-    # part, between two windows.
+    # Events before it stand in the heap, others in buckets; NEVER = all in the heap.
     ("horizon", I8),
     ("bucket_bits", I8),  # a bucket is 2**bucket_bits ns wide
     ("far_n", I8),  # events in buckets
@@ -78,12 +77,6 @@ SCALARS = record(
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # extra cost with a full heap, of 65536
-    ("parts", I8),  # parts of the cluster with event heaps of their own; 0 = all is one part
-    ("part", I8),  # whose heap stands in event
-    ("turn", I8),  # next part whose turn it is in the present window; -1 = no window is open
-    ("window", I8),  # width of a window, ns
-    ("window_end", I8),
-    ("crossed", I8),  # 1: an event has reached into another part
     ("draws", U8),  # of the spread of costs
 )
 
