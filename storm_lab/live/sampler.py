@@ -16,7 +16,6 @@ from types import TracebackType
 
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.storm import LiveWorker
-from storm_lab.model import Slot
 
 _PROC = Path("/proc")
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -164,11 +163,6 @@ def busy_ns(stat: Path = _PROC / "stat") -> int:
         int, stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
     )
     return (user + nice + system + irq + soft) * _TICK_NS
-
-
-def slots_by_pid(samples: Sequence[Sample]) -> dict[int, Slot]:
-    """The slot of every worker that was ever seen."""
-    return {seen.worker.pid: seen.worker.slot for sample in samples for seen in sample.workers}
 
 
 def _kind(name: str) -> str:

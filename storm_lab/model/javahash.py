@@ -30,11 +30,6 @@ def int32(number: int) -> int:
     return number - 0x1_0000_0000 if number & 0x8000_0000 else number
 
 
-def floor_mod(number: int, divisor: int) -> int:
-    """Java's ``Math.floorMod``: never negative for a positive divisor."""
-    return number % divisor
-
-
 @lru_cache(maxsize=1 << 16)
 def string_hash(text: str) -> int:
     """``String.hashCode``: the 31-polynomial over UTF-16 code units."""

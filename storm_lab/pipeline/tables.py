@@ -68,9 +68,6 @@ SMALL_ROWS = 5_000_000
 is read as one partition. No shuffle is needed then, and the queries run beside each other anyway.
 """
 
-LABELS = ("experiment", "variant", "seed", "run")
-"""What `Logs.labelled` puts in front of a metric: ``run`` is the run's name then."""
-
 
 def schema_of(table: str) -> T.StructType:
     """Spark's schema of a table of the log, from the log's own. Raises `KeyError` for an unknown table."""
@@ -178,13 +175,3 @@ def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
     if not runs:
         raise ValueError("no run to read")
     return Logs(spark, runs)
-
-
-def in_seconds(frame: DataFrame) -> DataFrame:
-    """The same rows with every column ``x_ns`` as ``x_s``, in seconds."""
-    return frame.select(
-        *(
-            (F.col(name) / F.lit(1e9)).alias(name[:-3] + "_s") if name.endswith("_ns") else F.col(name)
-            for name in frame.columns
-        )
-    )

@@ -47,11 +47,6 @@ class Text:
         """Words separated by blanks."""
         return sum(len(line.split()) for line in self.lines)
 
-    @property
-    def blank_share(self) -> float:
-        """Share of the lines that hold no word."""
-        return sum(1 for line in self.lines if not line.strip()) / len(self.lines)
-
 
 def load_text(choice: str, *, field: str = "text") -> Text:
     """The text that ``choice`` names: ``generated``, ``book``, or the path of a file.

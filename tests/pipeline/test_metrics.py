@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import width_ns
 from storm_lab.pipeline.events import events, stretches
 from storm_lab.pipeline.latency import latencies, latency
 from storm_lab.pipeline.metric_tables import MetricTables
-from storm_lab.pipeline.tables import Logs, in_seconds
+from storm_lab.pipeline.tables import Logs
 from tests.pipeline.conftest import Table
 
 pytestmark = pytest.mark.spark
@@ -289,8 +288,3 @@ def test_every_table_names_experiment_variant_seed_and_run(metrics: MetricTables
         table = getattr(metrics, name)
         assert table.columns[:4].tolist() == ["experiment", "variant", "seed", "run"]
         assert table["variant"].tolist() == [names[run] for run in table["run"]]
-
-
-def test_times_can_be_had_in_seconds(logs: Logs) -> None:
-    frame = in_seconds(logs.table("control")).agg(F.max("time_s"))
-    assert frame.collect()[0][0] == 90.0

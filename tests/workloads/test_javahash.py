@@ -6,7 +6,6 @@ from storm_lab.model.javahash import (
     JavaLong,
     JavaRandom,
     bytes_hash,
-    floor_mod,
     java_hash,
     list_hash,
     murmur3_128_long,
@@ -69,7 +68,7 @@ def test_strings_are_hashed_by_utf16_units() -> None:
     ],
 )
 def test_fields_grouping_targets(word: str, n2: int, n4: int, n8: int, n12: int) -> None:
-    assert [floor_mod(list_hash([word]), n) for n in (2, 4, 8, 12)] == [n2, n4, n8, n12]
+    assert [list_hash([word]) % n for n in (2, 4, 8, 12)] == [n2, n4, n8, n12]
 
 
 def test_arrays_hash_by_content_only_when_deep() -> None:

@@ -78,18 +78,6 @@ def _of_node(rate: float | None, nodes: float) -> float | None:
     return None if rate is None or nodes <= 0 else rate / nodes
 
 
-def grid_table(
-    tables: Tables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
-) -> pd.DataFrame:
-    """Means over seeds, a row a scenario and a column a scheduler; NaN where a scheduler refuses."""
-    cells = grid_values(tables, slug, kind, column, seeds, prefix)
-    rows = {
-        scenario: [_mean(cells.get((scenario, scheduler), [])) for scheduler in SCHEDULERS]
-        for scenario in SCENARIOS
-    }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(SCHEDULERS)).rename_axis("scenario")
-
-
 def grid_rows(
     tables: Tables,
     slug: str,

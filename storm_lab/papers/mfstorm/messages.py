@@ -46,11 +46,6 @@ class Messages:
         joined = "".join(f"{line}\n" for line in self.lines)
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
-    @property
-    def words_per_line(self) -> float:
-        """Mean number of words separated by blanks."""
-        return sum(len(line.split()) for line in self.lines) / len(self.lines)
-
 
 def sentences(choice: str) -> Messages:
     """Five sentences cut from a generated text or the book, or every line of a file that holds a word.

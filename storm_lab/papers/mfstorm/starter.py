@@ -91,8 +91,6 @@ KINDS: Mapping[str, Kind] = {
     STAR: Kind(_star, starter_words),
 }
 
-OF_THE_PAPER = (WORD_COUNT, EXCLAMATION, TWEET_WORD_COUNT, TWEET_EXCLAMATION)
-
 
 def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
     """A topology that asks for so many workers, with Storm's default of one acker per worker.

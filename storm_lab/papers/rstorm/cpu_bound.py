@@ -41,9 +41,6 @@ SATURATED_PERCENT = 95.0
 IN_USE = "utilisation_used_nodes"
 ALL = "utilisation_all_nodes"
 
-PRINTED_CPU = {"linear": 69.0, "diamond": 91.0, "star": 350.0}
-"""Changes of CPU use that figure 10 and section 6.3.2 print, in percent."""
-
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter(

@@ -49,8 +49,6 @@ PROCESSES = 10
 """Worker processes a machine, with and without acking (section 3.3.2)."""
 THREADS_OFF = 38
 """Threads a process without acking; two of an executor, two of the worker."""
-THREADS_ON = 5
-"""Threads a process with acking; an executor of each kind."""
 ORIGINAL_PROCESSES = 4
 """Worker processes a machine of the original topology; not printed."""
 
