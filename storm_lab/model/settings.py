@@ -41,6 +41,15 @@ class Setting(Allowed):
             value = int(value)
         return Allowed.fault(self, value)
 
+    def exists_in(self, version: StormVersion) -> bool:
+        """Whether this version of Storm has the key."""
+        return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
+
+    def suits(self, version: StormVersion, value: SettingValue) -> bool:
+        """Whether this version has the key and takes the value, which is none of another kind."""
+        odd = self.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1) != 0
+        return self.exists_in(version) and not odd
+
 
 _BUFFER = 1 << 24
 
@@ -191,7 +200,7 @@ def check_cluster_settings(settings: Mapping[str, object]) -> None:
         _check("the cluster", key, value, OF_CLUSTER)
 
 
-def check_settings_version(owner: str, settings: Mapping[str, object], version: StormVersion) -> None:
+def check_settings_version(owner: str, settings: Mapping[str, SettingValue], version: StormVersion) -> None:
     """Refuse settings that this version of Storm does not have.
 
     Raises:
@@ -199,9 +208,7 @@ def check_settings_version(owner: str, settings: Mapping[str, object], version: 
     """
     for key, value in settings.items():
         setting = OF_CLUSTER[key]
-        if (setting.since is not None and version < setting.since) or (
-            setting.until is not None and version >= setting.until
-        ):
+        if not setting.exists_in(version):
             exists = [f"from {setting.since} on"] * (setting.since is not None) + [
                 f"before {setting.until}"
             ] * (setting.until is not None)
@@ -211,12 +218,12 @@ def check_settings_version(owner: str, settings: Mapping[str, object], version: 
                 value=key,
                 remedy=f"leave it out: it exists {' and '.join(exists)}",
             )
-        if setting.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1):  # type: ignore[call-overload]
+        if not setting.suits(version, value):
             raise UserError(
                 f"{owner} needs a power of two: Storm {version} takes no other size",
                 field=key,
                 value=value,
-                remedy=f"give {1 << int(value).bit_length()}",  # type: ignore[call-overload]
+                remedy=f"give {1 << int(value).bit_length()}",
             )
 
 

@@ -50,6 +50,21 @@ def test_settings_of_storm_are_the_topologys(tmp_path: Path) -> None:
     assert topology.settings == {"topology.debug": False}
 
 
+def test_settings_that_the_emulator_plays_are_kept_and_those_of_other_versions_are_not(
+    tmp_path: Path,
+) -> None:
+    config = """config:
+  topology.executor.receive.buffer.size: 64
+  topology.executor.send.buffer.size: 64
+  topology.disable.loadaware.messaging: maybe
+"""
+    imported = import_text(tmp_path, SHAPES["shortest"].text + config)
+    assert ready(imported).topology.settings == {"topology.executor.receive.buffer.size": 64}
+    told = [str(item) for item in imported.unusable]
+    assert len(told) == 2 and "topology.disable.loadaware.messaging: its value" in told[0]
+    assert "topology.executor.send.buffer.size: they have no effect" in told[1], "2.8.8 has no send queues"
+
+
 def test_groupings_streams_and_fields_are_those_of_the_file(tmp_path: Path) -> None:
     playable = ready(import_text(tmp_path, SHAPES["shells with fields and named streams"].text))
     topology = playable.topology

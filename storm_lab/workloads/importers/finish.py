@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storm_lab.errors import UserError
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.model.topology import (
     DEFAULT_DEMAND,
     Component,
@@ -18,7 +19,7 @@ from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Emits, Figures, Keys, Spread
 from storm_lab.workloads.importers.given import Row, fit_rows
 from storm_lab.workloads.importers.imported import Playable, Source
-from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP
+from storm_lab.workloads.importers.settings import drop_foreign_settings
 from storm_lab.workloads.importers.wiring import fields_of, subscriptions, wire
 
 TRACE_CALLS = 20_000
@@ -42,6 +43,7 @@ def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | Non
     wire(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None
+    drop_foreign_settings(draft)
     topology = _topology(draft)
     figures = {c.id: _figures(c, draft, defaults) for c in draft.components.values()}
     per_record = _calls_per_record(topology, figures, draft)

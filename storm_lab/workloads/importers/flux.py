@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
@@ -21,7 +22,7 @@ from storm_lab.workloads.importers.flux_text import as_written, is_open, substit
 from storm_lab.workloads.importers.grouping_names import grouping_of
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, amount, texts, whole
-from storm_lab.workloads.importers.settings import CPU, OFFHEAP, ONHEAP, TASKS, TICK, note_idle, read_settings
+from storm_lab.workloads.importers.settings import TASKS, TICK, note_idle, read_settings
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))

@@ -4,54 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from storm_lab.model.settings import OF_TOPOLOGY
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.place import Place
 from storm_lab.workloads.importers.scalars import a_text, amount, flag, number, whole
 
-WORKERS = "topology.workers"
-ACKERS = "topology.acker.executors"
-MAX_PENDING = "topology.max.spout.pending"
-TIMEOUT = "topology.message.timeout.secs"
-TIMEOUTS_ON = "topology.enable.message.timeouts"
-MAX_TASKS = "topology.max.task.parallelism"
 TICK = "topology.tick.tuple.freq.secs"
 TASKS = "topology.tasks"
-ONHEAP = "topology.component.resources.onheap.memory.mb"
-OFFHEAP = "topology.component.resources.offheap.memory.mb"
-CPU = "topology.component.cpu.pcore.percent"
 
-PLAYED = frozenset(
-    {
-        "topology.backpressure.enable",
-        "topology.debug",
-        "topology.disable.loadaware.messaging",
-        "topology.scheduler.strategy",
-        "topology.worker.max.heap.size.mb",
-        "topology.acker.cpu.pcore.percent",
-        "topology.acker.resources.onheap.memory.mb",
-        "topology.acker.resources.offheap.memory.mb",
-        "topology.ras.acker.executors.per.worker",
-        "topology.ras.constraint.max.state.search",
-        "topology.ras.one.component.per.worker",
-        "topology.ras.one.executor.per.worker",
-        "topology.ras.order.executors.by.proximity.needs",
-        CPU,
-        OFFHEAP,
-        ONHEAP,
-    }
-)
-"""Settings that the emulator or a scheduler reads by their key."""
-_TRUE_OR_FALSE = frozenset(
-    {
-        "topology.backpressure.enable",
-        "topology.debug",
-        "topology.disable.loadaware.messaging",
-        "topology.ras.one.component.per.worker",
-        "topology.ras.one.executor.per.worker",
-        "topology.ras.order.executors.by.proximity.needs",
-    }
-)
 NO_TIMEOUT_S = 1_000_000.0
 """In place of time-outs that are switched off: longer than any run."""
 _MOST_NAMED = 8
@@ -90,7 +51,7 @@ def read_settings(config: Part | None, draft: Draft) -> None:
                 draft.name = draft.name or a_text(part) or ""
             case "topology.tick.tuple.freq.secs":
                 _tick_everywhere(part, draft)
-            case _ if key in PLAYED:
+            case _ if key in OF_TOPOLOGY:
                 _keep(key, part, draft)
             case _:
                 idle.append(key)
@@ -115,15 +76,18 @@ def _tick_everywhere(part: Part, draft: Draft) -> None:
 
 
 def _keep(key: str, part: Part, draft: Draft) -> None:
-    value: float | str | bool | None
-    if key in _TRUE_OR_FALSE:
-        value = flag(part)
-    elif key == "topology.scheduler.strategy":
-        value = a_text(part)
-    else:
-        value = number(part)
-        value = value if value is not None and value >= 0 else None
-    if value is None:
+    setting = OF_TOPOLOGY[key]
+    value = {bool: flag, str: a_text}.get(setting.kind, number)(part)
+    if value is None or setting.fault(value) is not None:
         draft.notes.cannot_use(part.place, key, "its value is of another kind than Storm's")
     else:
         draft.settings[key] = value
+
+
+def drop_foreign_settings(draft: Draft) -> None:
+    """Leave out, and note, what the topology's version of Storm does not have, or not with this value."""
+    settings, version = draft.settings, draft.version
+    foreign = [key for key, value in settings.items() if not OF_TOPOLOGY[key].suits(version, value)]
+    note_idle(foreign, draft.place, draft)
+    for key in foreign:
+        del settings[key]

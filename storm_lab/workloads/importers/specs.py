@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.workloads.importers.documents import part_of
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.grouping_names import grouping_of
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.scalars import MOST_EXECUTORS, amount
 from storm_lab.workloads.importers.settings import (
-    CPU,
-    OFFHEAP,
-    ONHEAP,
     TICK,
     note_idle,
     read_settings,
