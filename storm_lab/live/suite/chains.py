@@ -52,8 +52,9 @@ def _split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: objec
 
 _LIGHT_START_S = Start(32.0, 50.0)
 _LIGHT_RATES = (2000.0, 50.0)
-_WARM_S, _SETTLED_S = 11.0, 3.0
-"""Until code has been compiled at the first rate, and until the second has come about."""
+_WARM_S, _SETTLED_S = 30.0, 3.0
+"""Until code has been compiled at the first rate, and until the second has come about. Two cores that also
+compile need half a minute before the remote path keeps up."""
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
@@ -164,6 +165,8 @@ _LOAD_START_S = Start(35.0, 35.0)
 _LOADS = ((50, 500.0), (80, 800.0), (95, 950.0), (120, 1200.0))
 """Percent of what a bolt of 1 ms can do, and tuples per second."""
 _BURST, _BURST_EVERY_NS = 50, 100_000_000
+_BURSTS = ("burst-one-worker", "burst-two-workers")
+_BURST_WARM_S, _WARM_UP_S, _DRAIN_S = 12.0, 12.0, 4.0
 _PERIOD_NS = 10**13
 """Arrivals come once in a run."""
 
@@ -171,11 +174,14 @@ _PERIOD_NS = 10**13
 def _load_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
     turns = Turns(_LOAD_START_S.of(version))
     found: dict[str, tuple[float, float]] = {}
-    for name in ("burst-one-worker", "burst-two-workers"):
-        found[name] = (turns.now_s + 2.0, turns.now_s + 9.0)
-        turns.wait(10.0)
+    for name in _BURSTS:
+        found[name] = (turns.now_s + _BURST_WARM_S, turns.now_s + _BURST_WARM_S + 7.0)
+        turns.wait(_BURST_WARM_S + 8.0)
+    turns.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
     for percent, rate in _LOADS:
-        found[f"load-{percent}"] = turns.rate("work", rate, stops=False, settle_s=4.0, stretch_s=8.0)
+        # What one load leaves behind must not wait before the next.
+        turns.wait(_DRAIN_S)
+        found[f"load-{percent}"] = turns.rate("work", rate, settle_s=4.0, stretch_s=8.0)
     return turns, found
 
 
@@ -188,7 +194,9 @@ def load(version: StormVersion, mhz: float) -> EmulationSpec:
     """Bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
     turns, found = _load_turns(version)
     sources = {
-        name: _bursts(start - 2.0, end) for name, (start, end) in found.items() if name.startswith("burst")
+        name: _bursts(start - _BURST_WARM_S, end)
+        for name, (start, end) in found.items()
+        if name.startswith("burst")
     }
     chains = (
         _one("work", SILENT, "n1", 0, work_us=(1000.0, 0.0)),
@@ -245,7 +253,8 @@ def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
 # ---- packing ----------------------------------------------------------------------------------------------
 
 _PACKING_START_S = Start(40.0, 100.0)
-_PACKING_RATE = 1000.0
+_PACKING_RATE = 300.0
+"""Few enough that four JVMs which still compile do not saturate two cores."""
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
@@ -254,7 +263,7 @@ _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2
 def _packing_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
     turns = Turns(_PACKING_START_S.of(version))
     names = [f"workers-{count}" for count in _WORKERS] + list(_CROWD)
-    return turns, {name: turns.rate(name, _PACKING_RATE, settle_s=4.0) for name in names}
+    return turns, {name: turns.rate(name, _PACKING_RATE, settle_s=15.0) for name in names}
 
 
 def packing(version: StormVersion, mhz: float) -> EmulationSpec:
