@@ -7,7 +7,6 @@ once.
 
 from __future__ import annotations
 
-import json
 import os
 import pkgutil
 import signal
@@ -141,21 +140,9 @@ def cli(context: click.Context) -> None:
 @json_option
 def doctor(as_json: bool) -> None:
     """Tell what this machine has and what is wrong with it; exit status 1 when something will not work."""
-    from storm_lab.machine.doctor import run_checks
+    from storm_lab.machine.doctor import print_findings, run_checks
 
-    findings = run_checks()
-    if as_json:
-        rows = [
-            {"level": f.level, "subject": f.subject, "text": f.text, "remedy": f.remedy or ""}
-            for f in findings
-        ]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
-    else:
-        for finding in findings:
-            remedy = f" -> {finding.remedy}" if finding.remedy else ""
-            click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
-    if any(finding.level == "fail" for finding in findings):
-        sys.exit(1)
+    print_findings(run_checks(), as_json)
 
 
 @cli.command(epilog=examples('eval "$(storm-lab completion bash)"', "storm-lab completion fish | source"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -70,6 +71,23 @@ class UserError(StormLabError):
         if self.remedy:
             parts.append(f"; {self.remedy}")
         return _one_line("".join(parts))
+
+
+@contextmanager
+def refused_by_system(
+    message: str, *, field: str, value: str | None = None, remedy: str | None = None
+) -> Iterator[None]:
+    """In this block, what the system refuses (an `OSError`) is the user's to mend: the reason is added.
+
+    Raises:
+        UserError: the system refused something.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{message} ({error.strerror or error})", field=field, value=value, remedy=remedy
+        ) from error
 
 
 _OTHERS = tuple(

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.request import Known, Request, read_request
 from storm_lab.model import (
     Assignment,
@@ -275,15 +275,13 @@ class Bridge:
                 remedy="choose a shorter one",
             )
         self._clear()
-        try:
+        with refused_by_system(
+            "no socket can be made there",
+            field="socket",
+            value=str(self.path),
+            remedy="choose a folder that you may write to",
+        ):
             self._server = _Server(self.path, self.policy, self._take)
-        except OSError as error:
-            raise UserError(
-                f"no socket can be made there ({error.strerror})",
-                field="socket",
-                value=str(self.path),
-                remedy="choose a folder that you may write to",
-            ) from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="bridge", daemon=True)
         self._thread.start()
         return self

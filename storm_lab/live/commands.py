@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -23,6 +22,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scheduler_command import scheduler
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug
+from storm_lab.machine.doctor import print_findings
 from storm_lab.machine.options import examples, json_option
 from storm_lab.model.cluster import Cluster, Node
 
@@ -52,19 +52,7 @@ live.add_command(scheduler)
 @json_option
 def doctor(as_json: bool) -> None:
     """Tell what this machine has for real Storm; exit status 1 when a cluster will not start."""
-    findings = run_checks()
-    if as_json:
-        rows = [
-            {"level": f.level, "subject": f.subject, "text": f.text, "remedy": f.remedy or ""}
-            for f in findings
-        ]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
-    else:
-        for finding in findings:
-            remedy = f" -> {finding.remedy}" if finding.remedy else ""
-            click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
-    if any(finding.level == "fail" for finding in findings):
-        sys.exit(1)
+    print_findings(run_checks(), as_json)
 
 
 @live.command(epilog=examples("storm-lab live fetch", "storm-lab live fetch 2.8 0.9.2"))

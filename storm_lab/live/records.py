@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as fields_of
 from pathlib import Path
 
-from storm_lab.errors import UserError
+from storm_lab.errors import refused_by_system
 from storm_lab.machine.whole_file import write_whole
 
 _RECORD = "record.json"
@@ -65,20 +65,18 @@ class Place:
         token = secrets.token_hex(3)
         # Locked under another name first: nobody may find it without an owner.
         draft = root / f".{token}"
-        try:
+        with refused_by_system(
+            "cannot be written to",
+            field="folder for live clusters",
+            value=str(root),
+            remedy="set XDG_STATE_HOME to a folder of your own",
+        ):
             draft.mkdir(parents=True, mode=0o700)
             lock = os.open(draft / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX)
             record = Record(token, version, boot_id())
             _write(draft, record)
             draft.rename(root / token)
-        except OSError as error:
-            raise UserError(
-                f"cannot be written to ({error.strerror})",
-                field="folder for live clusters",
-                value=str(root),
-                remedy="set XDG_STATE_HOME to a folder of your own",
-            ) from error
         return cls(root / token, record, lock)
 
     def note(self, **changes: object) -> None:

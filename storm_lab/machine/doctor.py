@@ -5,16 +5,18 @@ Every check looks at one thing, changes nothing, and never raises: what it finds
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+import click
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -64,6 +66,19 @@ def run_checks() -> list[Finding]:
         check_kernel,
     )
     return [finding for check in checks for finding in check()]
+
+
+def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
+    """Print what checks found, for people or for programs; exit status 1 where something will not work."""
+    if as_json:
+        rows = [asdict(finding) | {"remedy": finding.remedy or ""} for finding in findings]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        for finding in findings:
+            remedy = f" -> {finding.remedy}" if finding.remedy else ""
+            click.echo(f"{finding.level:4}  {finding.subject}: {finding.text}{remedy}")
+    if any(finding.level == "fail" for finding in findings):
+        sys.exit(1)
 
 
 def check_python(version: tuple[int, int, int] | None = None) -> list[Finding]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 
 OLDEST_JAVA = 17
 """Oldest major version that PySpark 4 starts with."""
@@ -133,16 +133,14 @@ def build_shim(home: Path, folder: Path) -> Path:
     shim = folder / f"java-{key}"
     if _is_whole(shim, home):
         return shim
-    try:
+    with refused_by_system(
+        "cannot be written to",
+        field="folder for the Java shim",
+        value=str(folder),
+        remedy="set XDG_CACHE_HOME to a folder of your own, or JAVA_HOME to a full JDK",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{shim.name}-", dir=folder))
-    except OSError as error:
-        raise UserError(
-            f"cannot be written to ({error.strerror})",
-            field="folder for the Java shim",
-            value=str(folder),
-            remedy="set XDG_CACHE_HOME to a folder of your own, or JAVA_HOME to a full JDK",
-        ) from error
     try:
         _fill_shim(draft, home)
         draft.chmod(0o755)  # mkdtemp keeps others out; another user of a shared environment needs it too

@@ -11,7 +11,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 
 DATA_VARIABLE = "STORM_LAB_DATA"
 """Environment variable with the folder for runs and caches, in place of the project's ``data``."""
@@ -73,15 +73,13 @@ def data_folder() -> Path:
     if not given:
         return _configured("data")
     folder = Path(given).resolve()
-    try:
+    with refused_by_system(
+        "is no folder that can be used",
+        field=DATA_VARIABLE,
+        value=given,
+        remedy="name a folder that you may write to",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"is no folder that can be used ({error.strerror})",
-            field=DATA_VARIABLE,
-            value=given,
-            remedy="name a folder that you may write to",
-        ) from error
     return folder
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.errors import UserError
+from storm_lab.errors import refused_by_system
 from storm_lab.machine.options import examples
 from storm_lab.machine.places import WORKSPACE_FILE
 from storm_lab.runs.lab import NOTEBOOKS, update_copies
@@ -42,15 +42,13 @@ def make_workspace(home: Path) -> list[str]:
         UserError: the folder cannot be written to.
     """
     place = home / WORKSPACE_FILE
-    try:
+    with refused_by_system(
+        "no workspace can be made there",
+        field="folder",
+        value=str(home),
+        remedy="name a folder that you may write to",
+    ):
         home.mkdir(parents=True, exist_ok=True)
         if not place.exists():
             place.write_text(_CONFIGURATION, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"no workspace can be made there ({error.strerror})",
-            field="folder",
-            value=str(home),
-            remedy="name a folder that you may write to",
-        ) from error
     return update_copies(notebooks_folder(), home / NOTEBOOKS)

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from storm_lab.errors import UserError
+from storm_lab.errors import refused_by_system
 from storm_lab.machine.options import examples
 from storm_lab.machine.places import data_folder, workspace
 from storm_lab.runs.notebook import notebooks_folder
@@ -54,7 +54,11 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
         UserError: the folder cannot be written to.
     """
     kept = []
-    try:
+    with refused_by_system(
+        "working copies cannot be written there",
+        field=str(folder),
+        remedy="set STORM_LAB_DATA to a folder that you may write to",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         made_from = _read_book(folder / _BOOK)
         for template in sorted(templates.rglob("*.ipynb")):
@@ -68,12 +72,6 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
             elif made_from.get(name) != newest and present != newest:
                 kept.append(name)
         (folder / _BOOK).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"working copies cannot be written there ({error.strerror})",
-            field=str(folder),
-            remedy="set STORM_LAB_DATA to a folder that you may write to",
-        ) from error
     return kept
 
 

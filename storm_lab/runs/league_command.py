@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -12,7 +13,53 @@ from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
 from storm_lab.machine.options import examples, jobs_option, json_option
 from storm_lab.machine.places import data_folder
 from storm_lab.runs.digest import text_digest
+from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import parse_seeds
+from storm_lab.runs.league_report import LeagueReport
+from storm_lab.runs.suite import suite
+from storm_lab.runs.tournament import Tournament
+
+_SUITE_OPTIONS = (
+    click.option(
+        "--suite",
+        "suite_name",
+        default="papers",
+        show_default=True,
+        metavar="papers|generated|FILE",
+        help="What is scheduled where; a YAML file lists cases of your own.",
+    ),
+    click.option("--only", multiple=True, metavar="NAME", help="Only cases that begin like this."),
+    click.option(
+        "--seeds", default="1-5", show_default=True, help="Seeds, as 1-5 or 1,2,7; the same for all."
+    ),
+    click.option(
+        "--instances",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1, 100),
+        help="Generated suite: instances of each family on each kind of machines.",
+    ),
+    click.option(
+        "--duration",
+        "duration_s",
+        default=420.0,
+        show_default=True,
+        type=click.FloatRange(240, 7200),
+        help="Virtual seconds of a run.",
+    ),
+    jobs_option,
+    click.option(
+        "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."
+    ),
+    json_option,
+)
+
+
+def suite_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What is played, with which seeds, for how long and where: as the league takes it."""
+    for option in reversed(_SUITE_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command(
@@ -29,39 +76,12 @@ from storm_lab.runs.grid import parse_seeds
     multiple=True,
     help="A scheduler of yours, or an installed one by name; online: before it for measured load.",
 )
-@click.option(
-    "--suite",
-    "suite_name",
-    default="papers",
-    show_default=True,
-    metavar="papers|generated|FILE",
-    help="What is scheduled where; a YAML file lists cases of your own.",
-)
 @click.option("--policies", metavar="NAME,NAME", help="Built-in policies to play against; all by default.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only cases that begin like this.")
-@click.option("--seeds", default="1-5", show_default=True, help="Seeds, as 1-5 or 1,2,7; the same for all.")
-@click.option(
-    "--instances",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 100),
-    help="Generated suite: instances of each family on each kind of machines.",
-)
 @click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it.")
-@click.option(
-    "--duration",
-    "duration_s",
-    default=420.0,
-    show_default=True,
-    type=click.FloatRange(240, 7200),
-    help="Virtual seconds of a run.",
-)
 @click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
-@jobs_option
-@click.option("--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
-@json_option
+@suite_options
 def league(
     schedulers: tuple[str, ...],
     suite_name: str,
@@ -84,9 +104,6 @@ def league(
     scheduler that fails loses the case; the others go on. The folder that is printed at the end holds all
     tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
-    from storm_lab.runs.suite import suite
-    from storm_lab.runs.tournament import Tournament
-
     names = [name.strip() for name in policies.split(",") if name.strip()] if policies else list(BUILT_IN)
     entrants = field(schedulers, names)
     known = [entrant.name for entrant in entrants]
@@ -97,15 +114,11 @@ def league(
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
     tournament = Tournament(entrants, cases, parse_seeds(seeds))
     if dry_run:
-        from storm_lab.runs.execute import is_whole, run_folder
-
         folders = {run_folder(spec) for own in tournament.specs().values() for spec in own}
         count = {"entrants": len(entrants), "cases": len(cases), "runs": len(folders)}
         count["there"] = sum(is_whole(folder) for folder in folders)
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
-    from storm_lab.runs.league_report import LeagueReport
-
     rows = tournament.play(jobs=jobs, on_spark=on_spark)
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
     report = LeagueReport(rows, own, baseline, tournament.asking_ms())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.runs.tournament import MEASURES, score_table, summary_table
@@ -129,16 +129,12 @@ class LeagueReport:
         for name in self.own:
             if name in self.scores:
                 files[f"win-tie-loss-{name}.csv"] = win_tie_loss(self.scores, name).to_csv(index=False)
-        try:
+        with refused_by_system("the results cannot be written", field="out", value=str(folder)):
             for name, text in files.items():
                 write_whole(folder / name, text.encode())
             paths = [folder / name for name in files]
             if len(self.ranking.mean_ranks) > 1:
                 paths += self._draw(folder)
-        except OSError as error:
-            raise UserError(
-                f"the results cannot be written ({error.strerror})", field="out", value=str(folder)
-            ) from error
         return tuple(paths)
 
     def _draw(self, folder: Path) -> list[Path]:
@@ -232,23 +228,20 @@ def _cells(cases: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-_ESCAPES = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "±": r"$\pm$"}
-
-
 def latex(table: pd.DataFrame, labels: Mapping[str, str], caption: str, label: str) -> str:
     """A table for LaTeX with the rules of the package booktabs."""
-    shown = _formatted(table).rename(columns=dict(labels))
-
-    def escaped(text: str) -> str:
-        return "".join(_ESCAPES.get(character, character) for character in text)
-
-    columns = "l" + "r" * (len(shown.columns) - 1)
-    lines = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", rf"\label{{{label}}}"]
-    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-    lines += [" & ".join(escaped(str(name)) for name in shown.columns) + r" \\", r"\midrule"]
-    lines += [" & ".join(escaped(str(cell)) for cell in row) + r" \\" for row in shown.to_numpy()]
-    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+    text = (
+        _formatted(table)
+        .rename(columns=dict(labels))
+        .to_latex(
+            index=False,
+            escape=True,
+            caption=caption,
+            label=label,
+            column_format="l" + "r" * (len(table.columns) - 1),
+        )
+    )
+    return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering")
 
 
 _INTRODUCTION = "# League\n\nThe results that lie beside this notebook: mean ranks, tests, and every case."

@@ -103,7 +103,6 @@ def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 
 def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:
-
     return keep_metrics(wanted, advance=advance)
 
 

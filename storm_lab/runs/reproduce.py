@@ -19,7 +19,7 @@ from pathlib import Path
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.cost import CostModel
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import checkout, reports_folder, runs_folder
 from storm_lab.machine.whole_file import write_whole
@@ -230,16 +230,14 @@ def writable_reports() -> Path:
         UserError: it cannot be made or written to; better said before the work than after it.
     """
     home = reports_folder()
-    try:
+    with refused_by_system(
+        "reports cannot be written there",
+        field=str(home),
+        remedy="set STORM_LAB_REPORTS to a folder that you may write to",
+    ):
         home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=home):
-            return home
-    except OSError as error:
-        raise UserError(
-            f"reports cannot be written there ({error.strerror or error})",
-            field=str(home),
-            remedy="set STORM_LAB_REPORTS to a folder that you may write to",
-        ) from error
+        tempfile.TemporaryFile(dir=home).close()
+    return home
 
 
 def build_report() -> Path:

@@ -1,7 +1,4 @@
-"""The commands ``storm-lab run`` and ``storm-lab reproduce``.
-
-What they do is imported when they do it, so that their help pages answer at once.
-"""
+"""The commands ``storm-lab run`` and ``storm-lab reproduce``."""
 
 from __future__ import annotations
 
@@ -117,7 +114,6 @@ def _say_cost(chosen: tuple[Study, ...]) -> None:
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
-
     return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
 
 

@@ -11,8 +11,10 @@ import yaml
 
 from storm_lab.errors import UserError
 from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
+from storm_lab.league.imported_site import imported_site
 from storm_lab.league.stage import Stage
 from storm_lab.papers.stages import PAPERS, paper_stage
+from storm_lab.workloads.importers.importing import import_topology
 
 DURATION_S = 420.0
 """Virtual length of a league's runs where nothing else is asked for."""
@@ -115,9 +117,6 @@ def _of_file(path: Path) -> list[Case]:
     It lists ``name``, ``topology`` (a file to import), and what `import_topology` takes as ``machines`` and
     ``overlay``.
     """
-    from storm_lab.league.imported_site import imported_site
-    from storm_lab.workloads.importers.importing import import_topology
-
     try:
         document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import sweeps_folder
 from storm_lab.machine.whole_file import write_whole
+from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
@@ -106,8 +107,6 @@ class Sweep:
                 field="sweep",
                 value=self.slug,
             )
-        from storm_lab.pipeline.summary import metrics_of
-
         tables = metrics_of(sorted({run.folder for run in played}), spark, names=METRIC_TABLES)
         rows = run_rows(self.settings, names, tables, failures)
         reused = len({run.folder for run in played if run.reused})
@@ -146,7 +145,7 @@ class SweepResult:
             "metrics": list(self.sweep.metrics),
             "runs": sorted(self.rows["run"].unique()),
         }
-        try:
+        with refused_by_system("the results cannot be written", field="out", value=str(place)):
             for name, data in (
                 ("runs.parquet", self.rows.to_parquet(index=False)),
                 ("runs.csv", self.rows.to_csv(index=False).encode()),
@@ -154,10 +153,6 @@ class SweepResult:
                 ("sweep.json", (json.dumps(asked, indent=1) + "\n").encode()),
             ):
                 write_whole(place / name, data)
-        except OSError as error:
-            raise UserError(
-                f"the results cannot be written ({error.strerror})", field="out", value=str(place)
-            ) from error
         return place
 
 

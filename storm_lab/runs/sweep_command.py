@@ -12,6 +12,7 @@ import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.reused import reused_line
 from storm_lab.runs.sweep import SweepResult, Where, planned
@@ -93,8 +94,6 @@ def sweep(
     chosen = parse_seeds(seeds) if seeds is not None else None
     found = planned(subject, _fixed(fixed, subject), axes, chosen, only, metrics)
     if dry_run:
-        from storm_lab.runs.execute import is_whole, run_folder
-
         folders = {run_folder(spec) for spec in found.specs}
         whole = sum(is_whole(folder) for folder in folders)
         count = {"settings": len(found.settings), "runs": len(folders), "there": whole}

@@ -21,11 +21,13 @@ import pandas as pd
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.machine.places import project_root
 from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.league_table import KEEPS_UP, METRICS, measured_runs
@@ -110,8 +112,6 @@ class Tournament:
         if not played:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
-        from storm_lab.pipeline.summary import metrics_of
-
         tables = metrics_of(sorted({run.folder for run in played}), spark, names=(*METRICS, *TRAFFIC_METRICS))
         return self.rows(tables, failures)
 
@@ -228,8 +228,6 @@ def summary_table(rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns: case, scheduler, seeds, losses, then each measure and ``<measure>_half``.
     """
-    from storm_lab.experiments.measurement import over_seeds
-
     found = []
     for (case, name), own in rows.groupby(["case", "scheduler"], sort=False):
         row: dict[str, object] = {"case": case, "scheduler": name, "seeds": own["seed"].nunique()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from storm_lab.errors import UserError
+from storm_lab.errors import refused_by_system
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
@@ -154,12 +154,5 @@ def _spread(spread: Spread) -> Any:
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
+    with refused_by_system("cannot be written", field="out", value=str(path), remedy="give another path"):
         write_whole(path, content)
-    except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror or error})",
-            field="out",
-            value=str(path),
-            remedy="give another path",
-        ) from None
