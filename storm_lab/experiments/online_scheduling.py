@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.monitoring.overload import OverloadRule
@@ -23,13 +23,7 @@ OVERLOAD_FRACTION = 0.9
 """Part of the CPU that Algorithm 1 may fill, above which a node's load is a sign of overload; not printed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every setting per seed; the paper prints one run each",
-        low=0,
-        high=2**31 - 1,
-    ),
+    seed_parameter("one emulation of every setting per seed; the paper prints one run each"),
     Parameter(
         "duration_s",
         600.0,

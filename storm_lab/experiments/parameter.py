@@ -113,6 +113,11 @@ class Parameter:
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
 
 
+def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Parameter:
+    """The parameter ``seeds`` of an experiment."""
+    return Parameter("seeds", default, doc, low=0, high=2**31 - 1)
+
+
 class Parameters(Mapping[str, ParameterValue]):
     """Checked values by name; compares and pickles by value. The typed getters spare callers the casts."""
 

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, no_runs
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, tstorm, twitter
 from storm_lab.papers.algorithms.twitter import PARAMETERS as TWITTER_PARAMETERS
 
 SLUG = "algorithms"
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    seed_parameter(
         "of the phases of N-Storm's cycles (ten repetitions, as printed) and of the ids that are acked",
-        low=0,
-        high=2**31 - 1,
+        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
     ),
     *TWITTER_PARAMETERS,
 )

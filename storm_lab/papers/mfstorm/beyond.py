@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.papers.mfstorm.grid import (
     COMMON,
@@ -27,12 +27,8 @@ KINDS = (WORD_COUNT, EXCLAMATION, DIAMOND, STAR)
 """Topologies, from lines to graphs with branches. The tweet variants have the shapes of the first two."""
 
 _CHANGED: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3),
-        "one emulation of every cell per seed; the isolation scheduler draws its hosts with it",
-        low=0,
-        high=2**31 - 1,
+    seed_parameter(
+        "one emulation of every cell per seed; the isolation scheduler draws its hosts with it", (1, 2, 3)
     ),
     Parameter(
         "fixed_seeds",

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TESTBEDS
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
@@ -44,13 +44,10 @@ def servers() -> Cluster:
 
 
 COMMON: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        tuple(range(1, 11)),
+    seed_parameter(
         "one emulation of every setting per seed: as many as the runs that the paper averages, each with one "
         "draw of the supervisors' phases, which decides much",
-        low=0,
-        high=2**31 - 1,
+        tuple(range(1, 11)),
     ),
     Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", unit="s", low=120, high=7200),
     Parameter(

@@ -21,7 +21,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
 from storm_lab.papers.rstorm.recording import (
@@ -50,12 +50,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(PACKAGED,),
         is_file=True,
     ),
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every recorded run per seed; what nobody recorded and deviations with the first",
-        low=0,
-        high=2**31 - 1,
+    seed_parameter(
+        "one emulation of every recorded run per seed; what nobody recorded and deviations with the first"
     ),
     Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
     Parameter("from_s", 80.0, "rates are means from here on", unit="s", low=20, high=800),

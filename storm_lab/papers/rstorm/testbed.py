@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.experiments.parameter import Parameter
+from storm_lab.experiments.parameter import Parameter, seed_parameter
 from storm_lab.model import Cluster, Resources, StormVersion
 from storm_lab.model.machines import RSTORM, RSTORM_BETWEEN_RACKS_US, RSTORM_MHZ, numbered
 from storm_lab.papers.rstorm.recording import HOSTS, host
@@ -39,12 +39,8 @@ CHARACTER = Parameter(
     high=2.0,
     chosen_on=("recordings of R-Storm's runs",),
 )
-SEEDS = Parameter(
-    "seeds",
-    (1, 2, 3, 4, 5),
-    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes",
-    low=0,
-    high=2**31 - 1,
+SEEDS = seed_parameter(
+    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes"
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TESTBEDS
 from storm_lab.model.topology import Component, Subscription, Topology
@@ -39,13 +39,7 @@ BOLT_MS = Parameter(
 """The benchmark's bolts cost the same wherever it is played."""
 
 SHARED: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every setting per seed; the paper prints one run each",
-        low=0,
-        high=2**31 - 1,
-    ),
+    seed_parameter("one emulation of every setting per seed; the paper prints one run each"),
     Parameter(
         "tuple_kb",
         10.0,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
     TOPOLOGY_NAMES,
@@ -35,13 +35,7 @@ SLUG = "twitter-machine-removal"
 LATENCIES = tuple(f"twitter-lat-{machines}m" for machines in MACHINES)
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation per seed; stable levels differ by about a per cent. The paper has one run",
-        low=0,
-        high=2**31 - 1,
-    ),
+    seed_parameter("one emulation per seed; stable levels differ by about a per cent. The paper has one run"),
     Parameter(
         "stage_s",
         900.0,

@@ -13,7 +13,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.twitter.overheads_measures import (
@@ -53,13 +53,7 @@ ORIGINAL_PROCESSES = 4
 """Worker processes a machine of the original topology; not printed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every setting per seed; the paper has one. Little is random here",
-        low=0,
-        high=2**31 - 1,
-    ),
+    seed_parameter("one emulation of every setting per seed; the paper has one. Little is random here"),
     Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", unit="1/s", low=10_000, high=1_000_000),
     Parameter("bundle", 1000, "messages played as one, at as many times the cost", low=1, high=2000),
     Parameter(

@@ -14,7 +14,7 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
@@ -32,12 +32,8 @@ AT_S = 300.0
 """Removals: machines fail here, when what was lost at the start has come again."""
 REMOVAL_S = 660.0
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "one emulation of every window per seed; the full scale and removals take the first seed only",
-        low=0,
-        high=2**31 - 1,
+    seed_parameter(
+        "one emulation of every window per seed; the full scale and removals take the first seed only"
     ),
     Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
     Parameter(

@@ -15,7 +15,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, measured, of_run
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
@@ -49,9 +49,7 @@ DOWN_TO_S = 340.0
 """Nimbus is down in between; long enough for every timeout of its own to have passed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds", (1, 2, 3, 4, 5), "one emulation of every kind of source per seed", low=0, high=2**31 - 1
-    ),
+    seed_parameter("one emulation of every kind of source per seed"),
     Parameter("lines_per_s", 100.0, "lines that the source delivers", unit="1/s", low=10, high=1000),
     Parameter("duration_s", 600.0, "virtual length of a run", unit="s", low=500, high=3600),
 )

@@ -18,7 +18,7 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run
 from storm_lab.model.topology import Component, Topology
 from storm_lab.model.version import V0_9_7
@@ -47,13 +47,7 @@ WAITING = "-waiting"
 MINUTE_S = 60.0
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "seeds",
-        (1, 2, 3, 4, 5),
-        "of the phases of the supervisors' cycles",
-        low=0,
-        high=2**31 - 1,
-    ),
+    seed_parameter("of the phases of the supervisors' cycles"),
     Parameter(
         "large_seeds",
         1,
