@@ -14,6 +14,7 @@ from storm_lab.calibration.search import Ranges, evaluations_of, search
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.machine.options import examples, jobs_option
 from storm_lab.papers.rstorm.recording import load_recordings
 
 _NEWEST = "2.8"
@@ -28,8 +29,12 @@ def fitted_ranges() -> Ranges:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  storm-lab calibrate\n  storm-lab calibrate --rounds 0\n"
-    "  storm-lab calibrate --rounds 6 --jobs 4\n  storm-lab calibrate --live --out my-machine.json"
+    epilog=examples(
+        "storm-lab calibrate",
+        "storm-lab calibrate --rounds 0",
+        "storm-lab calibrate --rounds 6 --jobs 4",
+        "storm-lab calibrate --live --out my-machine.json",
+    )
 )
 @click.option(
     "--rounds", default=4, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
@@ -37,9 +42,7 @@ def fitted_ranges() -> Ranges:
 @click.option(
     "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
 )
-@click.option(
-    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
-)
+@jobs_option
 @click.option("--live", is_flag=True, help="Fit to this machine what real Storm does on it, in some minutes.")
 @click.option("--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm; 2.8.")
 @click.option(

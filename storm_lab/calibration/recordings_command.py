@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.emulator.cost import CostModel
+from storm_lab.machine.options import examples, json_option
 from storm_lab.papers.rstorm.recording import PACKAGED, RecordedRun, Recordings, load_recordings
 
 Row = Mapping[str, Any]
@@ -47,10 +48,10 @@ def _row(run: RecordedRun, rates: Mapping[str, tuple[float, float]], sinks: tupl
 
 @click.command(
     name="recordings",
-    epilog="\b\nExamples:\n  storm-lab recordings\n  storm-lab recordings my_cluster.json --json",
+    epilog=examples("storm-lab recordings", "storm-lab recordings my_cluster.json --json"),
 )
 @click.argument("file", required=False, default=PACKAGED, metavar="[FILE]")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object a run.")
+@json_option
 @click.option(
     "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
 )

@@ -11,8 +11,6 @@ import os
 import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
@@ -27,13 +25,6 @@ JAVA_LEVEL = "17"
 """Version of Java that the sources are written in, and the class files are for."""
 
 _SECONDS = 300
-
-
-def java_sources(folder: str) -> dict[str, str]:
-    """Java sources in ``storm_lab/live/java/<folder>`` as they stand, by path from ``java``."""
-    found: dict[str, str] = {}
-    _collect(resources.files("storm_lab.live") / "java" / folder, folder, found)
-    return dict(sorted(found.items()))
 
 
 def build_jar(
@@ -111,12 +102,3 @@ def _compile(compiler: Path, arguments: list[str], class_path: Sequence[Path]) -
     )
     if done.returncode != 0:
         raise StormLabError(f"the Java sources do not compile: {' '.join(done.stderr.split())[:600]}")
-
-
-def _collect(place: Traversable, path: str, found: dict[str, str]) -> None:
-    for entry in place.iterdir():
-        below = f"{path}/{entry.name}"
-        if entry.is_dir():
-            _collect(entry, below, found)
-        elif entry.name.endswith(".java"):
-            found[below] = entry.read_text(encoding="utf-8")

@@ -21,7 +21,8 @@ from storm_lab.live.daemons import Java
 from storm_lab.live.fleet import Fleet
 from storm_lab.live.hosts import MASTER, Host, HostOptions, Hosts, check_hosts
 from storm_lab.live.jars import Say, fetch_jars
-from storm_lab.live.java_build import build_jar, java_sources
+from storm_lab.live.java_build import build_jar
+from storm_lab.live.java_sources import read_sources
 from storm_lab.live.machine_check import check_machine
 from storm_lab.live.make_hosts import make_hosts
 from storm_lab.live.player_jar import player_jar
@@ -99,9 +100,9 @@ class LiveStorm:
         jars = fetch_jars(self.release.version, self._say)
         control = player_jar(self.release, self._say)
         if self.release.needs_carbonite:
-            jars += (build_jar("carbonite", java_sources("carbonite"), jars, self._say),)
+            jars += (build_jar("carbonite", read_sources("carbonite"), jars, self._say),)
         manifest = {"Premain-Class": "agent.Agent"}
-        agent = build_jar("agent", java_sources("agent"), (), self._say, manifest=manifest)
+        agent = build_jar("agent", read_sources("agent"), (), self._say, manifest=manifest)
         remove_orphans()
         place = self._place = Place.make(self.release.version)
         try:

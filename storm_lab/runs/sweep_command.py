@@ -12,23 +12,23 @@ import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.options import examples, jobs_option, json_option
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.reused import reused_line
 from storm_lab.runs.sweep import SweepResult, Where, planned
 from storm_lab.runs.sweep_table import shown
 
-_EXAMPLES = """\b
-Examples:
-  storm-lab sweep tstorm-word-count --vary lines_per_s=80,100,120 --seeds 1-5
-  storm-lab sweep tstorm-word-count --param alpha=0.5 --vary gammas=1:2:0.2
-  storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json
-  storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8
-  storm-lab sweep tstorm-word-count --seeds 1-20 --where spark
-"""
 
-
-@click.command(epilog=_EXAMPLES)
+@click.command(
+    epilog=examples(
+        "storm-lab sweep tstorm-word-count --vary lines_per_s=80,100,120 --seeds 1-5",
+        "storm-lab sweep tstorm-word-count --param alpha=0.5 --vary gammas=1:2:0.2",
+        'storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json',
+        "storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8",
+        "storm-lab sweep tstorm-word-count --seeds 1-20 --where spark",
+    )
+)
 @click.argument("slug", metavar="EXPERIMENT")
 @click.option("-p", "--param", "fixed", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
 @click.option(
@@ -56,13 +56,11 @@ Examples:
     show_default=True,
     help="Processes of this machine, or a Spark job (STORM_LAB_SPARK_MASTER or _REMOTE says where).",
 )
-@click.option(
-    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Local runs at a time."
-)
+@jobs_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--fresh", is_flag=True, help="Play again what is there already.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and how much of it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def sweep(
     slug: str,
     fixed: tuple[str, ...],
