@@ -81,6 +81,21 @@ def steady_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, used_nodes: Da
     )
 
 
+def steady_thread_cpu(cpu: DataFrame, runs: DataFrame) -> DataFrame:
+    """Mean CPU use of every thread of a worker after the warm-up; 1.0 is a thread that never waits.
+
+    Columns: run, topology, component and task (empty and -1 for threads that the worker shares), thread,
+    worker, node, cores_used.
+    """
+    measured = after_warm_up(cpu, runs, "start_ns")
+    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
+    keys = ["run", "topology", "component", "task", "thread", "worker", "node"]
+    spent = measured.where("worker >= 0").groupBy(*keys).agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
+    return spent.join(F.broadcast(covered), "run").select(
+        *keys, (F.col("cpu_ns") / F.col("covered_ns")).alias("cores_used")
+    )
+
+
 def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> DataFrame:
     spent = cpu.select("run", *keys, "start_ns", "end_ns", "cpu_ms")
     parts = spread(spent, bin_s, ["cpu_ms"])

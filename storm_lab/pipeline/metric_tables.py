@@ -64,6 +64,7 @@ class MetricTables:
     executor_cpu_60s = _Table()
     component_cpu_60s = _Table()
     steady_cpu = _Table()
+    steady_thread_cpu = _Table()
     capacity_60s = _Table()
     """Of executors."""
     final_capacity = _Table()

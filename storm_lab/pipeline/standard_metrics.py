@@ -9,7 +9,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 
 from storm_lab.pipeline.capacity import capacity, component_capacity, final_capacity
-from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu
+from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu, steady_thread_cpu
 from storm_lab.pipeline.degradation import degradation, smooth_mean
 from storm_lab.pipeline.elapsed import steady_elapsed
 from storm_lab.pipeline.events import control_log, events, stretches
@@ -155,6 +155,7 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
     "executor_cpu_60s": lambda of: executor_cpu(of.cpu, of.nodes, of.runs, MINUTE),
     "component_cpu_60s": lambda of: component_cpu(of.cpu, of.runs, MINUTE),
     "steady_cpu": lambda of: steady_cpu(of.cpu, of.nodes, of.runs, of.placements.select("run", "node")),
+    "steady_thread_cpu": lambda of: steady_thread_cpu(of.cpu, of.runs),
     "capacity_60s": lambda of: capacity(of.counts, of.placements, of.runs, MINUTE),
     "final_capacity": lambda of: component_capacity(final_capacity(of.counts, of.placements, of.runs)),
     "execution_times_60s": lambda of: execution_times(of.executions, of.placements, MINUTE),

@@ -145,6 +145,16 @@ def write_all(root_folder: Path) -> list[Path]:
             used(60, 90, "n1", 15_000, "spout", 1),
         ],
     }, warm_up_s=60)  # fmt: skip
+    write("threads", 90, {
+        "roots": [root(1, 1)],
+        "nodes": NODES,
+        "placements": [SPOUT],
+        "cpu": [
+            used(0, 60, "n1", 60_000, "spout", 1),
+            used(60, 90, "n1", 15_000, "spout", 1), used(60, 90, "n1", 6_000, "spout", 1, "send"),
+            used(60, 90, "n1", 27_000, thread="transfer"),
+        ],
+    }, warm_up_s=60)  # fmt: skip
     write("capacity", 900, {
         "roots": [root(1, 1)],
         "placements": [place("split", 2, 3), place("split", 4, start_s=30), place("__acker", 9)],

@@ -184,6 +184,12 @@ def test_mean_utilisation_over_used_nodes_and_over_all(of: Table) -> None:
     ]  # fmt: skip
 
 
+def test_each_thread_of_a_worker_is_told_apart_after_the_warm_up(of: Table) -> None:
+    assert rows(of("steady_thread_cpu", "threads"), "component", "task", "thread", "cores_used") == [
+        ("", -1, "transfer", 0.9), ("spout", 1, "main", 0.5), ("spout", 1, "send", 0.2)
+    ]  # fmt: skip
+
+
 def test_capacity_is_time_in_execute_over_time_up(of: Table) -> None:
     minute = of("capacity_60s", "capacity")
     first = minute[minute["t_s"] == 0.0]
