@@ -84,6 +84,10 @@ def check_resolver(environ: Mapping[str, str] | None = None) -> list[Finding]:
     if ivy is None:
         return [Finding("fail", "resolver", "neither Maven nor the Ivy of PySpark", "install Maven")]
     where = central_of(env)
+    if where is None:
+        return [
+            Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from its own default, Maven Central")
+        ]
     if (fault := why_unreachable(where)) is not None:
         remedy = "connect, or name a mirror in ~/.m2/settings.xml; jars that are there need none"
         return [Finding("fail", "resolver", f"{where} cannot be reached ({fault})", remedy)]

@@ -24,7 +24,7 @@ from typing import Literal
 from xml.sax.saxutils import quoteattr
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.mirrors import central_of
+from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.machine.java import find_java
 
 SUMS_NAME = "SHA256SUMS"
@@ -236,9 +236,12 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
     )
     place = folder.parent
     # Project files (poms) are not asked for: old ones name repositories that are gone.
+    places = (("local", local_repository(os.environ).as_uri()), ("central", central_of(os.environ)))
+    # Without a root Ivy goes to its own default, Maven Central.
     resolvers = "".join(
-        f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums="" root={quoteattr(url)}/>'
-        for name, url in (("local", _local_repository().as_uri()), ("central", central_of(os.environ)))
+        f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums=""'
+        + (f" root={quoteattr(url)}/>" if url else "/>")
+        for name, url in places
     )
     (place / "settings.xml").write_text(
         f'<ivysettings><settings defaultResolver="all"/><caches defaultCacheDir="{place / "ivy"}"/>'
@@ -253,10 +256,6 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
     java = find_java().home / "bin" / "java"
     program = [str(java), "-jar", str(ivy), "-error", "-settings", "settings.xml", "-ivy", "ivy.xml"]
     _run([*program, "-retrieve", f"{folder}/[artifact]-[revision].[ext]"], place, "Ivy")
-
-
-def _local_repository() -> Path:
-    return Path.home() / ".m2" / "repository"
 
 
 def _run(command: list[str], folder: Path, name: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live import jars
 from storm_lab.live.jars import Jar, fetch_jars, jars_of, ready_jars
-from storm_lab.live.mirrors import CENTRAL, central_of
+from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.live.releases import RELEASES
 
 CONTENT = b"a jar, for all that is checked"
@@ -128,19 +128,78 @@ def test_what_the_resolver_says_of_a_failure_is_one_line(
     assert not list(cache.glob(".draft-*"))
 
 
-def test_the_other_resolver_takes_the_mirror_of_mavens_settings(tmp_path: Path):
+SETTINGS = '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">{}</settings>'
+MIRROR = "<mirrors><mirror><mirrorOf>{}</mirrorOf><url>{}</url></mirror></mirrors>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MIRROR.format("*", "https://mirror.example/maven"), "https://mirror.example/maven"),
+        (MIRROR.format("external:*", "https://mirror.example"), "https://mirror.example"),
+        (MIRROR.format("other, central", "${env.PLACE}/maven"), "https://place.example/maven"),
+        (MIRROR.format("*,!central", "https://mirror.example"), None),
+        (MIRROR.format("somebody-else", "https://mirror.example"), None),
+        ("", None),
+    ],
+)
+def test_the_other_resolver_takes_the_mirror_of_mavens_settings(
+    tmp_path: Path, text: str, expected: str | None
+):
     settings = tmp_path / "settings.xml"
-    mirror = "<mirror><mirrorOf>{}</mirrorOf><url>https://mirror.example/maven</url></mirror>"
-    text = '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0"><mirrors>{}</mirrors></settings>'
-    settings.write_text(text.format(mirror.format("*")))
-    assert central_of({}, settings) == "https://mirror.example/maven"
-    settings.write_text(text.format(mirror.format("*,!central")))
-    assert central_of({}, settings) == CENTRAL
-    settings.write_text(text.format(mirror.format("somebody-else")))
-    assert central_of({}, settings) == CENTRAL
-    settings.write_text("<settings")
-    assert central_of({}, settings) == CENTRAL
-    assert (
-        central_of({"DEFAULT_ARTIFACT_REPOSITORY": "https://spark.example"}, settings)
-        == "https://spark.example"
+    settings.write_text(SETTINGS.format(text))
+    assert central_of({"PLACE": "https://place.example"}, settings) == expected
+    spark = {"DEFAULT_ARTIFACT_REPOSITORY": "https://spark.example"}
+    assert central_of(spark, settings) == "https://spark.example"
+
+
+def test_a_mirror_that_names_central_counts_before_one_for_everything(tmp_path: Path):
+    settings = tmp_path / "settings.xml"
+    settings.write_text(
+        SETTINGS.format(MIRROR.format("*", "https://all") + MIRROR.format("central", "https://one"))
     )
+    assert central_of({}, settings) == "https://one"
+
+
+def test_a_repository_of_an_active_profile_stands_in_for_central(tmp_path: Path):
+    settings = tmp_path / "settings.xml"
+    repository = (
+        "<repositories><repository><id>central</id><url>https://own</url></repository></repositories>"
+    )
+    profile = f"<profiles><profile><id>work</id>{repository}</profile></profiles>"
+    active = "<activeProfiles><activeProfile>work</activeProfile></activeProfiles>"
+    settings.write_text(SETTINGS.format(profile + active))
+    assert central_of({}, settings) == "https://own"
+    settings.write_text(SETTINGS.format(profile))
+    assert central_of({}, settings) is None
+
+
+def test_the_local_repository_is_where_mavens_settings_have_it(tmp_path: Path):
+    settings = tmp_path / "settings.xml"
+    settings.write_text(SETTINGS.format("<localRepository>${user.home}/jars</localRepository>"))
+    assert local_repository({}, settings) == Path.home() / "jars"
+    settings.write_text("<settings")
+    assert local_repository({}, settings) == Path.home() / ".m2" / "repository"
+    assert central_of({}, settings) is None
+
+
+def test_without_a_mirror_ivy_goes_to_its_own_default(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    written: list[str] = []
+
+    def run(command: list[str], folder: Path, name: str) -> None:
+        written.append((folder / "settings.xml").read_text())
+        raise UserError("enough")
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("DEFAULT_ARTIFACT_REPOSITORY", raising=False)
+    monkeypatch.setattr(jars, "_run", run)
+    with pytest.raises(UserError, match="enough"):
+        fetch_jars("2.8.3", lambda line: None, resolver="ivy")
+    monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "https://own.example")
+    with pytest.raises(UserError, match="enough"):
+        fetch_jars("2.8.3", lambda line: None, resolver="ivy")
+    own, mirrored = written
+    assert own.count("root=") == 1  # the local repository alone
+    assert 'root="https://own.example"' in mirrored
