@@ -113,15 +113,15 @@ def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
         scenes = sitting.scenes(find_release(generation).storm)
         with emulated(sitting, generation, recorded.mhz, 1, cost) as played:
             found = compare_sitting(sitting, generation, scenes, [look], [played])
-        rows += [row for row in found if row.half is Half.CALIBRATES and row.told]
+        rows += [row for row in found if row.half is Half.CALIBRATES and row.usable]
     return rows
 
 
 def _residual(row: Row) -> list[float]:
-    """A term for each weighted measure that was told, whatever the emulator says of it."""
+    """A term for each weighted measure that can be used, whatever the emulator says of it."""
     terms = []
     for each in row.compared:
-        if each.measured is None or each.measured.value <= 0 or each.measure not in WEIGHTS:
+        if each.measured is None or each.unusable or each.measure not in WEIGHTS:
             continue
         said = None if each.predicted is None else each.predicted.value
         error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)

@@ -18,7 +18,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.releases import find_release
-from storm_lab.live.suite.compare import FACTORS, Trust
+from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.runs.live_constants import MachineConstants
 from storm_lab.runs.live_record import plays, record
 from storm_lab.runs.live_trust import Recorded, recorded_runs
@@ -83,7 +83,7 @@ def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
     for name, value in fit.constants.items():
         click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g})")
     for name in FACTORS:
-        before, after = (Trust((), ()).factor(name, rows) for rows in (fit.before, fit.after))
+        before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))
         if before is not None and after is not None:
             click.echo(f"  {name:20} {after:8.2f}  (was {before:.2f})")
     return fit

@@ -12,9 +12,8 @@ from tqdm import tqdm
 
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
-from storm_lab.live.suite.compare import FACTORS, Trust
-from storm_lab.live.suite.measure import Measured
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
+from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import examples, json_option
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
@@ -97,40 +96,6 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
         return
     for line in trust_lines(compared):
         click.echo(line)
-
-
-def trust_lines(compared: Trust) -> list[str]:
-    """The comparison as a table of text."""
-    lines = [f"{'scene':32} {'half':10} {'measure':10} {'measured':>26} {'predicted':>10} {'factor':>7}"]
-    for row in compared.rows:
-        for each in row.compared:
-            predicted = "-" if each.predicted is None else f"{each.predicted.value:.4g}"
-            factor = "-" if each.factor is None else f"{each.factor:.2f}"
-            lines.append(
-                f"{row.name:32} {row.half.value:10} {each.measure.value:10} {_interval(each.measured):>26} "
-                f"{predicted:>10} {factor:>7}"
-            )
-    for ordering in compared.orderings:
-        verdict = {True: "as on real Storm", False: "the other way round", None: "not told apart"}
-        lines.append(
-            f"{ordering.one} / {ordering.other} by {ordering.measure.value}: {verdict[ordering.agrees]}"
-        )
-    counts = f"{len(compared.rows)} scenes, {len(compared.predicted)} of them predicted"
-    lines.append(f"{counts}; median factors of error over those:")
-    for name in FACTORS:
-        value = compared.factor(name)
-        lines.append(f"  {name:18} {'-' if value is None else f'{value:.2f}'}")
-    wrong = sum(1 for ordering in compared.orderings if ordering.agrees is False)
-    lines.append(f"  {'orderings_wrong':18} {wrong} of {len(compared.orderings)}")
-    return lines
-
-
-def _interval(measured: Measured | None) -> str:
-    if measured is None:
-        return "-"
-    if measured.count == 1:
-        return f"{measured.value:.4g}"
-    return f"{measured.value:.4g} [{measured.low:.4g}, {measured.high:.4g}]"
 
 
 def _show(bar: tqdm[Never], name: str, done: float) -> None:

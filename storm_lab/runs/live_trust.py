@@ -139,7 +139,7 @@ def compare(
         sitting = members[0].sitting
         tell(f"{name} on Storm {generation}")
         own = _rows(sitting, generation, members, costs.get(generation), seeds)
-        rows += [row for row in own if row.told]
+        rows += own
         orderings += orderings_of(sitting, generation, {row.name: row for row in own})
     return Trust(tuple(rows), tuple(orderings))
 

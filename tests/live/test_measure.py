@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +13,23 @@ from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.live.scenes import HERE, chain
 from storm_lab.live.suite.compare import (
     FACTORS,
+    WIDEST,
     Compared,
     Ordering,
     Row,
     Trust,
-    factors_table,
-    orderings_table,
     pooled,
-    scenes_table,
 )
 from storm_lab.live.suite.measure import Look, Measured
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
 from storm_lab.live.suite.thin import KEPT, thin
+from storm_lab.live.suite.trust_tables import (
+    factors_table,
+    orderings_table,
+    scenes_table,
+    trust_lines,
+    unusable_table,
+)
 from storm_lab.model import StormVersion
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
@@ -39,6 +45,10 @@ SPEC = chain(
     duration_s=20.0,
 )
 TASKS = {"__acker": 1, "bolt1": 2, "bolt2": 3, "spout": 4}
+
+
+def _measured(value: float, half: float = 0.0) -> Measured:
+    return Measured(value, value - half, value + half, 5)
 
 
 def _run(folder: Path, *, runtime: str = "live", silent: tuple[float, float] = (12.0, 15.0), starved=()):
@@ -185,6 +195,7 @@ def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
     look = Look(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
     # Two of eight seconds are left: too few.
     assert look.measure(_scene(), Measure.THROUGHPUT) is None
+    assert "fewer than 3 seconds" in look.missing(_scene(), Measure.THROUGHPUT)
     look = Look(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
     assert look.measure(_scene(), Measure.THROUGHPUT).count == 6
 
@@ -193,6 +204,8 @@ def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
     look = Look(_run(tmp_path / "run"), SPEC, MHZ)
     assert look.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
     assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
+    assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers came too late"
+    assert look.missing(_scene(), Measure.CPU) == ""
 
 
 def test_times_of_the_control_plane_by_hand(tmp_path):
@@ -217,15 +230,17 @@ def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
         assert one.measure(_scene(), measure) == other.measure(_scene(), measure)
 
 
-def _measured(value: float, half: float = 0.0) -> Measured:
-    return Measured(value, value - half, value + half, 5)
-
-
 def _trust() -> Trust:
     pairs = {"a": (100.0, 110.0), "b": (100.0, 80.0), "c": (10.0, 10.0)}
     halves = {"a": Half.PREDICTED, "b": Half.PREDICTED, "c": Half.CALIBRATES}
     rows = tuple(
-        Row(name, "x", "2.8", halves[name], (Compared(Measure.P50, _measured(real), _measured(said)),))
+        Row(
+            f"{name}@2.8",
+            "light",
+            "2.8",
+            halves[name],
+            (Compared(Measure.P50, _measured(real), _measured(said)),),
+        )
         for name, (real, said) in pairs.items()
     )
     return Trust(rows, (Ordering(Measure.P50, "a", "b", False), Ordering(Measure.P50, "a", "c", None)))
@@ -233,19 +248,58 @@ def _trust() -> Trust:
 
 def test_the_document_has_the_keys_that_programs_read():
     found = _trust().document()
-    assert list(found) == ["scenes", "predicted_scenes", *FACTORS, "orderings_wrong", "rows"]
+    assert list(found)[: len(FACTORS) + 3] == ["scenes", "predicted_scenes", *FACTORS, "orderings_wrong"]
     assert (found["scenes"], found["predicted_scenes"], found["orderings_wrong"]) == (3, 2, 1)
     # The median of 1.1 and 1.25; scenes that calibrate do not count.
     assert found["latency_factor"] == pytest.approx(1.175)
     assert found["throughput_factor"] is None
     assert len(found["rows"]) == 3
+    assert (found["unusable_scenes"], found["unusable_measures"], found["unusable"]) == (0, 0, [])
     json.dumps(found, allow_nan=False)
 
 
 def test_tables_hold_what_the_document_holds():
     assert scenes_table(_trust())["factor"].round(2).tolist() == [1.1, 1.25, 1.0]
-    assert factors_table(_trust()).set_index("median factor of").loc["latency"].tolist() == [1.175, 1.0]
+    latency = factors_table(_trust()).set_index("median factor of").loc["complete latency"]
+    assert latency.tolist() == [1.25, 1.175, 2, 1.0, 1]
     assert orderings_table(_trust())["the emulator"].tolist() == ["the other way round", "not told apart"]
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    ("measured", "usable"),
+    [
+        (_measured(10.0, 4.9), True),
+        (_measured(10.0, 5.1), False),  # 15.1 is more than three times 4.9
+        (_measured(10.0, 10.0), False),
+        (_measured(10.0, math.inf), False),
+        (None, False),
+    ],
+)
+def test_a_measurement_that_says_too_little_counts_in_neither_half(half, measured, usable):
+    # However well the emulator does on it.
+    each = Compared(Measure.CPU, measured, _measured(10.0), "" if measured else "no good seconds")
+    assert (not each.unusable, each.factor is not None) == (usable, usable)
+    trust = Trust((Row("a@2.8", "light", "2.8", half, (each,)),), ())
+    assert (len(trust.rows), len(trust.unusable)) == ((1, 0) if usable else (0, 1))
+    assert trust.document()["unusable_measures"] == int(not usable)
+    assert trust.factor("cpu_factor", half) == (1.0 if usable else None)
+    counted = unusable_table(trust)
+    assert counted[half.value].sum() == int(not usable)
+    text = "\n".join(trust_lines(trust))
+    assert ("unusable: " in text) == (not usable)
+    if measured is None:
+        assert "no good seconds" in text
+
+
+def test_the_text_names_sitting_scene_interval_and_factor():
+    lines = list(trust_lines(_trust()))
+    assert all(len(line) <= 110 for line in lines[:-8])
+    (row,) = [line for line in lines if line.strip().startswith("b ")]
+    assert row.split() == ["b", "predicted", "p50", "ms", "100", "100", "to", "100", "80", "1.25"]
+    assert "Light load by distance, and cold code, Storm 2.8" in lines
+    assert "  a against b, by p50: the other way round" in lines
+    assert any(str(WIDEST)[0] in line and "unusable" in line for line in lines)
 
 
 def test_several_plays_count_as_one_with_their_scatter():

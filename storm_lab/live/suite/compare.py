@@ -1,4 +1,8 @@
-"""Measured against predicted, scene by scene: factors of error, orderings, medians."""
+"""Measured against predicted, scene by scene: factors of error, orderings, medians.
+
+A measurement that says too little counts nowhere, whatever the emulator says of it and whichever half its
+scene is in: see `Compared.unusable`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
-
-import pandas as pd
 
 from storm_lab.live.suite.measure import Look, Measured
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
@@ -20,6 +22,12 @@ FACTORS: Mapping[str, tuple[Measure, ...]] = {
     "control_factor": (Measure.CONTROL,),
 }
 """What each median is over. The spread of service times has none of its own: it stands in its scene's row."""
+
+GOALS: Mapping[str, float] = {"throughput_factor": 1.10, "cpu_factor": 1.10, "latency_factor": 1.25}
+"""Medians that were set as goals before anything was compared. Times of the control plane have none."""
+
+WIDEST = 3.0
+"""A measurement whose 95 % interval spans a larger factor than this is unusable."""
 
 UNITS: Mapping[Measure, str] = {
     Measure.THROUGHPUT: "tuples/s",
@@ -38,11 +46,28 @@ class Compared:
     measure: Measure
     measured: Measured | None
     predicted: Measured | None
+    missing: str = ""
+
+    @property
+    def unusable(self) -> str:
+        """Why the measurement counts nowhere; empty where it does.
+
+        Either there is none (``missing`` says why), or its interval reaches down to zero or spans more than
+        `WIDEST`.
+        """
+        if self.measured is None:
+            return self.missing or "nothing was measured"
+        if self.measured.low <= 0 or self.measured.high > WIDEST * self.measured.low:
+            return f"its interval is wider than a factor of {WIDEST:g}"
+        return ""
 
     @property
     def factor(self) -> float | None:
-        """The larger over the smaller of the two: 1 = equal. None where one of them is missing."""
-        if self.measured is None or self.predicted is None:
+        """The larger over the smaller of the two: 1 = equal.
+
+        None where the measurement is unusable, or the emulator has none.
+        """
+        if self.measured is None or self.predicted is None or self.unusable:
             return None
         one, other = self.measured.value, self.predicted.value
         return max(one / other, other / one) if one > 0 and other > 0 else None
@@ -59,9 +84,9 @@ class Row:
     compared: tuple[Compared, ...]
 
     @property
-    def told(self) -> bool:
-        """Whether the recorded runs tell at least one of its measures."""
-        return any(each.measured is not None for each in self.compared)
+    def usable(self) -> bool:
+        """Whether at least one of its measurements can be used."""
+        return any(not each.unusable for each in self.compared)
 
     def of(self, measure: Measure) -> Compared | None:
         """What was compared of that measure."""
@@ -83,6 +108,7 @@ class Row:
                     "measured_high": _value(each.measured, "high"),
                     "predicted": _value(each.predicted),
                     "factor": None if each.factor is None else round(each.factor, 4),
+                    "unusable": each.unusable,
                 }
                 for each in self.compared
             ],
@@ -101,28 +127,45 @@ class Ordering:
     other: str
     agrees: bool | None
 
+    def document(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {"measure": self.measure.value, "one": self.one, "other": self.other, "agrees": self.agrees}
+
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The whole comparison: the scenes of which recorded runs tell at least one measure."""
+    """The whole comparison: all scenes that were recorded."""
 
-    rows: tuple[Row, ...]
+    recorded: tuple[Row, ...]
     orderings: tuple[Ordering, ...]
 
     @property
-    def predicted(self) -> tuple[Row, ...]:
-        """The scenes that nothing was calibrated on."""
-        return tuple(row for row in self.rows if row.half is Half.PREDICTED)
+    def rows(self) -> tuple[Row, ...]:
+        """The scenes that are compared: those with a measurement that can be used."""
+        return tuple(row for row in self.recorded if row.usable)
 
-    def factor(self, name: str, rows: Iterable[Row] | None = None) -> float | None:
-        """Median factor of error over the predicted scenes, or over others; None without any."""
-        found = [
-            each.factor
-            for row in (self.predicted if rows is None else rows)
-            for each in row.compared
-            if each.measure in FACTORS[name] and each.factor is not None
-        ]
-        return median(found) if found else None
+    @property
+    def unusable(self) -> tuple[Row, ...]:
+        """The scenes that were recorded in vain."""
+        return tuple(row for row in self.recorded if not row.usable)
+
+    @property
+    def predicted(self) -> tuple[Row, ...]:
+        """The compared scenes that nothing was calibrated on."""
+        return self.half(Half.PREDICTED)
+
+    def half(self, half: Half) -> tuple[Row, ...]:
+        """The compared scenes of a half."""
+        return tuple(row for row in self.rows if row.half is half)
+
+    def factor(self, name: str, half: Half = Half.PREDICTED) -> float | None:
+        """Median factor of error over the scenes of a half; None without any."""
+        return median_factor(name, self.half(half))
+
+    @property
+    def wrong(self) -> tuple[Ordering, ...]:
+        """Pairs that the emulator orders the other way round."""
+        return tuple(each for each in self.orderings if each.agrees is False)
 
     def document(self) -> dict[str, Any]:
         """As ``storm-lab live trust --json`` prints it."""
@@ -133,9 +176,30 @@ class Trust:
         for name in FACTORS:
             value = self.factor(name)
             found[name] = None if value is None else round(value, 4)
-        found["orderings_wrong"] = sum(1 for ordering in self.orderings if ordering.agrees is False)
+        found["orderings_wrong"] = len(self.wrong)
+        found["orderings_told"] = sum(ordering.agrees is not None for ordering in self.orderings)
+        found["unusable_scenes"] = len(self.unusable)
+        found["unusable_measures"] = sum(bool(c.unusable) for row in self.recorded for c in row.compared)
         found["rows"] = [row.document() for row in self.rows]
+        found["unusable"] = [row.document() for row in self.unusable]
+        found["orderings"] = [ordering.document() for ordering in self.orderings]
         return found
+
+
+def factors_of(name: str, rows: Iterable[Row]) -> list[float]:
+    """The factors of error that a median is over."""
+    return [
+        each.factor
+        for row in rows
+        for each in row.compared
+        if each.measure in FACTORS[name] and each.factor is not None
+    ]
+
+
+def median_factor(name: str, rows: Iterable[Row]) -> float | None:
+    """Median factor of error over some scenes; None without any."""
+    found = factors_of(name, rows)
+    return median(found) if found else None
 
 
 def pooled(values: Sequence[Measured]) -> Measured | None:
@@ -160,7 +224,9 @@ def compare_sitting(
     rows = []
     for scene in scenes:
         compared = tuple(
-            Compared(what, _pooled(live, scene, what), _pooled(emulated, scene, what))
+            Compared(
+                what, _pooled(live, scene, what), _pooled(emulated, scene, what), _missing(live, scene, what)
+            )
             for what in scene.measures
         )
         rows.append(
@@ -197,45 +263,13 @@ def _pooled(looks: Sequence[Look], scene: Scene, what: Measure) -> Measured | No
     return pooled([found for look in looks if (found := look.measure(scene, what)) is not None])
 
 
+def _missing(looks: Sequence[Look], scene: Scene, what: Measure) -> str:
+    """Why no play of a scene has a measure; the first play's reason stands for all."""
+    return next((why for look in looks if (why := look.missing(scene, what))), "")
+
+
 def _value(measured: Measured | None, field: str = "value") -> float | None:
     if measured is None:
         return None
     value = float(getattr(measured, field))
     return float(f"{value:.5g}") if math.isfinite(value) else None
-
-
-def factors_table(trust: Trust) -> pd.DataFrame:
-    """Median factors of error, over the scenes that are predicted and over those that may calibrate."""
-    calibrates = [row for row in trust.rows if row.half is Half.CALIBRATES]
-    rows = [
-        (name.removesuffix("_factor"), trust.factor(name), trust.factor(name, calibrates)) for name in FACTORS
-    ]
-    return pd.DataFrame(rows, columns=["median factor of", "predicted scenes", "calibrating scenes"])
-
-
-def scenes_table(trust: Trust) -> pd.DataFrame:
-    """A row for each measure of each scene: measured with its interval, predicted, factor of error."""
-    rows = [
-        (
-            row.name,
-            row.half.value,
-            each.measure.value,
-            UNITS[each.measure],
-            _value(each.measured),
-            _value(each.measured, "low"),
-            _value(each.measured, "high"),
-            _value(each.predicted),
-            each.factor,
-        )
-        for row in trust.rows
-        for each in row.compared
-    ]
-    columns = ["scene", "half", "measure", "unit", "measured", "low", "high", "predicted", "factor"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def orderings_table(trust: Trust) -> pd.DataFrame:
-    """A row for each pair of placements that the suite compares."""
-    told = {True: "as real Storm", False: "the other way round", None: "not told apart"}
-    rows = [(each.measure.value, each.one, each.other, told[each.agrees]) for each in trust.orderings]
-    return pd.DataFrame(rows, columns=["measure", "one", "other", "the emulator"])

@@ -113,12 +113,8 @@ class Look:
         """A measure of a scene; None where it cannot be told: nothing arrived, or too few good windows."""
         if what is Measure.CONTROL:
             return self._time(scene)
-        good = self._good(scene)
-        ready_s = max(self._ready[name] for name in scene.topologies)
-        if ready_s > scene.from_s:
-            # Late workers: what is left when they have settled.
-            good = good[good >= ready_s + _LATE_S]
-        if len(good) < min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s)):
+        good = self._counted(scene)
+        if len(good) < self._least(scene):
             return None
         match what:
             case Measure.THROUGHPUT:
@@ -129,6 +125,28 @@ class Look:
                 return self._latency(scene, good, 0.5 if what is Measure.P50 else 0.95)
             case _:
                 return self._spread(scene, good)
+
+    def missing(self, scene: Scene, what: Measure) -> str:
+        """Why there is no such measure; empty where there is one."""
+        if self.measure(scene, what) is not None:
+            return ""
+        if what is Measure.CONTROL:
+            return "the effect was not seen"
+        if len(self._good(scene)) < self._least(scene):
+            return f"fewer than {LEAST_WINDOWS} seconds in which all hosts had what they were due"
+        if len(self._counted(scene)) < self._least(scene):
+            return "its workers came too late"
+        return "too few tuples"
+
+    @staticmethod
+    def _least(scene: Scene) -> int:
+        return min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s))
+
+    def _counted(self, scene: Scene) -> NDArray[np.int64]:
+        """The good windows of a scene from when its workers have been there for a while."""
+        good = self._good(scene)
+        ready_s = max(self._ready[name] for name in scene.topologies)
+        return good[good >= ready_s + _LATE_S] if ready_s > scene.from_s else good
 
     def _acked(self, topology: str) -> bool:
         plan = next(plan for plan in self.spec.topologies if plan.topology.id == topology)

@@ -1,0 +1,166 @@
+"""The comparison as tables and as text: medians by kind, scene by scene, orderings, what cannot be used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import groupby
+
+import pandas as pd
+
+from storm_lab.live.suite.compare import FACTORS, GOALS, UNITS, WIDEST, Compared, Row, Trust, factors_of
+from storm_lab.live.suite.measure import LEAST_WINDOWS
+from storm_lab.live.suite.scene import Half
+from storm_lab.live.suite.sittings import SITTINGS
+
+KINDS = {
+    "throughput_factor": "throughput",
+    "cpu_factor": "CPU per tuple",
+    "latency_factor": "complete latency",
+    "control_factor": "control plane",
+}
+"""What the medians are called."""
+
+RULE = (
+    f"A measurement is unusable, in either half, if its 95 % interval is wider than a factor of {WIDEST:g} "
+    f"or reaches zero, or if in fewer than {LEAST_WINDOWS} seconds all hosts had what they were due."
+)
+"""What is left out; nobody chooses."""
+
+_AGREES = {True: "as real Storm", False: "the other way round", None: "not told apart"}
+
+
+def factors_table(trust: Trust) -> pd.DataFrame:
+    """Median factors of error with their goals, and over how many values, by half."""
+    rows = []
+    for name in FACTORS:
+        row: list[object] = [KINDS[name], GOALS.get(name)]
+        for half in (Half.PREDICTED, Half.CALIBRATES):
+            row += [trust.factor(name, half), len(factors_of(name, trust.half(half)))]
+        rows.append(row)
+    columns = ["median factor of", "goal", "predicted scenes", "values", "calibrating scenes", "values "]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def scenes_table(trust: Trust) -> pd.DataFrame:
+    """A row for each measure of each compared scene: measured with its interval, predicted, factor of error.
+
+    What is unusable has its reason and no numbers.
+    """
+    rows = []
+    for row in trust.rows:
+        for each in row.compared:
+            measured = None if each.unusable else each.measured
+            rows.append(
+                (
+                    row.name,
+                    row.half.value,
+                    each.measure.value,
+                    UNITS[each.measure],
+                    _number(measured.value if measured else None),
+                    _number(measured.low if measured else None),
+                    _number(measured.high if measured else None),
+                    _number(each.predicted.value if each.predicted else None),
+                    each.factor,
+                    each.unusable,
+                )
+            )
+    columns = [
+        "scene",
+        "half",
+        "measure",
+        "unit",
+        "measured",
+        "low",
+        "high",
+        "predicted",
+        "factor",
+        "unusable",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def unusable_table(trust: Trust) -> pd.DataFrame:
+    """How many measurements cannot be used, by reason and half."""
+    found = [
+        (each.unusable, row.half.value) for row in trust.recorded for each in row.compared if each.unusable
+    ]
+    frame = pd.DataFrame(found, columns=["why", "half"])
+    table = frame.groupby(["why", "half"], sort=True).size().unstack("half", fill_value=0)
+    halves = [half.value for half in Half]
+    return table.reindex(columns=halves, fill_value=0).rename_axis(columns=None).reset_index()
+
+
+def orderings_table(trust: Trust) -> pd.DataFrame:
+    """A row for each pair of placements that the suite compares."""
+    rows = [(each.measure.value, each.one, each.other, _AGREES[each.agrees]) for each in trust.orderings]
+    return pd.DataFrame(rows, columns=["measure", "one", "other", "the emulator"])
+
+
+def trust_lines(trust: Trust) -> Iterator[str]:
+    """The comparison as text: scene by scene, then orderings, then what it comes to."""
+    yield _line(
+        "", "half", "measure", "unit", f"{'real Storm':>10} {'95 % interval':>18} {'emulator':>9} factor"
+    )
+    for (sitting, storm), rows in groupby(trust.recorded, key=lambda row: (row.sitting, row.storm)):
+        yield ""
+        yield f"{SITTINGS[sitting].title}, Storm {storm}"
+        for row in rows:
+            yield from _scene(row)
+    yield from _orderings(trust)
+    yield from _sum(trust)
+
+
+def _scene(row: Row) -> Iterator[str]:
+    name, half = row.name.rpartition("@")[0], row.half.value
+    for each in row.compared:
+        yield _line(name, half, each.measure.value, UNITS[each.measure], _told(each))
+        name = half = ""
+
+
+def _line(name: str, half: str, measure: str, unit: str, told: str) -> str:
+    return f"  {name:27} {half:10} {measure:10} {unit:8} {told}".rstrip()
+
+
+def _told(each: Compared) -> str:
+    predicted = f"{each.predicted.value:.4g}" if each.predicted else "-"
+    if each.measured is None or each.unusable:
+        return f"unusable: {each.unusable}"
+    interval = f"{each.measured.low:.4g} to {each.measured.high:.4g}" if each.measured.count > 1 else ""
+    factor = "-" if each.factor is None else f"{each.factor:.2f}"
+    return f"{each.measured.value:10.4g} {interval:>18} {predicted:>9} {factor:>6}"
+
+
+def _orderings(trust: Trust) -> Iterator[str]:
+    told = [each for each in trust.orderings if each.agrees is not None]
+    yield ""
+    yield f"Which of two placements is better: wrong in {len(trust.wrong)} of {len(told)} pairs that differ"
+    for each in trust.wrong:
+        yield f"  {each.one} against {each.other}, by {each.measure.value}: the other way round"
+
+
+def _sum(trust: Trust) -> Iterator[str]:
+    yield ""
+    unusable = sum(bool(each.unusable) for row in trust.recorded for each in row.compared)
+    measures = sum(len(row.compared) for row in trust.recorded)
+    compared = f"{len(trust.rows)} compared, {len(trust.predicted)} predicted"
+    yield f"{len(trust.recorded)} scenes recorded, {compared}"
+    yield f"{unusable} of {measures} measurements unusable. {RULE}"
+    yield ""
+    yield f"{'median factor of error (1 = equal)':36} {'predicted':>18} {'goal':>6} {'calibrating':>18}"
+    for name in FACTORS:
+        goal = f"{GOALS[name]:.2f}" if name in GOALS else "-"
+        yield (
+            f"  {KINDS[name]:34} {_median(trust, name, Half.PREDICTED):>18} {goal:>6} "
+            f"{_median(trust, name, Half.CALIBRATES):>18}"
+        )
+
+
+def _median(trust: Trust, name: str, half: Half) -> str:
+    value = trust.factor(name, half)
+    return "-" if value is None else f"{value:.2f} of {len(factors_of(name, trust.half(half)))} values"
+
+
+def _number(value: float | None) -> float | None:
+    """Five digits of it: more would tell machines apart and nothing else."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")
