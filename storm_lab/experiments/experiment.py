@@ -61,7 +61,8 @@ class Experiment:
     ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
     it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
     all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
-    ``metrics`` are the tables that it and the notebook read.
+    ``metrics`` are the tables that it and the notebook read. ``reads`` are files and folders of the checkout
+    that the notebook reads beside.
     """
 
     slug: str
@@ -74,6 +75,7 @@ class Experiment:
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
     # Any: tables, or None where there are no runs.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
+    reads: tuple[str, ...] = ()
 
     @property
     def claims(self) -> tuple[str, ...]:

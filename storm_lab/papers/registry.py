@@ -41,6 +41,7 @@ _MODULES: dict[str, str] = {
     "twitter-overheads": "twitter.overheads",
     "twitter-semantics": "twitter.semantics",
     "twitter-scaling": "twitter.scaling",
+    "live-trust": "live.trust",
 }
 """Slug -> module of `storm_lab.papers` that holds its ``EXPERIMENT``. Imported on demand."""
 

@@ -27,6 +27,8 @@ from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
 from storm_lab.reporting.standing import count_standings, standing
 from storm_lab.reporting.tally import Tally, tallies
+from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
+from storm_lab.reporting.trust_section import TrustSection, read_trust
 from storm_lab.reporting.verdict import Outcome, Verdict, measured_text
 from storm_lab.version import __version__
 
@@ -70,6 +72,7 @@ class ReportContent:
         causes: claim -> why it is not reproduced.
         chosen: numbers that were chosen with a result in view.
         made_from: the commit and its date; empty outside a checkout.
+        trust: the emulator beside real Storm; None where nothing was compared.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -83,6 +86,7 @@ class ReportContent:
     causes: Mapping[str, Cause] = field(default_factory=dict)
     chosen: tuple[ChosenNumber, ...] = ()
     made_from: str = ""
+    trust: TrustSection | None = None
 
 
 def collect_report(
@@ -118,6 +122,7 @@ def collect_report(
         causes=load_causes(),
         chosen=chosen_numbers(constants),
         made_from=made_from,
+        trust=read_trust(reports),
     )
 
 
@@ -205,6 +210,9 @@ def render_report(content: ReportContent) -> str:
         contradictions=content.contradictions,
         refused=content.refused,
         damaged=content.damaged,
+        trust=content.trust,
+        trust_notebook=(content.notebooks or {}).get(TRUST, ""),
+        trust_figures=[figure for figure in content.figures if figure.experiment == TRUST],
     )
 
 

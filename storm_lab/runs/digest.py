@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
@@ -65,6 +66,14 @@ def text_digest(*texts: str) -> str:
         digest.update(f"{len(data)}:".encode())
         digest.update(data)
     return digest.hexdigest()
+
+
+def files_digest(place: Path) -> str:
+    """SHA-256 over a file, or over the names and contents of all files in a folder."""
+    files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    names = [path.relative_to(place).as_posix() for path in files]
+    return text_digest(*names, *sums)
 
 
 def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:

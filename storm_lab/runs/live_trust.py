@@ -170,6 +170,13 @@ def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
     return compare(recorded_runs(folder), read_costs(folder), seeds=seeds)
 
 
+def machine_words(recorded: Sequence[Recorded]) -> str:
+    """On what machine the recorded runs were played; several are all named."""
+    facts = [each.run.manifest.conditions for each in recorded]
+    named = dict.fromkeys(f"{each['cores']} cores of {each['processor']}" for each in facts)
+    return " and ".join(named)
+
+
 def conditions_table(recorded: Sequence[Recorded]) -> pd.DataFrame:
     """On what the recorded runs were played: a row for each."""
     rows = []

@@ -114,7 +114,7 @@ def reproduce(
     waiting = [place for place, done in enumerate(current) if not done]
     for place in waiting:
         say(f"{studies[place].experiment.slug}: executing {studies[place].experiment.notebook}")
-        for made in ("figures", "verdicts"):
+        for made in ("figures", "documents", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     # At most two: a kernel with its figures takes some hundred MB.
     pool: Pool[NotebookJob, tuple[float, float]] = Pool(
@@ -288,7 +288,7 @@ def published_verdicts() -> tuple[Verdict, ...]:
 
 
 def _publish(study: Study, home: Path) -> None:
-    """Bring figures and verdict file from the workspace to ``home``, the verdicts last."""
+    """Bring figures, document and verdict file from the workspace to ``home``, the verdicts last."""
     slug = study.experiment.slug
     figures = home / "figures" / slug
     made = study.workspace / "figures" / slug
@@ -299,6 +299,9 @@ def _publish(study: Study, home: Path) -> None:
         shutil.copytree(made, new)
         shutil.rmtree(figures, ignore_errors=True)
         new.rename(figures)
+    document = study.workspace / "documents" / f"{slug}.json"
+    if document.is_file():
+        write_whole(home / "documents" / document.name, document.read_text(encoding="utf-8"))
     verdicts = home / "verdicts" / f"{slug}.json"
     try:
         text = (study.workspace / "verdicts" / verdicts.name).read_text(encoding="utf-8")

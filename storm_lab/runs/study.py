@@ -6,6 +6,7 @@ makes (verdict file, figures) lies in a folder of its own; the main job publishe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,22 @@ from typing import TYPE_CHECKING
 from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.machine.places import data_folder
+from storm_lab.machine.places import data_folder, shipped
+from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiment
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.reporting.prose import claims_text, say
 from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
-from storm_lab.runs.digest import experiment_digest, identity_of, runs_digest, scalar, text_digest
+from storm_lab.runs.digest import (
+    experiment_digest,
+    files_digest,
+    identity_of,
+    runs_digest,
+    scalar,
+    text_digest,
+)
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.namespace import CHOICE, notebook_parameters
 
@@ -84,7 +93,8 @@ class Study:
         if not runs:
             # Then schedulers and emulator speak when claims are measured, not through logs.
             runs = [experiment_digest(self.experiment.slug)]
-        return text_digest(self.experiment.slug, *self._values(), "runs", *runs)
+        read = [files_digest(shipped(name)) for name in self.experiment.reads]
+        return text_digest(self.experiment.slug, *self._values(), "runs", *runs, *read)
 
     def _values(self) -> list[str]:
         return [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
@@ -192,6 +202,11 @@ class Study:
         assert not tables.refused, tables.refused
         broken = tables.runs[tables.runs["status"] != "complete"]
         assert broken.empty, broken[["variant", "seed", "reason"]]
+
+    def keep_document(self, document: Mapping[str, object]) -> None:
+        """Write what the report tells of this experiment beside claims and figures."""
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(self.workspace / "documents" / f"{self.experiment.slug}.json", text + "\n")
 
     def keep_figure(
         self, figure: Figure, name: str, *, title: str, alt: str, claims: Sequence[str] = ()

@@ -26,6 +26,11 @@ FACTORS: Mapping[str, tuple[Measure, ...]] = {
 GOALS: Mapping[str, float] = {"throughput_factor": 1.10, "cpu_factor": 1.10, "latency_factor": 1.25}
 """Medians that were set as goals before anything was compared. Times of the control plane have none."""
 
+GOAL_OF: Mapping[Measure, float] = {
+    measure: GOALS.get(name, 1.25) for name, measures in FACTORS.items() for measure in measures
+} | {Measure.SPREAD: 1.25}
+"""A single value that is further off than this counts as missed."""
+
 WIDEST = 3.0
 """A measurement whose 95 % interval spans a larger factor than this is unusable."""
 

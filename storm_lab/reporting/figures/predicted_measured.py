@@ -8,49 +8,85 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from storm_lab.reporting.figures.style import INK, LINES, MUTED, house_style, need, new_figure
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    MUTED,
+    foot,
+    head,
+    house_style,
+    log_ticks,
+    need,
+    new_figure,
+)
 
-_MARKS = {"predicted": ("o", LINES[0]), "calibrates": ("^", LINES[1])}
+FACTORS = (1.1, 1.25)
+"""Errors that are drawn as bands around equality: the goals for rates and CPU, and for latencies."""
+
+_LOOKS = {
+    "predicted": {"marker": "o", "color": LINES[0], "markerfacecolor": LINES[0]},
+    "calibrates": {"marker": "^", "color": LINES[1], "markerfacecolor": "none"},
+}
+_BANDS = {1.1: 0.28, 1.25: 0.14}
 
 
 def predicted_measured(
-    results: pd.DataFrame, panels: Mapping[str, tuple[Sequence[str], str]], *, title: str = ""
+    results: pd.DataFrame, panels: Mapping[str, tuple[Sequence[str], str]], *, title: str = "", note: str = ""
 ) -> Figure:
-    """A panel for each group of measures.
+    """A panel for each group of measures, two in a row.
 
     Args:
-        results: columns measure, half, measured, low, high and predicted.
-        panels: label with unit -> the measures that are drawn together, and what a mark is.
+        results: columns measure, half, measured, low, high and predicted; rows without one of them have no
+            mark.
+        panels: name -> the measures that are drawn together, and their unit.
         title: above all panels.
+        note: below them.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.
     """
     need(results, ["measure", "half", "measured", "low", "high", "predicted"], "scenes with their measures")
     with house_style():
-        figure = new_figure(3.4)
-        axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for place, (label, (measures, _)) in enumerate(panels.items()):
+        rows = -(-len(panels) // 2)
+        figure = new_figure(0.7 + 3.6 * rows)
+        axes = figure.subplots(rows, 2, squeeze=False).ravel()
+        for place, (name, (measures, unit)) in enumerate(panels.items()):
             drawn = results[results["measure"].isin(measures)].dropna(subset=["measured", "predicted"])
             _draw(axes[place], drawn)
-            axes[place].set(xlabel=f"measured, {label}", ylabel=f"predicted, {label}")
-        axes[0].legend(loc="upper left", frameon=False, fontsize=8)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+            axes[place].set(title=f"{name}, {unit}", xlabel="real Storm", ylabel="emulator")
+        for spare in axes[len(panels) :]:
+            spare.set_visible(False)
+        head(figure, title, _handles(), 2)
+        foot(figure, note)
     return figure
 
 
+def _handles() -> dict[str, object]:
+    marks: dict[str, object] = {
+        half: Line2D([], [], linestyle="", markersize=5, **look)  # type: ignore[arg-type]
+        for half, look in _LOOKS.items()
+    }
+    bands = {
+        f"factor {factor:g}": Patch(color=MUTED, alpha=_BANDS[factor], linewidth=0) for factor in FACTORS
+    }
+    return {**marks, **bands}
+
+
 def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
-    axes.set(xscale="log", yscale="log")
+    axes.set(xscale="log", yscale="log", aspect="equal")
     if drawn.empty:
+        axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=MUTED)
+        axes.set(xticks=[], yticks=[])
         return
     both = drawn[["measured", "predicted"]].to_numpy(float)
-    ends = np.array([both.min() / 1.5, both.max() * 1.5])
+    ends = np.array([both.min() / 1.6, both.max() * 1.6])
+    for factor in FACTORS:
+        axes.fill_between(ends, ends / factor, ends * factor, color=MUTED, alpha=_BANDS[factor], linewidth=0)
     axes.plot(ends, ends, color=INK, linewidth=0.8)
-    for factor in (1.25, 1 / 1.25):
-        axes.plot(ends, ends * factor, color=MUTED, linewidth=0.6, linestyle=":")
-    for half, (mark, colour) in _MARKS.items():
+    for half, look in _LOOKS.items():
         own = drawn[drawn["half"] == half]
         low = np.clip(own["measured"] - own["low"].fillna(own["measured"]), 0, own["measured"] * 0.9)
         high = np.clip(own["high"].fillna(own["measured"]) - own["measured"], 0, None)
@@ -58,10 +94,12 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
             own["measured"],
             own["predicted"],
             xerr=[low, high],
-            fmt=mark,
-            color=colour,
-            markersize=4,
-            linewidth=0.6,
-            label=half,
+            linestyle="",
+            markersize=4.5,
+            markeredgewidth=1.0,
+            elinewidth=0.8,
+            **look,  # type: ignore[arg-type]
         )
     axes.set(xlim=ends, ylim=ends)
+    log_ticks(axes.xaxis)
+    log_ticks(axes.yaxis)

@@ -1,0 +1,78 @@
+"""Why the emulator misses what it misses: reasons by scene and measure, from ``misses.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+
+import pandas as pd
+
+from storm_lab.live.suite.compare import GOAL_OF, Compared, Row, Trust
+from storm_lab.live.suite.scene import Measure
+
+UNKNOWN = "No reason is known."
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why some measures of some scenes come out otherwise; scenes are patterns as of file names."""
+
+    scenes: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    why: str
+
+    def covers(self, scene: str, measure: Measure) -> bool:
+        """Whether it is meant for this value."""
+        return measure in self.measures and any(fnmatchcase(scene, each) for each in self.scenes)
+
+
+@cache
+def reasons() -> tuple[Reason, ...]:
+    """All reasons, those first that are looked at first."""
+    text = (resources.files("storm_lab.live.suite") / "misses.toml").read_text(encoding="utf-8")
+    return tuple(
+        Reason(tuple(each["scenes"]), tuple(Measure(name) for name in each["measures"]), each["why"])
+        for each in tomllib.loads(text)["reason"]
+    )
+
+
+def is_missed(each: Compared) -> bool:
+    """Whether a value is further off than its goal."""
+    return each.factor is not None and each.factor > GOAL_OF[each.measure]
+
+
+def why_missed(scene: str, each: Compared) -> str:
+    """The first reason for a value that is missed; empty for one that is not."""
+    if not is_missed(each):
+        return ""
+    return next((reason.why for reason in reasons() if reason.covers(scene, each.measure)), UNKNOWN)
+
+
+def missed(rows: Iterable[Row]) -> list[tuple[Row, Compared]]:
+    """The values that are missed, the farthest first."""
+    found = [(row, each) for row in rows for each in row.compared if is_missed(each)]
+    return sorted(found, key=lambda pair: -(pair[1].factor or 0.0))
+
+
+def misses_table(trust: Trust) -> pd.DataFrame:
+    """A row for each predicted value that is missed, the farthest first, with its reason."""
+    rows = [
+        (row.name, each.measure.value, each.factor, why_missed(row.name, each))
+        for row, each in missed(trust.predicted)
+    ]
+    return pd.DataFrame(rows, columns=["scene", "measure", "factor", "why"])
+
+
+def misses_text(table: pd.DataFrame) -> str:
+    """The reasons as a list in Markdown, each with the values that it is for."""
+    lines = []
+    for why, own in table.groupby("why", sort=False):
+        values = ", ".join(
+            f"{scene} ({measure})" for scene, measure in zip(own["scene"], own["measure"], strict=True)
+        )
+        lines.append(f"- {why} *{values}*")
+    return "\n".join(lines) or "Nothing is missed."

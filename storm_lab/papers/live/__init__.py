@@ -1,0 +1,1 @@
+"""What no paper prints: the emulator beside real Storm."""

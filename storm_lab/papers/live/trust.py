@@ -1,0 +1,32 @@
+"""How far the emulator can be trusted: its notebook holds it against recorded runs of real Storm.
+
+The comparison itself is `storm_lab.runs.live_trust`. No paper claims anything here, and there are no runs of
+its own: the emulator plays the sittings of the recorded runs when the notebook is executed.
+"""
+
+from __future__ import annotations
+
+from storm_lab.experiments.experiment import Experiment, no_runs
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters
+
+SLUG = "live-trust"
+
+
+def measure(tables: None, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Nothing: there is no claim to answer."""
+    return ()
+
+
+EXPERIMENT = Experiment(
+    slug=SLUG,
+    paper="real Storm",
+    title="How far to trust the emulator",
+    figure="scenes of 0.9.2 and 2.8.3 on one machine",
+    parameters=(Parameter("seeds", (1,), "one emulation of every sitting per seed", low=0, high=2**31 - 1),),
+    notebook="live/trust.ipynb",
+    metrics=(),
+    runs=no_runs,
+    measure=measure,
+    reads=("data/live",),
+)

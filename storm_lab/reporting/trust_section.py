@@ -1,0 +1,80 @@
+"""The report's section on the emulator beside real Storm, from the document that its notebook leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import UserError
+
+EXPERIMENT = "live-trust"
+"""Whose document it is."""
+
+_KEYS = (
+    "scenes", "predicted_scenes", "orderings_wrong", "orderings_told", "unusable_measures", "measures",
+    "machine", "rule", "factors", "rows", "unusable", "orderings", "misses",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TrustSection:
+    """What the section shows.
+
+    Attributes:
+        document: counts, medians, orderings, as they were compared.
+        groups: sittings with the rows of their scenes.
+        reasons: why predicted values are missed, with those values; the reason of the farthest first.
+    """
+
+    document: Mapping[str, Any]
+    groups: tuple[tuple[str, tuple[Mapping[str, Any], ...]], ...]
+    reasons: tuple[tuple[str, tuple[Mapping[str, Any], ...]], ...]
+
+
+def read_trust(reports: Path) -> TrustSection | None:
+    """The section, or None where nothing was compared yet.
+
+    Raises:
+        UserError: the document is damaged.
+    """
+    path = reports / "documents" / f"{EXPERIMENT}.json"
+    if not path.is_file():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        missing = [key for key in _KEYS if key not in document]
+    except (OSError, ValueError, TypeError) as error:
+        raise _damaged(path, str(error)) from error
+    if missing:
+        raise _damaged(path, f"it lacks {missing[0]}")
+    try:
+        return _section(document)
+    except (KeyError, TypeError) as error:
+        raise _damaged(path, repr(error)) from error
+
+
+def _damaged(path: Path, why: str) -> UserError:
+    return UserError(
+        f"not a document of the comparison with real Storm ({why})",
+        field=path.name,
+        remedy=f"run: storm-lab reproduce {EXPERIMENT}",
+    )
+
+
+def _section(document: Mapping[str, Any]) -> TrustSection:
+    rows = [*document["rows"], *document["unusable"]]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(f"{row['sitting']}, Storm {row['storm']}", []).append(row)
+    predicted = [miss for miss in document["misses"] if miss["half"] == "predicted"]
+    reasons: dict[str, list[Mapping[str, Any]]] = {}
+    for miss in predicted:
+        reasons.setdefault(miss["why"], []).append(miss)
+    return TrustSection(
+        document,
+        tuple((name, tuple(own)) for name, own in groups.items()),
+        tuple((why, tuple(own)) for why, own in reasons.items()),
+    )

@@ -1,0 +1,107 @@
+"""The report's section on the emulator beside real Storm says what its document says, and nothing more."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live.suite.compare import Compared, Ordering, Row, Trust
+from storm_lab.live.suite.measure import Measured
+from storm_lab.live.suite.misses import UNKNOWN, misses_table, misses_text, reasons
+from storm_lab.live.suite.scene import Half, Measure
+from storm_lab.live.suite.sittings import suite_scenes
+from storm_lab.live.suite.trust_report import report_document
+from storm_lab.reporting.report import collect_report, render_report
+from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
+from tests.reporting.example_report import write_example
+from tests.reporting.test_report import Elements
+
+
+def measured(value: float, half: float) -> Measured:
+    return Measured(value, value - half, value + half, 7)
+
+
+def row(name: str, half: Half, real: Measured | None, said: float) -> Row:
+    missing = "" if real else "its workers came too late"
+    each = Compared(Measure.CPU, real, measured(said, 0.0), missing)
+    return Row(f"{name}@2.8", "light", "2.8", half, (each,))
+
+
+TRUST = Trust(
+    (
+        row("near", Half.PREDICTED, measured(100.0, 5.0), 104.0),
+        row("next", Half.PREDICTED, measured(100.0, 5.0), 250.0),
+        row("far", Half.CALIBRATES, measured(100.0, 5.0), 120.0),
+        row("late", Half.CALIBRATES, None, 120.0),
+    ),
+    (
+        Ordering(Measure.CPU, "near@2.8", "next@2.8", False),
+        Ordering(Measure.CPU, "near@2.8", "far@2.8", None),
+    ),
+)
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    write_example(tmp_path / "reports")
+    path = tmp_path / "reports" / "documents" / f"{EXPERIMENT}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(report_document(TRUST, "2 cores of <some> processor")), encoding="utf-8")
+    return tmp_path / "reports"
+
+
+def page_of(reports: Path) -> str:
+    return render_report(collect_report(reports))
+
+
+def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
+    page = page_of(reports)
+    Elements(page)  # well formed
+    section = page[page.index('id="trust"') : page.index('id="figures"')]
+    assert "played 4 small scenes" in section
+    assert "2 of the 3 scenes" in section
+    # The median of 1.04 and 2.5, and 1.2 on the half that may calibrate.
+    assert "<b>1.77</b>" in section and "<b>1.20</b>" in section
+    assert "0 of 1 that real Storm tells apart" in section
+    assert "1 of 4 measurements" in section
+    assert "<code>next@2.8</code> cpu 2.50" in section
+    assert "<code>near@2.8</code> and <code>next@2.8</code>, by cpu" in section
+    assert "unusable: its workers came too late" in section
+    for each in TRUST.recorded:
+        assert f">{each.name}</td>" in section
+    assert "&lt;some&gt; processor" in section
+
+
+def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
+    write_example(tmp_path / "reports")
+    page = page_of(tmp_path / "reports")
+    assert "storm-lab reproduce live-trust" in page[page.index('id="trust"') :]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"scenes": 1}'])
+def test_a_damaged_document_is_named(reports, text):
+    (reports / "documents" / f"{EXPERIMENT}.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"live-trust\.json.*storm-lab reproduce live-trust"):
+        read_trust(reports)
+
+
+def test_only_what_is_predicted_and_misses_its_goal_is_listed_with_a_reason():
+    table = misses_table(TRUST)
+    assert table[["scene", "factor"]].values.tolist() == [["next@2.8", 2.5]]
+    assert table["why"].tolist() == [UNKNOWN]
+    assert misses_text(table) == f"- {UNKNOWN} *next@2.8 (cpu)*"
+    assert misses_text(table.iloc[:0]) == "Nothing is missed."
+
+
+def test_every_reason_is_for_scenes_of_the_suite_and_says_something():
+    names = suite_scenes()
+    for reason in reasons():
+        assert len(reason.why) > 40 and reason.why.endswith(".")
+        assert reason.measures
+        for pattern in reason.scenes:
+            assert any(
+                type(reason)((pattern,), reason.measures, "").covers(name, measure)
+                for name, (_, _, scene) in names.items()
+                for measure in scene.measures
+            ), pattern
