@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -9,6 +11,11 @@ jobs_option = click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
 )
 fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
+constants_option = click.option(
+    "--constants",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Constants of a machine, as storm-lab calibrate --live writes them.",
+)
 
 
 def examples(*lines: str) -> str:

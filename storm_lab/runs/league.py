@@ -14,6 +14,8 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.league_table import COLUMNS, league_table, results
+from storm_lab.runs.live_constants import MachineConstants
+from storm_lab.runs.on_machine import on_machine
 from storm_lab.runs.reused import reused_by_variant
 
 __all__ = ["COLUMNS", "League", "league_table", "results"]
@@ -26,6 +28,7 @@ class League:
     entrants: tuple[Entrant, ...]
     stage: Stage
     parameters: Parameters
+    machine: MachineConstants | None = None
 
     @classmethod
     def of(
@@ -33,8 +36,9 @@ class League:
         entrants: Sequence[Entrant],
         stage: Stage,
         given: Mapping[str, object] | None = None,
+        machine: MachineConstants | None = None,
     ) -> League:
-        """A league on a stage, with some of its parameters set.
+        """A league on a stage, with some of its parameters set, and a measured machine's constants if given.
 
         A stage is `storm_lab.league.reader_site.Site`, or one of a paper, such as T-Storm's Word Count on
         its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`).
@@ -46,7 +50,7 @@ class League:
         for name in names:
             if names.count(name) > 1:
                 raise UserError("two entrants have this name", field="name", value=name, remedy="rename one")
-        return cls(tuple(entrants), stage, stage_parameters(stage, given or {}))
+        return cls(tuple(entrants), stage, stage_parameters(stage, given or {}), machine)
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
         """Have all runs on disk, and say on stderr how many lay there already.
@@ -61,7 +65,7 @@ class League:
             ([e for e in self.entrants if not e.in_notebook], JOBS),
             ([e for e in self.entrants if e.in_notebook], 0),
         ):
-            runs = stage_runs(self.stage, entrants, self.parameters)
+            runs = on_machine(stage_runs(self.stage, entrants, self.parameters), self.machine)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
         print(reused_by_variant(played), file=sys.stderr)
         return tuple(played)

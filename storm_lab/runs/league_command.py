@@ -10,12 +10,13 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
-from storm_lab.machine.options import examples, jobs_option, json_option
+from storm_lab.machine.options import constants_option, examples, jobs_option, json_option
 from storm_lab.machine.places import data_folder
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.league_report import LeagueReport
+from storm_lab.runs.live_constants import read_constants
 from storm_lab.runs.suite import suite
 from storm_lab.runs.tournament import Tournament
 
@@ -78,6 +79,7 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--policies", metavar="NAME,NAME", help="Built-in policies to play against; all by default.")
 @click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it.")
+@constants_option
 @click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
@@ -91,6 +93,7 @@ def league(
     instances: int,
     suite_seed: int,
     duration_s: float,
+    constants: Path | None,
     baseline: str,
     jobs: int,
     on_spark: bool,
@@ -112,7 +115,8 @@ def league(
             "does not play", field="baseline", value=baseline, remedy=f"there are: {', '.join(known)}"
         )
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    tournament = Tournament(entrants, cases, parse_seeds(seeds))
+    machine = None if constants is None else read_constants(constants)
+    tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
     if dry_run:
         folders = {run_folder(spec) for own in tournament.specs().values() for spec in own}
         count = {"entrants": len(entrants), "cases": len(cases), "runs": len(folders)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,13 +27,24 @@ class MachineConstants:
     scenes: Mapping[str, tuple[str, ...]]
     machine: Mapping[str, Any]
 
-    def cost(self, version: StormVersion) -> CostModel:
-        """The cost model with the constants of the version's generation, else of the nearest one."""
+    @property
+    def digest(self) -> str:
+        """Digest of the constants."""
+        constants = {name: dict(own) for name, own in self.constants.items()}
+        return hashlib.sha256(json.dumps(constants, sort_keys=True).encode()).hexdigest()
+
+    def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
+        """A cost model with the constants of the version's generation, else of the nearest one.
+
+        Args:
+            version: of Storm.
+            before: whose other constants are kept; the defaults without.
+        """
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
             major = version.parts[0]
             generation = min(self.constants, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
-        return replace(CostModel(), **self.constants[generation])
+        return replace(before or CostModel(), **self.constants[generation])
 
     def write(self, path: Path) -> None:
         """Write the file; it is replaced whole."""

@@ -14,7 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import constants_option, examples, json_option
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
 from storm_lab.runs.live_record import record as record_plays
@@ -64,11 +64,7 @@ def record(
 
 @click.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
 @click.option("--folder", type=_FOLDER, help="Recorded runs; data/live without.")
-@click.option(
-    "--constants",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Constants of the machine, by storm-lab calibrate --live; those beside the records without.",
-)
+@constants_option
 @click.option(
     "--seeds",
     default=len(SEEDS),

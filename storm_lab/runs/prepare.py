@@ -53,7 +53,7 @@ def prepare(
     Raises:
         StormLabError: a run is refused or fails, or there is no Java for Spark.
     """
-    specs = [study.experiment.runs(study.parameters) for study in studies]
+    specs = [study.specs() for study in studies]
 
     def damaged(refusal: RunRefused) -> None:
         place = f"{refusal.folder.parent.name}/{refusal.folder.name}"

@@ -29,7 +29,7 @@ from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, keep_cost
-from storm_lab.runs.namespace import CHOICE
+from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Prepared, Say, prepare
@@ -182,6 +182,10 @@ def notebook_job(study: Study) -> NotebookJob:
     changed = {name: value for name, value in study.parameters.items() if value != defaults[name]}
     if sum(item.notebook == study.experiment.notebook for item in experiments()) > 1:
         changed = {CHOICE: study.experiment.slug, **changed}
+    if study.machine is not None:
+        constants = study.workspace / "constants.json"
+        study.machine.write(constants)
+        changed = {CONSTANTS: str(constants), **changed}
     return NotebookJob(
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.machine.options import examples, fresh_option, jobs_option, json_option
+from storm_lab.machine.options import constants_option, examples, fresh_option, jobs_option, json_option
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import by_claim, claim_rows, read_verdicts
 from storm_lab.reporting.verdict import Verdict, judge
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.expected import cost_text, expected_costs
+from storm_lab.runs.live_constants import read_constants
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.quick import QUICK, quick_studies
 from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies
@@ -33,18 +35,25 @@ from storm_lab.runs.study import Study, verdict_table
     "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
 )
 @click.option("--emulate-only", is_flag=True, help="Play the emulations and stop before the notebook.")
+@constants_option
 @jobs_option
 @fresh_option
 @json_option
 def run(
-    slug: str, parameters: tuple[str, ...], emulate_only: bool, jobs: int, fresh: bool, as_json: bool
+    slug: str,
+    parameters: tuple[str, ...],
+    emulate_only: bool,
+    constants: Path | None,
+    jobs: int,
+    fresh: bool,
+    as_json: bool,
 ) -> None:
     """Run one experiment with parameters of your own.
 
     With the defaults the results go to reports/, else into a folder that is named at the end.
     """
     found = experiment(slug)
-    study = Study(found, found.parsed(parameters))
+    study = Study(found, found.parsed(parameters), None if constants is None else read_constants(constants))
     if emulate_only:
         played = study.play(jobs=jobs, show_progress=True, fresh=fresh)
         rows = [

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.machine.places import data_folder, shipped
@@ -33,7 +33,9 @@ from storm_lab.runs.digest import (
     text_digest,
 )
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.namespace import CHOICE, notebook_parameters
+from storm_lab.runs.live_constants import MachineConstants, read_constants
+from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
+from storm_lab.runs.on_machine import on_machine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,10 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment and the parameters to run it with, checked."""
+    """An experiment and the parameters to run it with, checked; on a measured machine if one is given."""
 
     experiment: Experiment
     parameters: Parameters
+    machine: MachineConstants | None = None
 
     @classmethod
     def of(cls, slug: str, given: Mapping[str, object] | None = None) -> Study:
@@ -70,7 +73,10 @@ class Study:
         """
         given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
         given.pop(CHOICE, None)
+        constants = given.pop(CONSTANTS, None)
         study = cls.of(slug, given)
+        if constants is not None:
+            study = replace(study, machine=read_constants(Path(str(constants))))
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.shown import show_in_notebook
 
@@ -79,8 +85,16 @@ class Study:
 
     @property
     def is_default(self) -> bool:
-        """Whether every parameter has its default."""
-        return self.parameters == self.experiment.checked()
+        """Whether every parameter has its default, and the constants are the project's own."""
+        return self.parameters == self.experiment.checked() and self.machine is None
+
+    def specs(self) -> tuple[RunSpec, ...]:
+        """The runs.
+
+        Raises:
+            UserError: an input cannot be read.
+        """
+        return on_machine(self.experiment.runs(self.parameters), self.machine)
 
     @property
     def digest(self) -> str:
@@ -89,7 +103,7 @@ class Study:
         Raises:
             UserError: an input cannot be read.
         """
-        runs = [identity_of(spec).run for spec in self.experiment.runs(self.parameters)]
+        runs = [identity_of(spec).run for spec in self.specs()]
         if not runs:
             # Then schedulers and emulator speak when claims are measured, not through logs.
             runs = [experiment_digest(self.experiment.slug)]
@@ -97,16 +111,17 @@ class Study:
         return text_digest(self.experiment.slug, *self._values(), "runs", *runs, *read)
 
     def _values(self) -> list[str]:
-        return [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
+        values = [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
+        return values if self.machine is None else [*values, f"{CONSTANTS}={self.machine.digest}"]
 
     def _seeds(self) -> tuple[int, ...]:
-        specs = self.experiment.runs(self.parameters)
+        specs = self.specs()
         if specs or "seeds" not in self.parameters:
             return tuple(dict.fromkeys(spec.seed for spec in specs))
         return tuple(dict.fromkeys(self.parameters.integers("seeds")))
 
     def _code(self) -> str:
-        specs = self.experiment.runs(self.parameters)
+        specs = self.specs()
         return runs_digest(specs) if specs else experiment_digest(self.experiment.slug)
 
     @property
@@ -123,7 +138,7 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails.
         """
-        specs = self.experiment.runs(self.parameters)
+        specs = self.specs()
         return play_all(specs, jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:

@@ -31,6 +31,8 @@ from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.league_table import KEEPS_UP, METRICS, measured_runs
+from storm_lab.runs.live_constants import MachineConstants
+from storm_lab.runs.on_machine import on_machine
 from storm_lab.runs.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.runs.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.runs.reused import reused_by_variant
@@ -59,18 +61,19 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Tournament:
-    """Entrants, cases and seeds."""
+    """Entrants, cases and seeds; with the constants of a measured machine if there is one."""
 
     entrants: tuple[Entrant, ...]
     cases: tuple[Case, ...]
     seeds: tuple[int, ...] = SEEDS
+    machine: MachineConstants | None = None
 
     def specs(self) -> dict[str, tuple[RunSpec, ...]]:
         """The runs of each case."""
         found = {}
         for case in self.cases:
             parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
-            found[case.name] = stage_runs(case.stage, self.entrants, parameters)
+            found[case.name] = on_machine(stage_runs(case.stage, self.entrants, parameters), self.machine)
         return found
 
     def play(
@@ -122,9 +125,9 @@ class Tournament:
         measured["per_node"] = measured["throughput"] / measured["nodes"]
         rows = []
         specs: dict[str, RunSpec] = {}
+        by_case = self.specs()
         for case in self.cases:
-            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
-            for spec in stage_runs(case.stage, self.entrants, parameters):
+            for spec in by_case[case.name]:
                 run = identity_of(spec).run
                 row: dict[str, object] = {"case": case.name, "group": case.group, "scheduler": spec.variant}
                 row |= {"seed": spec.seed, "run": run, "problem": failures.get(run, "")}

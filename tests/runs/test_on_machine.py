@@ -1,0 +1,94 @@
+"""Experiments, sites and leagues take a machine's constants, and such runs are other runs."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.example_site import example_site
+from storm_lab.league.settled import SettledRun
+from storm_lab.model import StormVersion
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.league import League
+from storm_lab.runs.live_constants import MachineConstants, read_constants
+from storm_lab.runs.namespace import CONSTANTS
+from storm_lab.runs.reproduce import notebook_job
+from storm_lab.runs.study import Study
+from storm_lab.runs.suite import suite
+from storm_lab.runs.tournament import Tournament
+from storm_lab.schedulers.storm.default import DefaultScheduler
+
+SLUG = "tstorm-word-count"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> MachineConstants:
+    """Read from the file that a calibration writes."""
+    path = tmp_path / "my-machine.json"
+    MachineConstants({"0.9": {"wake_us": 77.0}, "2.8": {"wake_us": 55.0}}, {}, {"cores": 2}).write(path)
+    return read_constants(path)
+
+
+def test_an_experiments_runs_have_the_constants_and_names_of_their_own(machine: MachineConstants) -> None:
+    plain = Study.of(SLUG)
+    own = Study(plain.experiment, plain.parameters, machine)
+    assert plain.is_default and not own.is_default
+    assert plain.workspace != own.workspace
+    for one, other in zip(plain.specs()[:2], own.specs()[:2], strict=True):
+        assert identity_of(one).run != identity_of(other).run
+        assert identity_of(other).inputs["machine"] == machine.digest
+        before, after = one.describe(one), pickle.loads(pickle.dumps(other)).describe(other)
+        # T-Storm's 0.8.2 is nearest to 0.9; nothing else of the cost model is touched.
+        assert after.cost.wake_us == 77.0 != before.cost.wake_us
+        assert after.cost.lan_us == before.cost.lan_us
+
+
+def test_other_constants_are_other_runs(machine: MachineConstants) -> None:
+    plain = Study.of(SLUG)
+    other = MachineConstants({"0.9": {"wake_us": 78.0}}, {}, {})
+    names = [
+        identity_of(Study(plain.experiment, plain.parameters, each).specs()[0]).run
+        for each in (machine, other)
+    ]
+    assert len(set(names)) == 2
+
+
+def test_its_notebook_finds_the_constants(
+    machine: MachineConstants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    study = Study(Study.of(SLUG).experiment, Study.of(SLUG).parameters, machine)
+    job = notebook_job(study)
+    again = Study.of_notebook(SLUG, dict(job.parameters))
+    assert again.machine == machine
+    assert again.digest == study.digest
+    assert again.workspace == study.workspace == Path(str(job.parameters[CONSTANTS])).parent
+
+
+def test_a_league_on_cases_takes_them(machine: MachineConstants) -> None:
+    cases = suite("generated", instances=1, seed=1, duration_s=240.0)[:1]
+    entrants = (Entrant("default", DefaultScheduler()),)
+    ((plain,), (own,)) = (
+        Tournament(entrants, cases, (1,), each).specs()[cases[0].name] for each in (None, machine)
+    )
+    assert identity_of(plain).run != identity_of(own).run
+    found = own.describe(own)
+    assert isinstance(found, SettledRun)
+    assert found.spec.cost.wake_us in (77.0, 55.0)
+
+
+def test_a_site_and_its_league_take_them(machine: MachineConstants) -> None:
+    site = example_site(cost=machine.cost(StormVersion((2, 8, 3))), version=StormVersion((2, 8, 3)))
+    assert site.conditions.cost.wake_us == 55.0
+    league = League.of((Entrant("default", DefaultScheduler()),), example_site(), machine=machine)
+    assert league.machine is machine
+
+
+def test_a_cost_model_keeps_its_other_constants(machine: MachineConstants) -> None:
+    before = CostModel(look_us=7.0)
+    after = machine.cost(StormVersion((0, 9, 2)), before)
+    assert (after.wake_us, after.look_us) == (77.0, 7.0)
