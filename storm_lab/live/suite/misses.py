@@ -1,8 +1,7 @@
-"""Why the emulator misses what it misses: reasons by scene and measure, from ``misses.toml``."""
+"""Why the emulator misses what it misses: reasons by scene and measure, from ``misses.yaml``."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from functools import cache
 from importlib import resources
 
 import pandas as pd
+import yaml
 
 from storm_lab.live.suite.compare import GOAL_OF, Compared, Row, Trust
 from storm_lab.live.suite.scene import Measure
@@ -33,10 +33,10 @@ class Reason:
 @cache
 def reasons() -> tuple[Reason, ...]:
     """All reasons, those first that are looked at first."""
-    text = (resources.files("storm_lab.live.suite") / "misses.toml").read_text(encoding="utf-8")
+    text = (resources.files("storm_lab.live.suite") / "misses.yaml").read_text(encoding="utf-8")
     return tuple(
         Reason(tuple(each["scenes"]), tuple(Measure(name) for name in each["measures"]), each["why"])
-        for each in tomllib.loads(text)["reason"]
+        for each in yaml.safe_load(text)
     )
 
 
