@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, no_runs
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameters, seed_parameter
 
 SLUG = "live-trust"
 
@@ -23,7 +23,7 @@ EXPERIMENT = Experiment(
     paper="real Storm",
     title="How far to trust the emulator",
     figure="scenes of 0.9.2 and 2.8.3 on one machine",
-    parameters=(Parameter("seeds", (1,), "one emulation of every sitting per seed", low=0, high=2**31 - 1),),
+    parameters=(seed_parameter("one emulation of every sitting per seed", (1,)),),
     notebook="live/trust.ipynb",
     metrics=(),
     runs=no_runs,
