@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.experiments.claim import number, with_unit
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiments
 
 
@@ -70,6 +73,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for constant in constants
         if constant.fitted
     ]
+    found += _zookeepers()
     owners: dict[tuple[object, ...], list[str]] = {}
     inputs = {}
     for experiment in experiments():
@@ -90,6 +94,28 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
             )
         )
     return tuple(found)
+
+
+def _zookeepers() -> list[ChosenNumber]:
+    """What ZooKeeper's disks take: set to what the printed numbers of workers and offsets write."""
+    plans = {
+        "twitter-zk-limit-dedicated": ZooKeeperPlan.dedicated(),
+        "twitter-zk-limit-db-hw": ZooKeeperPlan(),
+    }
+    return [
+        ChosenNumber(
+            "writes_per_s",
+            load_claims().claim(claim).experiment,
+            with_unit(number(plan.writes_per_s), entry.unit),
+            f"{number(entry.low)} to {with_unit(number(entry.high), entry.unit)}",
+            f"heartbeats of the printed {load_claims().claim(claim).expected_text}, one in 3 s each, beside "
+            "333 offsets a second",
+            (claim,),
+        )
+        for claim, plan in plans.items()
+        for entry in constants_of(plan)
+        if entry.name == "writes_per_s"
+    ]
 
 
 def _text(value: object) -> str:

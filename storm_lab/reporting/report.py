@@ -196,6 +196,7 @@ def render_report(content: ReportContent) -> str:
             (each.value, count) for each, count in count_standings(content.verdicts, content.causes).items()
         ],
         chosen=content.chosen,
+        known={verdict.claim.id for verdict in content.verdicts},
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
         by_paper=tallies(content.verdicts, papers, lambda verdict: verdict.claim.paper),

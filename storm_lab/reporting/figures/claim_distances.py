@@ -84,7 +84,7 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         right.tick_params(length=0)
         handles = _handles(rows)
         head(figure, title, {str(handle.get_label()): handle for handle in handles}, len(handles))
-        beyond = " · arrows: beyond the axis" if any(abs(_spot(row)) > _EDGE for row in rows) else ""
+        beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
         foot(figure, "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond)
     return figure
 
@@ -123,6 +123,12 @@ def _spot(row: _Row) -> float:
     return row.at(row.measured.value)
 
 
+def _leaves(row: _Row) -> bool:
+    """Whether some value of the row lies beyond the axis."""
+    others = [row.at(other.value) for other in row.others if other.value is not None]
+    return any(abs(at) > _EDGE for at in (_spot(row), *others))
+
+
 def _draw(axes: Axes, row: _Row, place: int) -> None:
     low, high = (
         end if given is None else row.at(given)
@@ -136,8 +142,12 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
         axes.plot([row.at(row.measured.low), row.at(row.measured.high)], [place] * 2, color=colour)
     for other in row.others:
         if other.value is not None:
-            at = max(-_EDGE, min(_EDGE, row.at(other.value)))
-            axes.plot(at, place, mark, markersize=6, fillstyle="none", color=INK, zorder=3)
+            at = row.at(other.value)
+            if abs(at) > _EDGE:
+                at, sign = (0.985 * _EDGE, ">") if at > 0 else (-0.985 * _EDGE, "<")
+            else:
+                sign = "o"
+            axes.plot(at, place, sign, markersize=6, fillstyle="none", color=INK, zorder=3)
     at = _spot(row)
     if abs(at) > _EDGE:
         axes.plot(

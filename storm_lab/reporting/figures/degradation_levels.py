@@ -47,6 +47,7 @@ def degradation_levels(
     with house_style():
         figure = new_figure(3.2)
         axes = figure.subplots()
+        marks: list[tuple[Printed, tuple[float, float]]] = []
         for place, (label, variant) in enumerate(variants.items()):
             rows = need(degradation[degradation["variant"] == variant], [], f"degradation of {variant}")
             groups = rows.groupby("level")["degraded_s"]
@@ -59,8 +60,10 @@ def degradation_levels(
                 low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
                 axes.plot([offset, offset], [low, high], color=INK, linewidth=1.2)
                 if printed and (label, int(level)) in printed:
-                    between = offset - width / 2, offset + width / 2
-                    draw_printed(axes, printed[label, int(level)], between=between)
+                    marks.append((printed[label, int(level)], (offset - width / 2, offset + width / 2)))
+        # Last, for they keep the axis as it is then.
+        for number, between in marks:
+            draw_printed(axes, number, between=between)
         axes.set_xticks(
             range(len(levels)), [f"{level} %" if level < 100 else "standstill" for level in levels]
         )

@@ -156,6 +156,9 @@ def _scale(axes: Axes, across: Scale, up: Scale) -> None:
         axes.set_ylim(bottom=up.low, top=up.high)
         return
     low, high = axes.get_ylim()
+    if up.low is None and low > 0:
+        # The room above was measured by what the values span, and they span more from 0 on.
+        high *= 1.05
     axes.set_ylim(min(0.0, low) if up.low is None else up.low, high if up.high is None else up.high)
 
 

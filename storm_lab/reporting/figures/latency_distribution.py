@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
+from storm_lab.experiments.claim import number
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
@@ -17,9 +17,9 @@ from storm_lab.reporting.figures.style import (
     About,
     foot,
     house_style,
+    log_ticks,
     need,
     new_figure,
-    plain_numbers,
 )
 
 _PERCENTILES = ("p50", "p95", "p99")
@@ -61,8 +61,7 @@ def latency_distribution(
             _draw_percentiles(axes[place], {name: float(marks[f"{kind}_{name}_ms"]) for name in _PERCENTILES})
             axes[place].set(title=label, ylabel="share of\ntuples, %")
         axes[-1].set_xscale("log")
-        axes[-1].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes[-1].xaxis.set_major_formatter(plain_numbers())
+        log_ticks(axes[-1].xaxis)
         axes[-1].set_xlabel(f"{kind} {'time' if kind == 'processing' else 'latency'}, ms (logarithmic)")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -87,9 +86,9 @@ def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
     for place, (name, value) in enumerate(marks.items()):
         axes.axvline(value, color=INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
         axes.annotate(
-            f"{name} {value:.3g} ms", (value, (0.95, 0.95, 0.77)[place]), xycoords=("data", "axes fraction"),
-            xytext=(4 if place else -4, 0), textcoords="offset points", va="top",
-            ha="left" if place else "right", fontsize=8, color=INK,
+            f"{name} {number(value)} ms", (value, (0.95, 0.95, 0.77)[place]),
+            xycoords=("data", "axes fraction"), xytext=(4 if place else -4, 0),
+            textcoords="offset points", va="top", ha="left" if place else "right", fontsize=8, color=INK,
             bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}, zorder=5,
         )  # fmt: skip
     axes.tick_params(colors=INK)

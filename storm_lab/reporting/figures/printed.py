@@ -119,6 +119,9 @@ def draw_printed(
     ends = axes.get_xlim() if upright else axes.get_ylim()
     low = ends[0] if number.low is None else number.low
     high = ends[1] if number.high is None else number.high
+    if low <= 0 and (axes.get_xscale() if upright else axes.get_yscale()) == "log":
+        # Nothing lies at 0 there; the band goes on to the end of the axis.
+        low = min(ends)
     drawn: list[Any] = []
     look: dict[str, Any] = {"color": colour, "alpha": 0.16, "linewidth": 0, "zorder": 0.6}
     line: dict[str, Any] = {"color": colour, "linewidth": 1.1, "linestyle": _DASH, "zorder": 1.9}

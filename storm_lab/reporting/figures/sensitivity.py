@@ -62,11 +62,14 @@ def sensitivity(
                 colour = LINES[place % len(LINES)]
                 mark = _MARKS[place % len(_MARKS)]
                 axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
-                for key, number in (printed or {}).items():
-                    if key in (name, (name, column)):
-                        draw_printed(axis, number, upright=True, colour=colour)
             if logarithmic:
                 axis.set_xscale("log")
+            # Last, for they keep the axis as it is then.
+            for place, name in enumerate(series):
+                for key, number in (printed or {}).items():
+                    if key in (name, (name, column)):
+                        draw_printed(axis, number, upright=True, colour=LINES[place % len(LINES)])
+            if logarithmic:
                 log_ticks(axis.xaxis)
             else:
                 few_ticks(axis.xaxis, 5 if len(panels) > 1 else 8)

@@ -275,8 +275,3 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
             digits = ""
         parts.append((1, 0, sign))
     return tuple(parts)
-
-
-def plain_numbers() -> FuncFormatter:
-    """Axis labels such as 0.1, 1, 10, 1000 in place of powers of ten."""
-    return FuncFormatter(lambda value, _: f"{value:g}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import fill
 
 import pandas as pd
 import seaborn as sns
@@ -115,7 +116,9 @@ def time_series(
             _draw_values(upper, values, panel, value, top, logarithmic)
             _draw_events(upper, panel.events, labelled=True)
             _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
-            upper.set(title=panel.title, ylabel=unit, xlabel="")
+            # Without a strip below a panel is too low for a long label in one line.
+            label = unit if nodes is not None else fill(",\N{NO-BREAK SPACE}".join(unit.rsplit(", ", 1)), 16)
+            upper.set(title=panel.title, ylabel=label, xlabel="")
             if nodes is not None:
                 strip = axes[place * 2 + 1]
                 _draw_nodes(strip, nodes, panel, right)
