@@ -30,7 +30,9 @@ from storm_lab.reporting.figures import (
     trade_off,
 )
 from storm_lab.reporting.figures.claim_distances import claim_distances
+from storm_lab.reporting.figures.degradation_levels import degradation_levels
 from storm_lab.reporting.figures.printed import claims_drawn
+from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.verdict import judge
 
 LEVEL = "tstorm-fig6a-tstorm-ms"
@@ -149,3 +151,42 @@ def test_distances_have_a_row_for_each_number_and_another_reading_beside_it() ->
     ordered = load_claims().claim("tstorm-fig2-order")
     values = tuple(Measured(float(place), label=label) for place, label in enumerate(ordered.labels))
     assert claim_distances([judge(ordered, Measurement(ordered.id, values, "ms", "made up"))]) is None
+
+
+def test_what_is_printed_does_not_cut_bars_that_are_higher() -> None:
+    """The mark of a bar is drawn while the bars after it are not there yet."""
+    rows = [
+        (name, seed, level, seconds + seed)
+        for name, seconds in (("low", 100.0), ("high", 400.0))
+        for seed in (1, 2)
+        for level in (60, 100)
+    ]
+    table = pd.DataFrame(rows, columns=["variant", "seed", "level", "degraded_s"])
+    marks = {("low", 60): Printed(LEVEL, 120.0, 110.0, 130.0)}
+    figure = degradation_levels(table, {"low": "low", "high": "high"}, about=About(2), printed=marks)
+    assert figure.axes[0].get_ylim()[1] > 402.0
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_what_is_printed_does_not_cut_points_beside_it(logarithmic: bool) -> None:
+    values = pd.DataFrame(
+        [("row", "near", 40.0), ("row", "far", 4000.0)], columns=["label", "series", "gain"]
+    )
+    figure = sensitivity(
+        values,
+        {"gain": "gain"},
+        about=About(2),
+        printed={"near": Printed(LEVEL, 10.0, 0.0, 10.0)},
+        logarithmic=logarithmic,
+    )
+    low, high = figure.axes[0].get_xlim()
+    assert low <= 10.0 and high > 4000.0
+    # A band that begins at 0 does not open a logarithmic axis by a hundred powers of ten.
+    assert not logarithmic or low > 1.0
+
+
+def test_a_line_far_above_zero_has_room_to_the_frame() -> None:
+    points = pd.DataFrame({"x": [1.0, 2.0], "y": [400.0, 405.0]})
+    figure = dependence(points, x="x", values={"y": "y"}, x_label="x", note="n")
+    assert figure.axes[0].get_ylim()[0] == 0.0
+    assert figure.axes[0].get_ylim()[1] > 1.04 * 405.0
