@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storm_lab.emulator.constant import constants_of
-from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.experiments.claim import number, with_unit
-from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiments
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantRecord:
-    """A constant of the cost model, as its owner hands it over."""
+    """A constant, as its owner hands it over; ``chosen_on``: the claims that a fitted one was chosen on."""
 
     name: str
     value: float
@@ -26,6 +23,7 @@ class ConstantRecord:
     high: float
     source: str
     fitted: bool
+    chosen_on: tuple[str, ...] = ("recordings of R-Storm's runs",)
 
     @property
     def value_text(self) -> str:
@@ -68,12 +66,11 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
             constant.value_text,
             constant.range_text,
             constant.source,
-            ("recordings of R-Storm's runs",),
+            constant.chosen_on,
         )
         for constant in constants
         if constant.fitted
     ]
-    found += _zookeepers()
     owners: dict[tuple[object, ...], list[str]] = {}
     inputs = {}
     for experiment in experiments():
@@ -94,28 +91,6 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
             )
         )
     return tuple(found)
-
-
-def _zookeepers() -> list[ChosenNumber]:
-    """What ZooKeeper's disks take: set to what the printed numbers of workers and offsets write."""
-    plans = {
-        "twitter-zk-limit-dedicated": ZooKeeperPlan.dedicated(),
-        "twitter-zk-limit-db-hw": ZooKeeperPlan(),
-    }
-    return [
-        ChosenNumber(
-            "writes_per_s",
-            load_claims().claim(claim).experiment,
-            with_unit(number(plan.writes_per_s), entry.unit),
-            f"{number(entry.low)} to {with_unit(number(entry.high), entry.unit)}",
-            f"heartbeats of the printed {load_claims().claim(claim).expected_text}, one in 3 s each, beside "
-            "333 offsets a second",
-            (claim,),
-        )
-        for claim, plan in plans.items()
-        for entry in constants_of(plan)
-        if entry.name == "writes_per_s"
-    ]
 
 
 def _text(value: object) -> str:

@@ -13,11 +13,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.parameter import ParameterValue
@@ -253,10 +254,20 @@ def build_report() -> Path:
     # Here, for it draws with matplotlib, which nobody needs while runs are played.
     from storm_lab.reporting.report import collect_report, write_report
 
-    constants = [
-        ConstantRecord(**{field.name: getattr(entry, field.name) for field in fields(ConstantRecord)})
-        for model in (CostModel(), ControlTimes())
-        for entry in constants_of(model)
+    constants = [record for model in (CostModel(), ControlTimes()) for record in _records(model)]
+    constants += [
+        replace(
+            record,
+            source=f"heartbeats of {workers} workers, one in 3 s each, beside 333 offsets a second",
+            fitted=True,
+            chosen_on=(claim,),
+        )
+        for plan, workers, claim in (
+            (ZooKeeperPlan.dedicated(), 300, "twitter-zk-limit-dedicated"),
+            (ZooKeeperPlan(), 1200, "twitter-zk-limit-db-hw"),
+        )
+        for record in _records(plan)
+        if record.name == "writes_per_s"
     ]
     home = writable_reports()
     notebooks = {item.slug: f"notebooks/{item.slug}.html" for item in experiments()}
@@ -268,6 +279,14 @@ def build_report() -> Path:
         made_from=_commit(),
     )
     return write_report(home / "index.html", content)
+
+
+def _records(model: object) -> list[ConstantRecord]:
+    known = [field.name for field in fields(Constant)]
+    return [
+        ConstantRecord(**{name: getattr(entry, name) for name in known if name != "by_hand"})
+        for entry in constants_of(model)
+    ]
 
 
 def _commit() -> str:
