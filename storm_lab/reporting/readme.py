@@ -7,10 +7,11 @@ are not.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.claim import number
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
 from storm_lab.reporting.record import collect_verdicts
@@ -42,16 +43,35 @@ def _row(name: str, tally: Tally) -> str:
 
 
 def picture(reports: Path, link: str = "reports") -> str:
-    """The picture as Markdown, or nothing while there is none.
+    """The picture as Markdown with the result that it shows, or nothing while there is none.
 
     Raises:
-        UserError: the file is there but is no whole figure.
+        UserError: the file is there but is no whole figure, or a verdict file is damaged.
     """
     path = reports / PICTURE
     if not path.is_file():
         return ""
     alt = read_figure(path).alt.replace("[", "(").replace("]", ")")
-    return f"![{alt}]({link}/{PICTURE.as_posix()})"
+    image = f"![{alt}]({link}/{PICTURE.as_posix()})"
+    said = caption({verdict.claim.id: verdict for verdict in collect_verdicts(reports / "verdicts")})
+    return f"{image}\n\n{said}" if said else image
+
+
+def caption(verdicts: Mapping[str, Verdict]) -> str:
+    """What the picture shows, in numbers; empty where they were not measured."""
+    shown = [verdicts[f"tstorm-fig6{panel}-{what}"] for what in ("nodes", "speedup") for panel in "bc"]
+    measured = [verdict.measurement.value().value if verdict.measurement else None for verdict in shown]
+    if any(value is None for value in measured):
+        return ""
+    came = [number(round(value, 1)) for value in measured if value is not None]
+    printed = [number(verdict.claim.target("").expected or 0.0) for verdict in shown]
+    return (
+        "One result: with gamma 1.8 and 2.2 T-Storm puts Word Count on "
+        f"{came[0]} and {came[1]} of ten nodes (printed: {printed[0]} and {printed[1]}).\n"
+        f"A line then takes {came[2]} and {came[3]} % less time than under Storm on all ten "
+        f"(printed: {printed[2]} and {printed[3]} %).\n"
+        "`storm-lab claims tstorm-fig6b-speedup` tells the whole story."
+    )
 
 
 def updated(text: str, name: str, content: str) -> str:

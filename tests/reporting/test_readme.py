@@ -52,9 +52,10 @@ def test_a_new_verdict_makes_the_readme_stale(tmp_path):
 def test_the_picture_is_shown_only_once_it_exists(tmp_path):
     assert picture(tmp_path) == ""
     write_example(tmp_path)
-    assert picture(tmp_path) == (
-        f"![Processing time of both schedulers in three panels](reports/{PICTURE.as_posix()})"
-    )
+    image, said = picture(tmp_path).split("\n\n")
+    assert image == f"![Processing time of both schedulers in three panels](reports/{PICTURE.as_posix()})"
+    # Measured in the example's verdicts, printed in the ledger.
+    assert "(printed: 42 and 35 %)" in said and "(printed: 7 and 5)" in said
 
 
 @pytest.mark.parametrize("text", ["", "<!-- a:begin -->", "<!-- a:end --> <!-- a:begin -->"])
