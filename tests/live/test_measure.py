@@ -217,6 +217,10 @@ def test_times_of_the_control_plane_by_hand(tmp_path):
     assert look.measure(crash, Measure.CONTROL).value == 2.0
     silence = _scene(effect=Effect.RESUME, from_s=11.0, to_s=20.0)
     assert look.measure(silence, Measure.CONTROL).value == pytest.approx(3.01, abs=0.02)
+    # One that is not over when the scene ends is no time.
+    cut = _scene(effect=Effect.RESUME, from_s=11.0, to_s=14.0)
+    assert look.measure(cut, Measure.CONTROL) is None
+    assert look.missing(cut, Measure.CONTROL) == "the effect was not seen"
 
 
 def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):

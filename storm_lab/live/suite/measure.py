@@ -248,7 +248,9 @@ class Look:
         times = times[(times >= scene.from_s - 1.0) & (times < scene.to_s)]
         if not len(times) or times[0] > scene.from_s:
             return None
-        return float(np.diff(np.append(times, scene.to_s)).max())
+        gaps = np.diff(np.append(times, scene.to_s))
+        # What was not over when the scene ended is no time. The emulator's stands for the least that it was.
+        return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
 
 
 def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
