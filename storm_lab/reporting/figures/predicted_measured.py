@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
 
 from storm_lab.reporting.figures.style import (
     INK,
@@ -25,6 +26,9 @@ from storm_lab.reporting.figures.style import (
 
 FACTORS = (1.1, 1.25)
 """Errors that are drawn as bands around equality: the goals for rates and CPU, and for latencies."""
+
+_WIDE = 60.0
+"""Largest over smallest value, from which on powers of ten alone are written at an axis."""
 
 _LOOKS = {
     "predicted": {"marker": "o", "color": LINES[0], "markerfacecolor": LINES[0]},
@@ -101,5 +105,8 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
             **look,  # type: ignore[arg-type]
         )
     axes.set(xlim=ends, ylim=ends)
-    log_ticks(axes.xaxis)
-    log_ticks(axes.yaxis)
+    for axis in (axes.xaxis, axes.yaxis):
+        log_ticks(axis)
+        if ends[1] / ends[0] > _WIDE:
+            # Half the house's width has no room for more.
+            axis.set_major_locator(LogLocator())
