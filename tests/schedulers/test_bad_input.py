@@ -115,6 +115,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
         ("supervisor.cpu.capacity", "n1", "-1"),
     ),
     "a port twice": (lambda i: i["supervisors"][0].update(ports=[6700, 6700]), ("port", "n1")),
+    "half of a surrogate pair in a name": (lambda i: topology(i).update(id="\ud800"), ("\\ud800", "half")),
     "negative traffic": (lambda i: i.update(traffic={"t-1-1": [[1, 3, -1]]}), ("traffic", "-1")),
     "traffic of an unknown task": (lambda i: i.update(traffic={"t-1-1": [[1, 30, 1]]}), ("30", "t-1-1")),
 }

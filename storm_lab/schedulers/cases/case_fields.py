@@ -52,7 +52,12 @@ def a_name(raw: Any, what: str) -> str:
     """A text that is not empty, or a whole number, which stands for its digits."""
     if isinstance(raw, bool) or not isinstance(raw, str | int) or raw == "":
         raise UserError("must be a text", field=what, value=raw if raw is not None else "null")
-    return str(raw)
+    text = str(raw)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("holds half of a surrogate pair, which no file can", field=what, value=text) from None
+    return text
 
 
 def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
