@@ -62,7 +62,7 @@ def spoilt(draw: random.Random, case: Any) -> str:
         elif way == 3 and isinstance(container, dict):
             container[draw.choice(("x", "", "par", "conf", "existing"))] = container.pop(key)
         else:
-            container[key] = draw.choice(ODD)
+            container[key] = copy.deepcopy(draw.choice(ODD))
         if not isinstance(case.get("input"), dict):
             break
     return json.dumps(case)
