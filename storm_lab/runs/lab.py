@@ -40,11 +40,29 @@ def lab(context: click.Context) -> NoReturn:
     click.echo(f"notebooks: working copies in {folder}; the templates stay as they are", err=True)
     for path in kept:
         click.echo(f"kept as you left it: {path} (delete it for the newer one)", err=True)
-    # Works without a network: no look for newer versions or news.
     quiet = ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *quiet, *context.args]
     sys.stdout.flush()
-    os.execv(sys.executable, command)
+    os.execve(sys.executable, command, without_announcements(data_folder() / "cache" / "lab-settings"))
+
+
+def without_announcements(folder: Path) -> dict[str, str]:
+    """The environment of a JupyterLab that neither looks for news nor asks whether it may.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    page = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    path = folder / "labconfig" / "page_config.json"
+    with refused_by_system(
+        "JupyterLab's settings cannot be written there",
+        field=str(folder),
+        remedy="set STORM_LAB_DATA to a folder that you may write to",
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(page, indent=1) + "\n", encoding="utf-8")
+    places = [str(folder), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    return {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(places)}
 
 
 def update_copies(templates: Path, folder: Path) -> list[str]:

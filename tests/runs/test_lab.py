@@ -1,11 +1,13 @@
 """JupyterLab opens on copies: templates stay clean, and what somebody changed is theirs."""
 
+import os
 from pathlib import Path
 
 import pytest
+from jupyterlab_server.config import get_static_page_config
 
 from storm_lab.errors import UserError
-from storm_lab.runs.lab import update_copies
+from storm_lab.runs.lab import update_copies, without_announcements
 
 
 @pytest.fixture
@@ -46,3 +48,12 @@ def test_a_folder_that_cannot_be_written_is_one_line(templates: Path, tmp_path: 
     (tmp_path / "lab").write_text("a file")
     with pytest.raises(UserError, match="working copies cannot be written"):
         update_copies(templates, tmp_path / "lab")
+
+
+def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "mine"))
+    settings = without_announcements(tmp_path / "settings")["JUPYTER_CONFIG_PATH"]
+    assert settings == os.pathsep.join([str(tmp_path / "settings"), str(tmp_path / "mine")])
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", settings)
+    config = get_static_page_config(level="all")
+    assert config["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"] is True
