@@ -6,6 +6,7 @@ in an exported page without a server. It reads one run's log.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -134,7 +135,26 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
             return [axes]
 
         moving = FuncAnimation(figure, picture, frames=len(film.times_s), interval=200, blit=False)
-        return str(moving.to_jshtml(default_mode="once"))
+        return playing_alone(str(moving.to_jshtml(default_mode="once")))
+
+
+def playing_alone(player: str) -> str:
+    """The player without the icon font that it fetches from a server; signs stand on its buttons instead."""
+    player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
+    return re.sub(r'<i class="fa ([\w -]+)"></i>', lambda found: _SIGNS[found[1]], player)
+
+
+_SIGNS = {
+    "fa-minus": "−",
+    "fa-fast-backward": "⏮",
+    "fa-step-backward": "‹",
+    "fa-play fa-flip-horizontal": "◀",
+    "fa-pause": "⏸",
+    "fa-play": "▶",
+    "fa-step-forward": "›",
+    "fa-fast-forward": "⏭",
+    "fa-plus": "+",
+}
 
 
 def draw(axes: Axes, film: Film, at_s: float, title: str = "") -> Figure:
