@@ -35,6 +35,7 @@ Say = Callable[[str], None]
 
 _DRAFT = ".draft-"
 _FETCH_SECONDS = 1800
+_TELLING = ("could not", "unresolved", "access error", "not found")
 _NO_ACCESS = "check the connection, or the mirror in ~/.m2/settings.xml, and try again"
 
 
@@ -282,5 +283,7 @@ def _run(command: list[str], folder: Path, name: str) -> None:
 def _reason(output: str) -> str:
     """The line of the resolver's output that says most."""
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines()]
-    telling = [line for line in lines if "could not" in line.lower() or "unresolved" in line.lower()]
-    return (telling or [line for line in lines if line] or ["it does not say why"])[0][:300]
+    # Ivy's headings begin with colons.
+    lines = [line for line in lines if line.strip(":") and not line.startswith("::")]
+    telling = [line for line in lines if any(sign in line.lower() for sign in _TELLING)]
+    return (telling or lines or ["it does not say why"])[0][:300]

@@ -128,6 +128,12 @@ def test_what_the_resolver_says_of_a_failure_is_one_line(
     assert not list(cache.glob(".draft-*"))
 
 
+def test_what_ivy_says_is_told_without_its_headings():
+    said = ":: problems summary ::\n:::: ERRORS\n\tServer access error at url http://x/one.jar (refused)\n"
+    assert jars._reason(said) == "Server access error at url http://x/one.jar (refused)"
+    assert jars._reason(":: problems summary ::\n") == "it does not say why"
+
+
 SETTINGS = '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">{}</settings>'
 MIRROR = "<mirrors><mirror><mirrorOf>{}</mirrorOf><url>{}</url></mirror></mirrors>"
 
