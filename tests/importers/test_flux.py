@@ -115,6 +115,7 @@ def test_every_default_is_told(tmp_path: Path) -> None:
         ("lines", "rate of all its executors"),
         ("lines", "reliability"),
         ("topology", "Storm's version"),
+        ("topology", "number of workers"),
     }
 
 
@@ -130,7 +131,7 @@ components:
     )
     imported = import_text(tmp_path, SHAPES["shortest"].text, overlay=overlay)
     playable = ready(imported)
-    assert assumptions(imported) == {("topology", "Storm's version")}
+    assert imported.assumed == ()
     assert playable.topology.workers == 5
     assert playable.version == StormVersion((1, 2, 4))
     assert playable.sources["lines"].rate_per_s == 250.0

@@ -329,3 +329,68 @@ assert storm.BasicBolt and storm.emit and storm.emitDirect and storm.logInfo
     subprocess.run(
         [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
     )
+
+
+STARRED = {
+    "topologies/sums.py": (
+        "from parts import *\nfrom streamparse import Grouping, Topology, run\n\n"
+        "class Sums(Topology):\n"
+        "    numbers = Numbers.spec()\n"
+        "    add = Add.spec(inputs={numbers: Grouping.fields('number')}, par=WIDE)\n"
+    ),
+    "src/parts.py": (
+        "from streamparse import Bolt, Spout\n\nWIDE = 3\n\n"
+        "class Numbers(Spout):\n    outputs = ['number']\n\n"
+        "    def next_tuple(self):\n        self.emit([1])\n\n"
+        "class Add(Bolt):\n    outputs = ['sum']\n\n"
+        "    def process(self, tup):\n        self.emit([2])\n"
+    ),
+}
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) -> None:
+    imported = import_topology(written(tmp_path, STARRED))
+    assert said(imported) == ""
+    topology = ready(imported).topology
+    assert {c.id: (c.executors, c.outputs["default"]) for c in topology.components} == {
+        "numbers": (1, ("number",)),
+        "add": (3, ("sum",)),
+    }
+
+
+def test_it_runs_where_streamparse_s_own_programs_are_imported(tmp_path: Path) -> None:
+    playable = ready(import_topology(written(tmp_path, STARRED), run_python=True))
+    assert playable.calls is not None
+    assert playable.calls.components == {"numbers", "add"}
+
+
+def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_may_run(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "topologies/lost.py": (
+            "from bolts.lost import Add\nfrom spouts.lost import Numbers\n"
+            "from streamparse import Topology\n\n"
+            "class Lost(Topology):\n    numbers = Numbers.spec()\n    add = Add.spec(inputs=[numbers])\n"
+        )
+    }
+    imported = import_topology(written(tmp_path, files), run_python=True)
+    assert "numbers is of the module spouts, which is not installed here: read as text" in said(imported)
+    assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
+
+
+def test_version_and_workers_that_nobody_says_are_told(tmp_path: Path) -> None:
+    imported = import_topology(written(tmp_path, STARRED))
+    assert {("sums", "Storm's version"), ("sums", "number of workers")} <= assumptions(imported)
+    given = overlay_of(tmp_path, "topology: {workers: 2, storm_version: 1.2.4}\n")
+    imported = import_topology(tmp_path, overlay=given)
+    assert not {"Storm's version", "number of workers"} & {item.what for item in imported.assumed}
+    assert str(ready(imported).version) == "1.2.4"

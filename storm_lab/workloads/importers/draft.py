@@ -88,7 +88,8 @@ class DraftComponent:
 class Draft:
     """A topology, and what there is to say about it.
 
-    ``settings`` are Storm's, by their full keys. ``measured`` says where costs come from that hold on a
+    ``settings`` are Storm's, by their full keys. ``version_assumed`` says where a version comes from that
+    nobody gave; empty where somebody did. ``measured`` says where costs come from that hold on a
     machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
     machine. ``calls`` are those of components whose own code was run.
     """
@@ -107,9 +108,14 @@ class Draft:
     owner: str = ""
     settings: dict[str, float | str | bool] = field(default_factory=dict)
     version: StormVersion = V2_8_8
+    version_assumed: str = "nobody says; give storm_version"
     measured: str = ""
     measured_here: bool = False
     calls: RecordedCalls | None = None
+
+    def say_version(self, version: StormVersion) -> None:
+        """Take the version that was given."""
+        self.version, self.version_assumed = version, ""
 
     def scale_costs(self, factor: float) -> None:
         """Bring costs that hold on another clock to the reference clock."""

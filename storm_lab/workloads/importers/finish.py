@@ -44,6 +44,10 @@ def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | Non
     if any(item.missing for item in draft.notes.unusable):
         return None
     drop_foreign_settings(draft)
+    if draft.version_assumed:
+        draft.notes.assume(draft.name, "Storm's version", str(draft.version), draft.version_assumed)
+    if draft.workers is None:
+        draft.notes.assume(draft.name, "number of workers", "1", "Storm's default; give workers")
     topology = _topology(draft)
     figures = {c.id: _figures(c, draft, defaults) for c in draft.components.values()}
     per_record = _calls_per_record(topology, figures, draft)

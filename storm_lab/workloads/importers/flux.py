@@ -199,6 +199,4 @@ def _guess_version(merged: Merged, draft: Draft) -> None:
     ]
     if any(name.startswith("backtype.storm.") for name in classes):
         draft.version = BEFORE_APACHE
-    draft.notes.assume(
-        draft.name, "Storm's version", str(draft.version), "by the names of its classes; give storm_version"
-    )
+    draft.version_assumed = "by the names of its classes; give storm_version"

@@ -102,7 +102,7 @@ class Overlay:
         if "message_timeout_s" in given:
             draft.message_timeout_s = float(given["message_timeout_s"])
         if "storm_version" in given:
-            draft.version = version_of(given["storm_version"])
+            draft.say_version(version_of(given["storm_version"]))
 
     def _place(self, *path: str) -> str:
         return "overlay" if self.part is None else str(self.part.at(path).place)

@@ -58,7 +58,7 @@ def read_plain(part: Part, folder: Path, notes: Notes) -> tuple[Draft, dict[str,
     if "message_timeout_s" in given:
         draft.message_timeout_s = float(given["message_timeout_s"])
     if "storm_version" in given:
-        draft.version = version_of(given["storm_version"])
+        draft.say_version(version_of(given["storm_version"]))
     draft.owner = given.get("owner", draft.owner)
     if "recording" in given:
         _take_recording(given["recording"], folder, draft)

@@ -274,6 +274,6 @@ def _version(pages: UiPages, draft: Draft) -> None:
         text = a_text(page.get("stormVersion")) if page is not None else None
         numbers = _VERSION.match(text or "")
         if numbers is not None:
-            draft.version = StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)))
+            draft.say_version(StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0))))
             return
-    draft.notes.assume(draft.name, "Storm's version", str(draft.version), "give the cluster's page")
+    draft.version_assumed = "give the cluster's page"

@@ -81,7 +81,9 @@ class _Reader:
         """
         module = _Module(path)
         for statement in ast.parse(text, filename=path.name).body:
-            if isinstance(statement, ast.Import | ast.ImportFrom):
+            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+                self._import_all(statement.module or "", module.scope)
+            elif isinstance(statement, ast.Import | ast.ImportFrom):
                 _import(statement, module.scope)
             elif isinstance(statement, ast.ClassDef):
                 module.classes[statement.name] = statement
@@ -188,6 +190,15 @@ class _Reader:
                     if module is not None:
                         return module, ".".join(parts[end:])
         return None, ""
+
+    def _import_all(self, name: str, scope: dict[str, Any]) -> None:
+        """The public names of a module of the project."""
+        found, rest = self._imported(name, "*")
+        if found is None or rest != "*":
+            return
+        for own, value in found.scope.items():
+            if not own.startswith("_"):
+                scope[own] = Reference(own, module=name) if own in found.classes else value
 
     def _load(self, path: Path) -> _Module | None:
         if path not in self._modules:

@@ -38,6 +38,7 @@ def install() -> None:
         for name in ("topology", "stream", "bolt", "spout", "component"):
             _module(f"{package}.dsl.{name}", {**language, "ComponentSpec": dsl.Spec})
         _module(f"{package}.thrift", {"GlobalStreamId": dsl.GlobalStreamId})
+        _module(f"{package}.run", {})
     sys.modules["storm"] = storm_module
 
 
@@ -78,6 +79,11 @@ class Absent:
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         return (_absent_base(self._module),)
+
+
+def module_of_absent_spec(value: object) -> str | None:
+    """The absent module of a component whose ``spec`` was called while a topology was imported."""
+    return value._module if isinstance(value, Absent) and value._name.endswith(".spec") else None
 
 
 def _absent_base(module: str) -> type:

@@ -12,7 +12,7 @@ from typing import Any
 
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.components import Component, ScriptRanError
-from storm_lab.workloads.multilang.install import Absent, AbsentModules
+from storm_lab.workloads.multilang.install import Absent, AbsentModules, module_of_absent_spec
 from storm_lab.workloads.multilang.plan import ComponentSpec
 
 _MOST_ABSENT = 40
@@ -34,7 +34,7 @@ class Loader:
         """The topology class of a file.
 
         Raises:
-            LoadError: it cannot be imported, or has no topology class.
+            LoadError: it cannot be imported, has no topology class, or a component of it is absent.
         """
         module = self._attempt(lambda: _module_of(Path(file)), Path(file).name)
         found = [
@@ -45,6 +45,10 @@ class Loader:
         if not found:
             raise LoadError(f"{Path(file).name} has no class that is a Topology")
         topology: type = found[-1]
+        for name, value in vars(topology).items():
+            module = module_of_absent_spec(value)
+            if module is not None:
+                raise LoadError(f"{name} is of the module {module}, which is not installed here")
         return topology
 
     def make(self, spec: ComponentSpec) -> Component:
