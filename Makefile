@@ -86,6 +86,13 @@ lab: $(STAMP) ## open JupyterLab on the notebooks
 doctor: $(STAMP) ## tell what is there and what is wrong
 	@$(BIN)/storm-lab doctor
 
+.PHONY: docs
+docs: $(STAMP) ## build the documentation site in site/; fetches its tools at the first time
+	@$(BIN)/python -c "import mkdocs_jupyter, mkdocstrings, material" 2>/dev/null || \
+		$(BIN)/python -m pip install -q --no-build-isolation -c requirements.lock -e '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
 .PHONY: dist
 dist: $(STAMP) ## build wheel and sdist in dist/ and check them
 	@$(BIN)/python -c "import twine" 2>/dev/null || \
@@ -102,5 +109,5 @@ lock: ## make requirements.lock anew from pyproject.toml
 
 .PHONY: clean
 clean: ## take away the virtual environment, caches and runs
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis dist data/runs data/cache
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis site dist data/runs data/cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -38,6 +38,7 @@ _ELSEWHERE = {
         "storm_lab.workloads.importers.command",
         "Read a topology written for Storm: Flux, streamparse, UI pages.",
     ),
+    "advise": ("storm_lab.runs.advise_command", "Say how a topology does best on some machines."),
     "trace": ("storm_lab.runs.trace_command", "Export a run for Chrome's trace viewer or Perfetto."),
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),

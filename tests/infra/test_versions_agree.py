@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CONDA_NAMES = {"ortools-python": "ortools", "python-duckdb": "duckdb"}
 """Packages that conda-forge calls otherwise."""
 
-NOT_LOCKED = {"publish"}
-"""Extras that only make dist fetches."""
+NOT_LOCKED = {"docs", "publish"}
+"""Extras that only make docs and make dist fetch."""
 
 NOT_PYTHON_PACKAGES = {"python", "pip", "openjdk"}
 

@@ -12,7 +12,7 @@ papermill = pytest.importorskip("papermill")
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["what_if", "watch", "how_storm_works"])
+@pytest.mark.parametrize("name", ["what_if", "watch", "how_storm_works", "advise"])
 def test_it_runs_without_a_word_of_complaint(name: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
     done: Path = tmp_path / f"{name}.ipynb"

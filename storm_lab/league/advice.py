@@ -1,0 +1,341 @@
+"""Advice on a topology and its machines: what was found out, and what follows; plays nothing itself.
+
+`storm_lab.runs.advise` plays the runs and fills these in; every figure comes out of their tuple logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+KEEPS_UP = 0.97
+"""Share of the offered records that a setting completes if it keeps up; some are in flight at the end."""
+
+HEADROOM = 0.8
+"""Most utilisation that is called a fit: beyond it queues grow with every burst."""
+
+FULL = 0.9
+"""Utilisation from which something is called saturated; threads wait for each other a bit."""
+
+_LITTLE = 0.2
+"""Part of the capacity by which an assumption may change it before the answer is said to depend on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with the half width of its 95 % interval over seeds; NaN with one seed."""
+
+    mean: float
+    half: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Interval:
+        """Student's interval."""
+        found = np.asarray(values, dtype=float)
+        found = found[~np.isnan(found)]
+        if len(found) == 0:
+            return cls(float("nan"), float("nan"))
+        if len(found) == 1:
+            return cls(float(found[0]), float("nan"))
+        half = stats.t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found))
+        return cls(float(found.mean()), float(half))
+
+    def text(self, unit: str = "") -> str:
+        """Mean, half width and unit."""
+        if np.isnan(self.mean):
+            return "nothing measured"
+        wide = "" if np.isnan(self.half) else f" ± {self.half:.2g}"
+        return f"{self.mean:.4g}{wide} {unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One setting under one load: offered and completed records a second, latency, and who is how busy.
+
+    ``busiest`` is what is busy for the largest share of its time, and ``utilisation`` that share: a node's
+    cores, an executor, or a thread beside it. Empty where nothing ran.
+    """
+
+    offered_per_s: float
+    acked_per_s: Interval
+    latency_ms: Interval
+    p99_ms: Interval
+    failed_per_s: float
+    nodes: float
+    busiest: str
+    utilisation: float
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether what is offered is completed."""
+        return self.acked_per_s.mean >= KEEPS_UP * self.offered_per_s
+
+    @property
+    def fits(self) -> bool:
+        """Whether it keeps up and leaves headroom."""
+        return self.keeps_up and self.utilisation <= HEADROOM
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A policy with a number of workers, measured at the present load."""
+
+    policy: str
+    workers: int
+    measured: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The fewest nodes that a load fits on, and what is busiest there.
+
+    ``nodes`` None: it does not fit on all of them; ``busiest`` is what is too busy then.
+    """
+
+    nodes: int | None
+    busiest: str
+    utilisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLoss:
+    """What a node's loss costs: records that fail, seconds until all is completed again, latency then."""
+
+    node: str
+    failed: float
+    down_s: float
+    latency_after_ms: float
+    recovers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What becomes of the answer when a figure is another: capacity, and nodes for the present load."""
+
+    what: str
+    factor: float
+    capacity_per_s: float
+    nodes: int | None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer. Rates are records a second of all spouts together.
+
+    ``fit`` and ``fit_twice`` are the fewest of the machines, in their order, on which the load and twice the
+    load fit with headroom. ``capacity_per_s`` is what is completed at the highest rate that is kept up with;
+    there ``saturates`` is busiest, for ``saturated`` of its time. ``curve`` is latency by share of it.
+    ``assumed_rates`` are spouts whose rate nobody gave.
+    """
+
+    topology: str
+    load_per_s: float
+    choices: tuple[Choice, ...]
+    fit: Fit
+    fit_twice: Fit
+    machines: int
+    capacity_per_s: Interval
+    saturates: str
+    saturated: float
+    curve: tuple[tuple[float, Measured], ...]
+    losses: tuple[NodeLoss, ...]
+    sensitivity: tuple[Sensitivity, ...]
+    seeds: tuple[int, ...]
+    assumed: tuple[str, ...] = ()
+    assumed_rates: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Choice:
+        """What is advised.
+
+        Of the choices that fit the one with the least latency; of those whose intervals touch its, the one on
+        fewest nodes, then with fewest workers.
+        """
+        return best_of(self.choices)
+
+    @property
+    def depends(self) -> tuple[str, ...]:
+        """On which figures the answer depends.
+
+        Those with which another number of nodes is needed, or the capacity changes by more than a fifth; and
+        rates, for they are the load.
+        """
+        found = []
+        if self.assumed_rates:
+            names = ", ".join(self.assumed_rates)
+            found.append(f"nobody gave the rate of {names}, so the load and the nodes for it are a guess")
+        for item in self.sensitivity:
+            changed = abs(item.capacity_per_s / self.capacity_per_s.mean - 1.0)
+            if item.nodes != self.fit.nodes:
+                found.append(f"with {item.what} times {item.factor:g}, {_nodes(item.nodes)} would be needed")
+            elif changed > _LITTLE:
+                rate = f"{item.capacity_per_s:.3g} instead of {self.capacity_per_s.mean:.3g} records/s"
+                found.append(f"with {item.what} times {item.factor:g}, it would carry {rate}")
+        return tuple(found)
+
+    def curve_rows(self) -> list[dict[str, float]]:
+        """The curve as rows of a figure's table."""
+        return [
+            {
+                "offered_per_s": got.offered_per_s,
+                "latency_ms": got.latency_ms.mean,
+                "p99_ms": got.p99_ms.mean,
+                "acked_per_s": got.acked_per_s.mean,
+            }
+            for _, got in self.curve
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it; what was not measured is null."""
+        whole: dict[str, Any] = _plain(asdict(self))
+        best = self.best
+        return whole | {
+            "advice": {"policy": best.policy, "workers": best.workers},
+            "depends": [*self.depends],
+        }
+
+    def text(self) -> str:
+        """A page for people."""
+        return "\n".join(_page(self)) + "\n"
+
+
+def best_of(choices: Sequence[Choice]) -> Choice:
+    """As `Advice.best`; where nothing keeps up, the one that completes most."""
+    able = [choice for choice in choices if choice.measured.fits] or [
+        choice for choice in choices if choice.measured.keeps_up
+    ]
+    if not able:
+        return max(choices, key=lambda choice: np.nan_to_num(choice.measured.acked_per_s.mean, nan=-1.0))
+    quickest = min(able, key=lambda choice: choice.measured.latency_ms.mean)
+    limit = quickest.measured.latency_ms.mean + _wide(quickest)
+    alike = [choice for choice in able if choice.measured.latency_ms.mean - _wide(choice) <= limit]
+    return min(alike, key=lambda c: (c.measured.nodes, c.workers, c.measured.latency_ms.mean, c.policy))
+
+
+def _wide(choice: Choice) -> float:
+    half = choice.measured.latency_ms.half
+    return 0.0 if np.isnan(half) else half
+
+
+def _nodes(count: int | None) -> str:
+    return "more machines than there are" if count is None else f"{count} node{'s' if count != 1 else ''}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def _page(found: Advice) -> list[str]:
+    lines = [
+        f"{found.topology}: {found.load_per_s:g} records/s on {found.machines} machines",
+        "",
+        *_answer(found),
+        "",
+        *_choice_rows(found.choices),
+        "",
+        *_curve_rows(found.curve),
+        "",
+        *(_loss_line(loss) for loss in found.losses),
+        "",
+        f"Intervals are of 95 % over {len(found.seeds)} seeds."
+        if len(found.seeds) > 1
+        else "One seed, so no intervals.",
+    ]
+    for item in found.sensitivity:
+        lines.append(
+            f"If {item.what} were times {item.factor:g}: "
+            f"{item.capacity_per_s:.4g} records/s, {_nodes(item.nodes)}."
+        )
+    lines += [f"The answer depends on an assumption: {text}." for text in found.depends]
+    if not found.depends:
+        lines.append("None of these changes the number of nodes, or the capacity by more than a fifth.")
+    if found.assumed:
+        lines += ["", "Assumed, for nobody said:", *(f"  {text}" for text in found.assumed)]
+    return lines
+
+
+def _answer(found: Advice) -> list[str]:
+    best, got = found.best, found.best.measured
+    if got.fits:
+        first = "Take"
+    elif got.keeps_up:
+        first = f"None has headroom ({_busy(got.busiest, got.utilisation)}); take"
+    else:
+        first = "None keeps up; most is completed with"
+    workers = f"{best.workers} worker{'s' if best.workers != 1 else ''}"
+    where = f"{got.nodes:.3g} node{'s' if got.nodes != 1 else ''}"
+    lines = [
+        f"{first} the policy {best.policy} and {workers}: {got.latency_ms.text('ms')} on {where}, "
+        f"99 of 100 records within {got.p99_ms.text('ms')}.",
+        _fit_line("The load", found.fit, found.machines),
+        _fit_line("Twice the load", found.fit_twice, found.machines),
+    ]
+    at = found.capacity_per_s.text("records/s")
+    if found.saturated >= FULL:
+        lines.append(f"First to saturate: {found.saturates}, at {at}.")
+    else:
+        lines.append(
+            f"It carries {at}, where nothing is saturated: {_busy(found.saturates, found.saturated)}. "
+            "Pending limits, links or timeouts hold it back."
+        )
+    return lines
+
+
+def _fit_line(what: str, fit: Fit, machines: int) -> str:
+    if fit.nodes is not None:
+        return f"{what} fits on {_nodes(fit.nodes)}, where {_busy(fit.busiest, fit.utilisation)}."
+    remedy = "more or faster machines help" if fit.busiest.startswith("the cores") else "more executors help"
+    if not fit.busiest:
+        return f"{what} does not fit on all {machines} machines: the policy finds no place for it."
+    return (
+        f"{what} does not fit on all {machines} machines: {_busy(fit.busiest, fit.utilisation)}, "
+        f"and more than {100 * HEADROOM:.0f} % leaves no room for bursts; {remedy}."
+    )
+
+
+def _busy(name: str, utilisation: float) -> str:
+    verb = "are" if name.startswith("the cores") else "is"
+    return f"{name} {verb} busy {100 * utilisation:.0f} % of the time"
+
+
+def _choice_rows(choices: Sequence[Choice]) -> list[str]:
+    rows = [f"{'policy':16} {'workers':>7}  {'latency, ms':18} {'nodes':>5}  busiest"]
+    for choice in sorted(choices, key=lambda c: np.nan_to_num(c.measured.latency_ms.mean, nan=np.inf)):
+        got = choice.measured
+        busy = f"{100 * got.utilisation:.0f} % {got.busiest}" if got.busiest else "nothing ran"
+        if np.isnan(got.acked_per_s.mean):
+            busy += ", never settles"
+        elif not got.keeps_up:
+            busy += ", falls behind"
+        rows.append(
+            f"{choice.policy:16} {choice.workers:7}  {got.latency_ms.text():18} {got.nodes:5.3g}  {busy}"
+        )
+    return rows
+
+
+def _curve_rows(curve: Sequence[tuple[float, Measured]]) -> list[str]:
+    rows = [f"{'capacity':>8}  {'records/s':>9}  {'latency, ms':18} {'99th percentile':18} completed"]
+    for share, got in curve:
+        rows.append(
+            f"{100 * share:6.0f} %  {got.offered_per_s:9.4g}  {got.latency_ms.text():18} "
+            f"{got.p99_ms.text():18} {100 * got.acked_per_s.mean / got.offered_per_s:.0f} %"
+        )
+    return rows
+
+
+def _loss_line(loss: NodeLoss) -> str:
+    after = f"latency then {loss.latency_after_ms:.3g} ms" if loss.recovers else "it does not keep up then"
+    return (
+        f"Loss of {loss.node}: {loss.failed:.0f} records fail, "
+        f"{loss.down_s:.0f} s without full service; {after}."
+    )

@@ -1,0 +1,86 @@
+"""The same site with another load, other machines, workers or costs: what advice plays beside the present."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.source import SourceKind
+from storm_lab.errors import UserError
+from storm_lab.league.reader_site import Site
+from storm_lab.model import Cluster, executors_of
+
+MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", "read_us", "write_us")
+"""Constants of a message's way from worker to worker."""
+
+
+def check_advisable(site: Site) -> None:
+    """Refuse what there is no advice on: no present load, completion that nobody sees, a changed world.
+
+    Raises:
+        UserError: names the spout or the condition.
+    """
+    for name, given in (("placement", site.conditions.placement), ("faults", site.conditions.faults.faults)):
+        if given:
+            raise UserError("advice tries its own", field=name, remedy="leave it out")
+    for spout, source in site.plan.sources.items():
+        if source.kind is not SourceKind.RATE:
+            raise UserError(
+                "has no rate, so there is no present load",
+                field=f"source of spout {spout}",
+                value=source.kind.name.lower(),
+                remedy="give its records a second",
+            )
+        if not source.anchored:
+            raise UserError(
+                "emits without message ids, so nobody learns when a record is done",
+                field=f"source of spout {spout}",
+                value="anchored: false",
+                remedy="give anchored: true",
+            )
+
+
+def present_load(site: Site) -> float:
+    """Records a second of all spouts together."""
+    return sum(source.rate_per_s for source in site.plan.sources.values())
+
+
+def worker_counts(site: Site) -> list[int]:
+    """Numbers of workers worth a try: one, one a node, two a node, and the topology's own."""
+    nodes = len(site.cluster.nodes)
+    slots = sum(len(node.ports) for node in site.cluster.nodes)
+    executors = len(executors_of(site.plan.topology, site.version))
+    wanted = {1, nodes, 2 * nodes, site.plan.topology.workers}
+    return sorted({min(count, slots, executors) for count in wanted})
+
+
+def with_workers(site: Site, count: int) -> Site:
+    """With another number of workers asked for."""
+    topology = replace(site.plan.topology, workers=count)
+    return replace(site, plan=replace(site.plan, topology=topology))
+
+
+def with_nodes(site: Site, count: int) -> Site:
+    """On the first nodes of the cluster."""
+    return replace(site, cluster=Cluster(site.cluster.nodes[:count]))
+
+
+def with_load(site: Site, factor: float) -> Site:
+    """With so many times the load on every spout."""
+    sources = {
+        name: replace(source, rate_per_s=source.rate_per_s * factor)
+        for name, source in site.plan.sources.items()
+    }
+    return replace(site, plan=replace(site.plan, sources=sources))
+
+
+def with_message_costs(site: Site, factor: float) -> Site:
+    """With so many times the costs of messages between workers, inside the constants' ranges."""
+    cost = site.conditions.cost
+    ranges = {item.name: item for item in constants_of(CostModel())}
+    values = {
+        name: min(max(getattr(cost, name) * factor, ranges[name].low), ranges[name].high)
+        for name in MESSAGE_COSTS
+    }
+    return replace(site, conditions=replace(site.conditions, cost=replace(cost, **values)))

@@ -1,0 +1,227 @@
+"""Finding advice: plays a topology on its machines under policies, loads, losses and other costs.
+
+Each figure is read from the metric tables of the runs, which lie among all runs and are played once. The
+steps: policies and numbers of workers at the present load; the fewest nodes for it and for twice as much;
+the highest rate that the best setting keeps up with; latency at shares of that rate; the loss of each of the
+nodes that hold most; and the same with figures that were assumed, halved and doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from storm_lab.errors import UserError
+from storm_lab.league.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.field import field
+from storm_lab.league.imported_site import imported_site
+from storm_lab.league.reader_site import Site
+from storm_lab.league.site_variants import (
+    check_advisable,
+    present_load,
+    with_load,
+    with_message_costs,
+    with_nodes,
+    with_workers,
+    worker_counts,
+)
+from storm_lab.model.machines import Machines
+from storm_lab.runs.advise_measure import CURVE_S, Measurer, Setting
+from storm_lab.runs.bracket import fewest, highest
+from storm_lab.runs.execute import JOBS
+from storm_lab.schedulers.baselines.given import GivenPlacement
+from storm_lab.workloads.importers.imported import Imported
+
+POLICIES = ("default", "rstorm", "tstorm")
+"""Policies that are tried; T-Storm's runs on measured load, as a league's entrants do."""
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.2)
+"""Shares of the capacity at which latency is measured."""
+
+_FACTORS = (0.5, 2.0)
+"""What an assumed figure is multiplied by."""
+
+Say = Callable[[str], None]
+Other = Callable[[float], Site]
+"""The site with something in it multiplied by a factor."""
+
+
+def advise(
+    imported: Imported,
+    machines: Machines | None = None,
+    *,
+    seeds: Sequence[int] = (1, 2, 3),
+    entrants: Sequence[Entrant] | None = None,
+    jobs: int = JOBS,
+    show_progress: bool = False,
+    say: Say = lambda line: None,
+) -> Advice:
+    """Advice on an imported topology: as `advise_site`, and how far it hangs on what was assumed.
+
+    Raises:
+        UserError: the topology cannot be played, or as `advise_site`.
+        StormLabError: a run fails, or there is no Java for Spark.
+    """
+    found = advise_site(
+        imported_site(imported, machines),
+        seeds=seeds,
+        entrants=entrants,
+        others=_other_costs(imported, machines),
+        jobs=jobs,
+        show_progress=show_progress,
+        say=say,
+    )
+    rates = sorted({item.component for item in imported.assumed if item.what.startswith("rate of")})
+    return replace(found, assumed=tuple(map(str, imported.assumed)), assumed_rates=tuple(rates))
+
+
+def advise_site(
+    site: Site,
+    *,
+    seeds: Sequence[int] = (1, 2, 3),
+    entrants: Sequence[Entrant] | None = None,
+    others: Mapping[str, Other] | None = None,
+    jobs: int = JOBS,
+    show_progress: bool = False,
+    say: Say = lambda line: None,
+) -> Advice:
+    """Advice on a topology, its input and machines.
+
+    Args:
+        site: the topology under its present load, on all machines that there are.
+        seeds: runs of each setting whose intervals are shown; the first alone searches for limits.
+        entrants: policies that are tried, such as `storm_lab.league.field.field` makes; None: `POLICIES`.
+        others: what may be otherwise, with a function from a factor to the site with it.
+        jobs: emulations at a time.
+        show_progress: draw bars.
+        say: told what is done.
+
+    Raises:
+        UserError: there is no advice on such a site (`check_advisable`), or under no policy anything is
+            completed.
+        StormLabError: a run fails, or there is no Java for Spark.
+    """
+    check_advisable(site)
+    steps = _Steps(Measurer(jobs, show_progress), tuple(seeds), say)
+    choices, chosen = steps.choose(site, field((), POLICIES) if entrants is None else entrants)
+    best = best_of(choices)
+    fit, fit_twice = steps.nodes(chosen, site), steps.nodes(chosen, with_load(site, 2.0))
+    say("the load that it carries")
+    placed = steps.measurer.placement(chosen, seeds[0])
+    fixed = Setting(chosen.site, Entrant("as-placed", GivenPlacement(placed)))
+    rate, _ = steps.carries(fixed, present_load(site) / max(best.measured.utilisation, 0.01))
+    (full,) = steps.measurer.measure([_at_rate(fixed, rate)], seeds)
+    capacity = full.acked_per_s
+    say("latency by load")
+    at = [_at_rate(fixed, share * capacity.mean) for share in SHARES]
+    curve = tuple(zip(SHARES, steps.measurer.measure(at, seeds, CURVE_S), strict=True))
+    say("losses of nodes")
+    losses = steps.measurer.losses(chosen, placed, seeds[0])
+    sensitivity = []
+    changes: dict[str, Other] = {**(others or {}), "costs of messages": partial(with_message_costs, site)}
+    for what, other in changes.items():
+        for factor in _FACTORS:
+            say(f"{what} times {factor:g}")
+            changed = other(factor)
+            there = replace(fixed, site=with_workers(changed, best.workers))
+            _, carried = steps.carries(there, capacity.mean)
+            nodes = steps.nodes(chosen, changed).nodes
+            sensitivity.append(Sensitivity(what, factor, carried.acked_per_s.mean, nodes))
+    return Advice(
+        topology=site.plan.topology.id,
+        load_per_s=present_load(site),
+        choices=choices,
+        fit=fit,
+        fit_twice=fit_twice,
+        machines=len(site.cluster.nodes),
+        capacity_per_s=capacity,
+        saturates=full.busiest,
+        saturated=full.utilisation,
+        curve=curve,
+        losses=losses,
+        sensitivity=tuple(sensitivity),
+        seeds=tuple(seeds),
+    )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    measurer: Measurer
+    seeds: tuple[int, ...]
+    say: Say
+
+    def choose(self, site: Site, entrants: Sequence[Entrant]) -> tuple[tuple[Choice, ...], Setting]:
+        """All policies with all numbers of workers, and the setting of the best."""
+        self.say("policies and workers")
+        kinds = [(entrant, workers) for entrant in entrants for workers in worker_counts(site)]
+        settings = [Setting(with_workers(site, workers), entrant) for entrant, workers in kinds]
+        choices = tuple(
+            Choice(entrant.name, workers, measured)
+            for (entrant, workers), measured in zip(
+                kinds, self.measurer.measure(settings, self.seeds), strict=True
+            )
+        )
+        best = best_of(choices)
+        if not best.measured.acked_per_s.mean > 0.0:
+            raise UserError(
+                "nothing is completed under any policy",
+                field="policies",
+                value=", ".join(entrant.name for entrant in entrants),
+                remedy="see whether its workers find slots, and its bolts ack",
+            )
+        self.say(f"best: {best.policy}, workers: {best.workers}")
+        return choices, settings[choices.index(best)]
+
+    def nodes(self, chosen: Setting, site: Site) -> Fit:
+        """The fewest nodes of a site on which its load fits, under the policy that was chosen."""
+        self.say(f"nodes for {present_load(site):g} records/s")
+        workers = chosen.site.plan.topology.workers
+        tried: dict[int, Measured] = {}
+
+        def fit(counts: Sequence[int]) -> list[bool]:
+            sites = [with_workers(with_nodes(site, count), max(workers, count)) for count in counts]
+            settings = [replace(chosen, site=fewer) for fewer in sites]
+            found = self.measurer.measure(settings, self.seeds[:1])
+            tried.update(zip(counts, found, strict=True))
+            return [measured.fits for measured in found]
+
+        most = len(site.cluster.nodes)
+        found = fewest(fit, most)
+        last = tried[found or most]
+        return Fit(found, last.busiest, last.utilisation)
+
+    def carries(self, fixed: Setting, guess: float) -> tuple[float, Measured]:
+        """The highest rate that a setting keeps up with, and what it does there."""
+        tried: dict[float, Measured] = {}
+
+        def keep_up(rates: Sequence[float]) -> list[bool]:
+            settings = [_at_rate(fixed, rate) for rate in rates]
+            found = self.measurer.measure(settings, self.seeds[:1])
+            tried.update(zip(rates, found, strict=True))
+            return [measured.keeps_up for measured in found]
+
+        rate = highest(keep_up, guess)
+        return rate, tried[rate]
+
+
+def _at_rate(setting: Setting, rate_per_s: float) -> Setting:
+    return replace(setting, site=with_load(setting.site, rate_per_s / present_load(setting.site)))
+
+
+def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, Other]:
+    """The site with all costs that an import assumed multiplied by a factor; empty where it assumed none."""
+    playable = imported.ready()
+    guessed = {item.component for item in imported.assumed if item.what == "cost of a call"}
+    if not guessed:
+        return {}
+
+    def scaled(factor: float) -> Site:
+        figures = {
+            name: replace(known, cost_us=known.cost_us.scaled(factor)) if name in guessed else known
+            for name, known in playable.figures.items()
+        }
+        return imported_site(replace(imported, playable=replace(playable, figures=figures)), machines)
+
+    return {f"the assumed costs of {', '.join(sorted(guessed))}": scaled}

@@ -1,0 +1,89 @@
+"""The command ``storm-lab advise``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from storm_lab.league.field import field
+from storm_lab.machine.options import examples, jobs_option, json_option
+from storm_lab.runs.advise import POLICIES, advise
+from storm_lab.runs.advise_notebook import check_notebook, write_notebook
+from storm_lab.runs.grid import parse_seeds
+from storm_lab.workloads.importers.importing import import_topology
+
+
+@click.command(
+    "advise",
+    epilog=examples(
+        "storm-lab advise topology.yaml machines.yaml",
+        "storm-lab advise topology.yaml tstorm-section-v --overlay costs.yaml --seeds 1-5",
+        "storm-lab advise topology.yaml machines.yaml --scheduler my_idea.py:MyIdea --notebook advice.ipynb",
+    ),
+)
+@click.argument("topology", metavar="TOPOLOGY")
+@click.argument("cluster", metavar="CLUSTER")
+@click.option("--overlay", metavar="FILE", help="YAML with rates, costs, sizes and keys that the files lack.")
+@click.option(
+    "--scheduler",
+    "schedulers",
+    metavar="FILE.py:CLASS[:K=V,...]",
+    multiple=True,
+    help="Try a scheduler of yours too; online: before it for measured load.",
+)
+@click.option(
+    "--policies", metavar="NAME,NAME", help=f"Built-in policies to try; {', '.join(POLICIES)} by default."
+)
+@click.option("--seeds", default="1-3", show_default=True, metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7.")
+@click.option(
+    "--notebook",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write and execute a notebook that shows it.",
+)
+@jobs_option
+@json_option
+def advise_command(
+    topology: str,
+    cluster: str,
+    overlay: str | None,
+    schedulers: tuple[str, ...],
+    policies: str | None,
+    seeds: str,
+    notebook: Path | None,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Advise on TOPOLOGY on the machines of CLUSTER: policy, workers, nodes, limits, losses.
+
+    TOPOLOGY is what storm-lab import reads; CLUSTER a YAML of machines or a paper's cluster by name.
+    """
+    names = tuple(name.strip() for name in policies.split(",")) if policies else POLICIES
+    if notebook is not None:
+        check_notebook(notebook)
+    imported = import_topology(topology, overlay=overlay, machines=cluster)
+    found = advise(
+        imported,
+        seeds=parse_seeds(seeds),
+        entrants=field(schedulers, names),
+        jobs=jobs,
+        show_progress=True,
+        say=lambda line: click.echo(line, err=True),
+    )
+    if as_json:
+        click.echo(json.dumps(found.document(), indent=1, ensure_ascii=False))
+    else:
+        click.echo(found.text(), nl=False)
+    if notebook is not None:
+        values = {
+            "topology": topology,
+            "cluster": cluster,
+            "overlay": overlay or "",
+            "schedulers": list(schedulers),
+            "policies": list(names),
+            "seeds": list(parse_seeds(seeds)),
+        }
+        write_notebook(notebook, values)
+        click.echo(f"notebook: {notebook}", err=True)

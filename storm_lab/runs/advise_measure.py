@@ -1,0 +1,187 @@
+"""What advice measures of a setting: rates, latency, who is how busy, and what the loss of a node costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.league.advice import FULL, KEEPS_UP, Interval, Measured, NodeLoss
+from storm_lab.league.entrant import Entrant
+from storm_lab.league.reader_site import Site
+from storm_lab.league.site_variants import present_load
+from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.model import Assignment, Executor, Slot, executors_of
+from storm_lab.pipeline.metric_tables import MetricTables
+from storm_lab.pipeline.summary import metrics_of
+from storm_lab.runs.execute import play_all
+from storm_lab.tuplelog import open_run
+
+_PLAIN_S, _ONLINE_S = 300.0, 480.0
+"""Virtual lengths. The second half of a run is measured: until then, what waited while workers started has
+been worked off at 80 % of capacity. Policies on measured load need rounds before.
+"""
+CURVE_S = 600.0
+"""The same at 90 % of capacity."""
+_GENERATION_S = 100.0
+_LOSS_AT_S, _LOSS_S = 120.0, 480.0
+_BIN_S = 10.0
+_LAST_S = 60.0
+"""Part of a run, at its end, that latency after a loss is taken from."""
+_MOST_LOSSES = 3
+_STEADY = ("steady", "steady_latency", "node_cpu_60s", "steady_thread_cpu", "capacity_60s")
+_AFTER_LOSS = ("throughput_10s", "failures_10s", "latency_10s")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is played: a site under an entrant."""
+
+    site: Site
+    entrant: Entrant
+
+    @property
+    def duration_s(self) -> float:
+        """Virtual length of a run."""
+        return _ONLINE_S if self.entrant.online else _PLAIN_S
+
+
+@dataclass(frozen=True)
+class Measurer:
+    """Plays settings, those together that are asked for together, and reads what they did."""
+
+    jobs: int
+    show_progress: bool
+
+    def measure(
+        self, settings: Sequence[Setting], seeds: Sequence[int], duration_s: float | None = None
+    ) -> list[Measured]:
+        """What each setting did, over the seeds; ``duration_s`` None: as long as its policy needs."""
+        lengths = [duration_s or setting.duration_s for setting in settings]
+        tables = self._tables(settings, lengths, seeds, _STEADY)
+        return [_measured(setting.site, own) for setting, own in zip(settings, tables, strict=True)]
+
+    def placement(self, setting: Setting, seed: int) -> Assignment:
+        """Where the executors were at the end of a run."""
+        specs = stage_runs(setting.site, [setting.entrant], _parameters(setting.duration_s, setting, [seed]))
+        (run,) = play_all(specs, jobs=self.jobs)
+        rows = sorted(open_run(run.folder).table("placements").to_pylist(), key=lambda row: row["start_ns"])
+        last = {
+            (row["component"], row["start_task"], row["end_task"]): Slot(row["node"], row["port"])
+            for row in rows
+        }
+        executors = executors_of(setting.site.plan.topology, setting.site.version)
+        return Assignment.of((e, last[e.component, e.start, e.end]) for e in executors)
+
+    def losses(self, setting: Setting, placed: Assignment, seed: int) -> tuple[NodeLoss, ...]:
+        """What it costs to lose each of the nodes that hold most executors; the policy places anew."""
+        held: dict[str, list[Executor]] = {}
+        for executor, slot in placed.slots.items():
+            held.setdefault(slot.node, []).append(executor)
+        names = sorted(held, key=lambda node: (-len(held[node]), node))[:_MOST_LOSSES]
+        without = [replace(setting, site=_losing(setting.site, placed, node)) for node in names]
+        tables = self._tables(without, [_LOSS_S] * len(without), [seed], _AFTER_LOSS)
+        load = present_load(setting.site)
+        return tuple(_loss(node, load, own) for node, own in zip(names, tables, strict=True))
+
+    def _tables(
+        self,
+        settings: Sequence[Setting],
+        durations_s: Sequence[float],
+        seeds: Sequence[int],
+        names: tuple[str, ...],
+    ) -> list[MetricTables]:
+        specs = [
+            stage_runs(setting.site, [setting.entrant], _parameters(duration_s, setting, seeds))
+            for setting, duration_s in zip(settings, durations_s, strict=True)
+        ]
+        played = play_all(
+            [spec for own in specs for spec in own], jobs=self.jobs, show_progress=self.show_progress
+        )
+        # All at once first: one Spark job for them together.
+        metrics_of([run.folder for run in played], names=names)
+        folders = iter([run.folder for run in played])
+        return [metrics_of([next(folders) for _ in own], names=names) for own in specs]
+
+
+def _parameters(duration_s: float, setting: Setting, seeds: Sequence[int]) -> Parameters:
+    given = {"seeds": list(seeds), "duration_s": duration_s, "generation_s": _GENERATION_S}
+    return stage_parameters(setting.site, given)
+
+
+def _measured(site: Site, tables: MetricTables) -> Measured:
+    steady, latency = tables.steady, tables.steady_latency
+    busiest, utilisation = _busiest(tables)
+    return Measured(
+        offered_per_s=present_load(site),
+        acked_per_s=Interval.of(steady["acked_per_s"].tolist()),
+        latency_ms=Interval.of(latency["complete_mean_ms"].tolist()),
+        p99_ms=Interval.of(latency["complete_p99_ms"].tolist()),
+        failed_per_s=float((steady["failed"] / steady["measured_s"]).mean()),
+        nodes=float(steady["nodes_last"].mean()),
+        busiest=busiest,
+        utilisation=utilisation,
+    )
+
+
+def _busiest(tables: MetricTables) -> tuple[str, float]:
+    """What is busy for the largest share of its time after the warm-up, and that share.
+
+    That is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time in there
+    counts only where no CPU is full, for a thread that waits for its turn on a core is in there, too.
+    """
+    computing = [(0.0, "")]
+    for row in _means(_warm(tables, tables.node_cpu_60s), ["node"], "utilisation"):
+        computing.append((row["utilisation"], f"the cores of {row['node']}"))
+    keys = ["component", "task", "thread", "worker", "node"]
+    for row in _means(tables.steady_thread_cpu, keys, "cores_used"):
+        computing.append((row["cores_used"], _thread_name(row)))
+    inside = [
+        (row["capacity"], f"an executor of {row['component']}")
+        for row in _means(_warm(tables, tables.capacity_60s), ["component", "task"], "capacity")
+    ]
+    share, name = max(computing)
+    if share < FULL:
+        share, name = max([*computing, *inside])
+    return name, min(share, 1.0)
+
+
+def _thread_name(row: Mapping[str, Any]) -> str:
+    if not row["component"]:
+        return f"the {row['thread']} thread of a worker on {row['node']}"
+    executor = f"an executor of {row['component']}"
+    return executor if row["thread"] == "main" else f"the {row['thread']} thread of {executor}"
+
+
+def _means(frame: pd.DataFrame, keys: list[str], value: str) -> list[dict[str, Any]]:
+    """The mean of a column by keys, over bins and seeds."""
+    means = frame.groupby(keys)[value].mean().reset_index()
+    return [{str(name): item for name, item in row.items()} for row in means.to_dict("records")]
+
+
+def _warm(tables: MetricTables, frame: pd.DataFrame) -> pd.DataFrame:
+    """The bins that lie after the warm-up as a whole."""
+    joined = frame.merge(tables.runs[["run", "warm_up_s"]], on="run")
+    return joined[joined["t_s"] >= joined["warm_up_s"]]
+
+
+def _losing(site: Site, placed: Assignment, node: str) -> Site:
+    plan = FaultPlan.of_rows([{"fault": "kill-node", "at_s": _LOSS_AT_S, "node": node}])
+    return replace(site, conditions=replace(site.conditions, placement=placed, faults=plan))
+
+
+def _loss(node: str, load: float, tables: MetricTables) -> NodeLoss:
+    done, failures, latency = tables.throughput_10s, tables.failures_10s, tables.latency_10s
+    # The last bin is cut off by the end of the run.
+    after = done[(done["t_s"] >= _LOSS_AT_S) & (done["t_s"] < _LOSS_S - _BIN_S)]
+    short = after[after["acked_per_s"] < KEEPS_UP * load - 1.0 / _BIN_S]
+    until = float(short["t_s"].max()) + _BIN_S if len(short) else _LOSS_AT_S
+    recovers = until < _LOSS_S - _LAST_S
+    failed = failures[failures["t_s"] >= _LOSS_AT_S][["failed", "lost"]].to_numpy().sum()
+    last = latency[latency["t_s"] >= _LOSS_S - _LAST_S]
+    settled = last["complete_mean_ms"].mean() if recovers else float("nan")
+    return NodeLoss(node, float(failed), until - _LOSS_AT_S, float(settled), recovers)

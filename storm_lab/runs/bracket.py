@@ -1,0 +1,63 @@
+"""Finding where something begins to fit, or stops, by playing several settings at a time.
+
+Each round costs the start of a Spark job and fills all processes, so a few settings at once beat halving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from storm_lab.errors import UserError
+
+_AT_ONCE = 6
+_REACH = 1.6
+"""How far around a guess the first rates lie, either way; far above a limit a run costs most."""
+_NARROW = 1.03
+"""Ratio of the rates between which a limit is taken as found."""
+_ROUNDS = 12
+
+
+def fewest(fits: Callable[[Sequence[int]], Sequence[bool]], most: int) -> int | None:
+    """The first number from 1 to ``most`` that fits, where what fits goes on to fit; None if none does.
+
+    ``fits`` is asked of some numbers at a time.
+    """
+    low, high = 0, most + 1
+    while high - low > 1:
+        numbers = sorted({int(n) for n in np.linspace(low, high, _AT_ONCE + 2).round()[1:-1]} - {low, high})
+        if high > most and most not in numbers:
+            numbers.append(most)
+        for number, does in zip(numbers, fits(numbers), strict=True):
+            if does:
+                high = number
+                break
+            low = number
+    return high if high <= most else None
+
+
+def highest(keeps_up: Callable[[Sequence[float]], Sequence[bool]], guess: float) -> float:
+    """The highest rate that is kept up with, to three per cent; ``guess`` is where it may lie.
+
+    Raises:
+        UserError: no rate is kept up with, however low, or every rate, however high.
+    """
+    low, high = 0.0, float("inf")
+    rates = np.geomspace(guess / _REACH, guess * _REACH, _AT_ONCE)
+    for _ in range(_ROUNDS):
+        for rate, does in zip(rates, keeps_up([float(rate) for rate in rates]), strict=True):
+            if not does:
+                high = float(rate)
+                break
+            low = float(rate)
+        if low == 0.0:
+            rates = np.geomspace(high / _REACH**4, high / _REACH, _AT_ONCE)
+        elif high == float("inf"):
+            rates = np.geomspace(low * _REACH, low * _REACH**2, _AT_ONCE)
+        elif high / low <= _NARROW:
+            return low
+        else:
+            rates = np.geomspace(low, high, _AT_ONCE + 2)[1:-1]
+    what = "nothing is completed at any rate" if low == 0.0 else "nothing is ever too much"
+    raise UserError(what, field="rate_per_s", value=guess, remedy="look at what its bolts emit, ack and cost")

@@ -1,0 +1,161 @@
+"""Advice on a topology whose best setting and limit are known by hand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from storm_lab.cli import main
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.league.field import field
+from storm_lab.league.reader_site import Site
+from storm_lab.model import Cluster, Component, Node, Subscription, Topology
+from storm_lab.runs.advise import advise_site
+from storm_lab.runs.bracket import fewest, highest
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+
+WORK_US = 10_000.0
+"""CPU of a line in the one executor of the bolt: it can do 100 a second, less what the framework takes."""
+
+
+class Lines(Spout):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield ("line",)
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        return Cost(10.0)
+
+
+class Work(Bolt):
+    def execute(self, values: Values, emit: Emit) -> None:
+        return
+
+    def cost(self, values: Values) -> Cost:
+        return Cost(WORK_US)
+
+
+def site(source: float | SourcePlan, *, cores: int = 4, nodes: int = 3, executors: int = 1) -> Site:
+    topology = Topology(
+        "one-bolt",
+        (
+            Component("lines", 1, outputs={"default": ("line",)}),
+            Component("work", executors, inputs=(Subscription("lines"),)),
+        ),
+        workers=nodes,
+    )
+    ports = (6700, 6701)
+    machines = Cluster(tuple(Node(f"n{number + 1}", cores=cores, ports=ports) for number in range(nodes)))
+    return Site.of(topology, {"lines": Lines(), "work": Work()}, machines, sources={"lines": source})
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_one_worker_on_one_node_is_best_where_nothing_is_gained_by_more() -> None:
+    found = advise_site(site(30.0), seeds=(1, 2), entrants=field((), ("default",)))
+    # In one process nothing is serialised, and an executor is one thread whatever cores there are.
+    assert found.best.workers == 1
+    assert found.fit.nodes == found.fit_twice.nodes == 1
+    assert found.fit.utilisation == pytest.approx(30.0 * WORK_US / 1e6, rel=0.1)
+    assert (found.saturates, found.saturated > 0.95) == ("an executor of work", True)
+    assert 93.0 < found.capacity_per_s.mean < 100.0
+    latencies = [measured.latency_ms.mean for share, measured in found.curve if share <= 0.9]
+    assert latencies == sorted(latencies)
+    assert latencies[0] == pytest.approx(WORK_US / 1000.0, rel=0.1)
+    overloaded = dict(found.curve)[1.2]
+    assert not overloaded.keeps_up
+    (loss,) = found.losses
+    # Nimbus hears nothing for its task timeout of 30 s at least; a third of a record is on its way then.
+    assert loss.recovers
+    assert loss.down_s >= 30.0
+    assert loss.failed <= 2
+    assert loss.latency_after_ms == pytest.approx(WORK_US / 1000.0, rel=0.1)
+    # No message leaves the process.
+    assert found.depends == ()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_cores_that_are_full_ask_for_as_many_nodes_as_division_says() -> None:
+    # Four executors of 10 ms a line, a core a node. 120 lines/s are 1.2 cores of work, so two nodes at 60 %,
+    # and of 2.4 cores one of three nodes would get two executors and 1.2 of them, so it takes four.
+    found = advise_site(
+        site(120.0, cores=1, nodes=4, executors=4), seeds=(1,), entrants=field((), ("default",))
+    )
+    assert (found.fit.nodes, found.fit_twice.nodes) == (2, 4)
+    assert found.saturates.startswith("the cores of n")
+    assert 360.0 < found.capacity_per_s.mean < 400.0
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_where_one_executor_is_the_limit_no_number_of_nodes_helps() -> None:
+    found = advise_site(site(60.0), seeds=(1,), entrants=field((), ("default",)))
+    assert (found.fit.nodes, found.fit_twice.nodes) == (1, None)
+    assert found.fit_twice.busiest == "an executor of work"
+    assert "Twice the load does not fit on all 3 machines: an executor of work is busy" in found.text()
+
+
+def test_a_spout_without_a_rate_has_no_present_load() -> None:
+    with pytest.raises(UserError, match="has no rate"):
+        advise_site(site(SourcePlan(SourceKind.SATURATED)))
+
+
+def test_a_spout_that_does_not_anchor_shows_no_completion() -> None:
+    unseen = SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False)
+    with pytest.raises(UserError, match="without message ids"):
+        advise_site(site(unseen))
+
+
+@pytest.mark.parametrize("most", [8, 50])
+@pytest.mark.parametrize("least", [1, 2, 3, 7, 8])
+def test_the_fewest_that_fit_are_found(least: int, most: int) -> None:
+    assert fewest(lambda counts: [count >= least for count in counts], most) == least
+    assert fewest(lambda counts: [False for _ in counts], most) is None
+
+
+@pytest.mark.parametrize("guess", [3.0, 90.0, 97.0, 4000.0])
+def test_the_highest_rate_is_found_from_any_guess(guess: float) -> None:
+    found = highest(lambda rates: [rate <= 97.0 for rate in rates], guess)
+    assert 97.0 / 1.03 <= found <= 97.0
+
+
+@pytest.mark.parametrize(("does", "said"), [(False, "nothing is completed"), (True, "ever too much")])
+def test_a_limit_that_is_not_there_is_said(does: bool, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        highest(lambda rates: [does for _ in rates], 100.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["topology.yaml", "nstorm"], "there is no such file"),
+        (["own.yaml", "nstrom"], "nstrom"),
+        (["own.yaml", "nstorm", "--policies", "defualt"], "defualt"),
+        (["own.yaml", "nstorm", "--seeds", "many"], "many"),
+        (["own.yaml", "nstorm", "--notebook", "advice.html"], "end it in .ipynb"),
+        (["own.yaml", "nstorm", "--notebook", "nowhere/advice.ipynb"], "no such folder"),
+        (["quiet.yaml", "nstorm"], "saturated"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "storm_lab: topology/1\nname: t\ncomponents:\n  s: {rate_per_s: RATE, emits: {default: 1}}\n"
+    Path("own.yaml").write_text(text.replace("RATE", "10"))
+    Path("quiet.yaml").write_text(text.replace("RATE", "saturated"))
+    with pytest.raises(SystemExit) as ended:
+        main(["advise", *arguments])
+    assert ended.value.code == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert said in line
