@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -67,7 +66,9 @@ class League:
         ):
             runs = on_machine(stage_runs(self.stage, entrants, self.parameters), self.machine)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
-        print(reused_by_variant(played), file=sys.stderr)
+        if any(run.reused for run in played):
+            # A result, not a complaint: notebooks show what goes to stderr as one.
+            print(reused_by_variant(played))
         return tuple(played)
 
     def metrics(self) -> MetricTables:
