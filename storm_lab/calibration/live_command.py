@@ -13,7 +13,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, tries_of
+from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, ranges_of, tries_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
@@ -80,8 +80,10 @@ def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
         bar.set_description(f"fitting Storm {generation}")
         fit = fit_live(found, generation, tell=lambda: _step(bar))
     click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
+    ranges = ranges_of(generation)
     for name, value in fit.constants.items():
-        click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g})")
+        edge = ", at the edge of its range" if value in ranges[name] else ""
+        click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{edge})")
     for name in FACTORS:
         before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))
         if before is not None and after is not None:
