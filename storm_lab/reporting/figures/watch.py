@@ -146,13 +146,13 @@ def playing_alone(player: str) -> str:
 
 _SIGNS = {
     "fa-minus": "−",
-    "fa-fast-backward": "⏮",
+    "fa-fast-backward": "«",
     "fa-step-backward": "‹",
     "fa-play fa-flip-horizontal": "◀",
-    "fa-pause": "⏸",
+    "fa-pause": "‖",
     "fa-play": "▶",
     "fa-step-forward": "›",
-    "fa-fast-forward": "⏭",
+    "fa-fast-forward": "»",
     "fa-plus": "+",
 }
 
