@@ -124,7 +124,9 @@ def _with_anchors(page: Markup) -> Markup:
 def _code(text: str) -> Markup:
     from nbconvert.filters.highlight import Highlight2HTML
 
-    return Markup(Highlight2HTML(pygments_lexer="ipython3")(text))  # type: ignore[no-untyped-call]
+    page = str(Highlight2HTML(pygments_lexer="ipython3")(text))  # type: ignore[no-untyped-call]
+    # Long lines are scrolled, with the keyboard too.
+    return Markup(page.replace("<pre>", '<pre tabindex="0">', 1))
 
 
 def _terminal(text: str) -> Markup:

@@ -46,7 +46,9 @@ def pages(folder: Path) -> list[Path]:
     report = write_example(folder / "reports")
     cells = [
         v4.new_markdown_cell("# Title\n\nText with a [link](https://example.org) and `code`.\n\n## Part"),
-        v4.new_code_cell("x = 1", outputs=[v4.new_output("stream", name="stdout", text="a table\n")]),
+        v4.new_code_cell(
+            f"x = {'1 + ' * 60}1", outputs=[v4.new_output("stream", name="stdout", text="a table\n")]
+        ),
     ]
     path = report.parent / "notebooks" / "tstorm-word-count.html"
     path.parent.mkdir()
