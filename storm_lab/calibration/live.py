@@ -3,7 +3,8 @@
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is how fast the machine is for the framework's code
 (``reference_mhz``: the clock at which the CPU costs would hold there), how long a sleeping thread takes to
-run (``wake_us``), and what looking at an empty queue costs (``look_us``, from 2.0 on).
+run (``wake_us``), and what ending a sleep or looking at an empty queue costs (``consumer_wake_us`` before
+2.0, ``look_us`` from then on).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ WEIGHTS: Mapping[Measure, float] = {
 """Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
 
 _FITTED = ("reference_mhz", "wake_us")
+_FITTED_BEFORE_2 = ("consumer_wake_us",)
 _FITTED_FROM_2 = ("look_us",)
 _WORST = 3.0
 """Largest residual: a scene that the emulator cannot play at all must not decide everything."""
@@ -63,7 +65,7 @@ class LiveFit:
 
 def ranges_of(generation: str) -> Ranges:
     """The constants that are fitted for a generation, with their ranges."""
-    names = _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else ())
+    names = _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2)
     return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
