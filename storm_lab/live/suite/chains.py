@@ -221,6 +221,8 @@ def load_scenes(version: StormVersion) -> tuple[Scene, ...]:
 # ---- waiting for one another ------------------------------------------------------------------------------
 
 _WAIT_START_S = Start(32.0, 32.0)
+_WAIT_WARM_S = 20.0
+"""One tuple at a time calls little code, and the compiler waits for calls."""
 _MORE_THAN_ENOUGH = 20_000.0
 _WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes")
 
@@ -231,7 +233,7 @@ def _waiting_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float,
     found: dict[str, tuple[float, float]] = {}
     for name in _WAITERS:
         turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
-        found[name] = turns.flood(name, start_s=4.0)
+        found[name] = turns.flood(name, start_s=_WAIT_WARM_S)
     return turns, found
 
 
