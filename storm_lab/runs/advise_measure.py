@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 
 from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.advice import FULL, KEEPS_UP, Interval, Measured, NodeLoss
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
-from storm_lab.league.site_variants import present_load
+from storm_lab.league.site_variants import present_load, with_load
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Assignment, Executor, Slot, executors_of
 from storm_lab.pipeline.metric_tables import MetricTables
@@ -22,11 +23,11 @@ from storm_lab.runs.execute import play_all
 from storm_lab.tuplelog import open_run
 
 _PLAIN_S, _ONLINE_S = 300.0, 480.0
-"""Virtual lengths. The second half of a run is measured: until then, what waited while workers started has
-been worked off at 80 % of capacity. Policies on measured load need rounds before.
-"""
+"""Virtual lengths. The second half of a run is measured, and policies on measured load need rounds before."""
 CURVE_S = 600.0
-"""The same at 90 % of capacity."""
+"""Length near the limit: what queues up while the code is still slow is worked off late there."""
+_BEGIN_S, _UNTIL_THEN = 60.0, 0.01
+"""When the load begins, for workers have started by then, and the part of it that flows before."""
 _GENERATION_S = 100.0
 _LOSS_AT_S, _LOSS_S = 120.0, 480.0
 _BIN_S = 10.0
@@ -61,8 +62,9 @@ class Measurer:
         self, settings: Sequence[Setting], seeds: Sequence[int], duration_s: float | None = None
     ) -> list[Measured]:
         """What each setting did, over the seeds; ``duration_s`` None: as long as its policy needs."""
+        played = [_begun_quietly(setting) for setting in settings]
         lengths = [duration_s or setting.duration_s for setting in settings]
-        tables = self._tables(settings, lengths, seeds, _STEADY)
+        tables = self._tables(played, lengths, seeds, _STEADY)
         return [_measured(setting.site, own) for setting, own in zip(settings, tables, strict=True)]
 
     def placement(self, setting: Setting, seed: int) -> Assignment:
@@ -106,6 +108,23 @@ class Measurer:
         metrics_of([run.folder for run in played], names=names)
         folders = iter([run.folder for run in played])
         return [metrics_of([next(folders) for _ in own], names=names) for own in specs]
+
+
+def _begun_quietly(setting: Setting) -> Setting:
+    """With little load until the workers are up: near the limit, what waits for them is never worked off.
+
+    Policies on measured load are let see all of it.
+    """
+    if setting.entrant.online:
+        return setting
+    site = setting.site
+    begins = tuple(
+        SetLoad(_BEGIN_S, site.plan.topology.id, spout, source.rate_per_s)
+        for spout, source in site.plan.sources.items()
+    )
+    quiet = with_load(site, _UNTIL_THEN)
+    under = replace(quiet.conditions, faults=FaultPlan(begins))
+    return replace(setting, site=replace(quiet, conditions=under))
 
 
 def _parameters(duration_s: float, setting: Setting, seeds: Sequence[int]) -> Parameters:

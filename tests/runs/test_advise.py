@@ -89,7 +89,9 @@ def test_cores_that_are_full_ask_for_as_many_nodes_as_division_says() -> None:
     )
     assert (found.fit.nodes, found.fit_twice.nodes) == (2, 4)
     assert found.saturates.startswith("the cores of n")
-    assert 360.0 < found.capacity_per_s.mean < 400.0
+    # A core for each executor, less what messages cost, which grows with the rate as the work does.
+    assert 330.0 < found.capacity_per_s.mean < 400.0
+    assert found.capacity_per_s.mean == pytest.approx(120.0 / found.best.measured.utilisation, rel=0.1)
 
 
 @pytest.mark.slow
