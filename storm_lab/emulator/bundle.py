@@ -54,6 +54,7 @@ _PER_TUPLE = (
     "poll",
     "switch",
     "wait_work",
+    "empty_batch",
     "uplink_ps_per_byte",
 )
 """Costs that every tuple pays anew."""
@@ -114,7 +115,10 @@ class Bundle:
         self._thin_arrivals(k)
         if self.delays:
             for table, names in (
-                (k.cost, ("wake", "idle_sleep", "look", "fine_look", "fine_time", "coarse_look")),
+                (
+                    k.cost,
+                    ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look"),
+                ),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.source, ("pause", "sleep", "fetch", "answer")),

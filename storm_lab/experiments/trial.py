@@ -8,9 +8,9 @@ stand beside the claims that it explains, and never replace their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.experiments.readings import Tables, beside
 
@@ -26,7 +26,8 @@ class Trial:
     """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
 
     ``only``: the one scheduler whose runs it changes; those of others are not played again. ``claims``: those
-    that it explains. ``reading``: it is another reading of the paper, and played with every seed.
+    that it explains. ``reading``: it is another reading of the paper, and played with every seed. ``fitted``:
+    it was chosen with the results in view, so that what comes out under it is no prediction.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Trial:
     only: str = ""
     claims: tuple[str, ...] = ()
     reading: bool = False
+    fitted: bool = False
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
@@ -79,7 +81,7 @@ def explained(
     """
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     return tuple(
-        found
+        replace(found, basis=Basis.FITTED) if trial.fitted else found
         for trial in trials
         if trial.claims
         for found in beside(

@@ -1,4 +1,4 @@
-"""What a worker does all the time: heartbeats, waits that end every 10 ms, connections' flush timers."""
+"""What a worker does all the time: heartbeats, waits that end, a spout's empty turns, flush timers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,45 @@ def idle_ns(version: StormVersion, second: float, spread: bool) -> float:
     return float(scene.plane.sample().node_cpu_ns[node])
 
 
-@pytest.mark.parametrize(("version", "waits"), [(V0_8_2, 9), (V0_9_2, 9), (V1_0_6, 0), (V2_8_8, 0)])
-def test_three_threads_a_worker_and_two_an_executor_wait_ten_milliseconds_at_most(
+@pytest.mark.parametrize(("version", "waits"), [(V0_8_2, 8), (V0_9_2, 8), (V1_0_6, 0), (V2_8_8, 0)])
+def test_all_consumers_wait_ten_milliseconds_at_most_and_an_idle_spout_one(
     version: StormVersion, waits: int
 ) -> None:
-    assert idle_ns(version, 5, spread=False) == pytest.approx(0.003 * SECOND + waits * 100 * 5 * US)
+    # Three threads of the worker, send and main thread of two bolts, send thread of the spout.
+    timers = waits * 100 * 5 * US
+    turns = 1000 * 5 * US
+    assert idle_ns(version, 5, spread=False) == pytest.approx(0.003 * SECOND + timers + turns)
 
 
 @pytest.mark.parametrize(("version", "connections"), [(V0_8_2, 0), (V0_9_2, 2), (V0_9_7, 0)])
 def test_connections_are_flushed_from_thirty_seconds_on(version: StormVersion, connections: int) -> None:
     early, late = (idle_ns(version, second, spread=True) for second in (25, 31))
     assert late - early == pytest.approx(connections * 100 * 10 * US)
+
+
+@pytest.mark.parametrize(("version", "woken"), [(V0_9_2, 3), (V1_0_6, 2)])
+def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_local(
+    version: StormVersion, woken: int
+) -> None:
+    # A spout sends 100 tuples a second to a bolt beside it: the spout's send thread and the bolt are woken,
+    # and the transfer thread is, for nothing.
+    cost = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=0.0)
+    taken = []
+    for wake_us in (0.0, 5.0):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(0, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
+            nodes(1),
+            lambda _: Slot("node0", 6700),
+            version=version,
+            cost=replace(cost, consumer_wake_us=wake_us),
+        )
+        scene.plane.run_until(5 * SECOND)
+        scene.plane.sample()
+        scene.plane.run_until(15 * SECOND)
+        taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 10)
+    waits = (3 + 1 + 2) * 100 if version == V0_9_2 else 0
+    # A turn that finds a tuple ends a sleep as well.
+    turns = 1000
+    assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 100) * 5 * US, rel=0.02)

@@ -116,7 +116,8 @@ def open_executor(
     now = int(k.s[0].now)
     w = k.worker[worker]
     e = k.executor[index]
-    w.periodic += 2 * int(k.cost[0].consumer_work)
+    # Its send thread, and the main one of a bolt: that of a spout sleeps between turns.
+    w.periodic += (1 if source >= 0 else 2) * int(k.cost[0].consumer_work)
     e.worker, e.topology, e.component = worker, w.topology, component
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
@@ -193,7 +194,7 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
-    worker_at(k, e.worker).periodic -= 2 * cost_at(k, 0).consumer_work
+    worker_at(k, e.worker).periodic -= (1 if e.source >= 0 else 2) * cost_at(k, 0).consumer_work
     if e.awaits != 0:
         leave_idle(k, executor)
         watch(k, e.source)

@@ -1,11 +1,13 @@
-"""Idle threads of Storm 2.x: they are not woken but look at their queues, and looking takes CPU.
+"""Idle spouts, and idle threads of Storm 2.x: they are not woken but look for work, and looking takes CPU.
+
+An idle spout of any version sleeps for 1 ms between the empty turns of its loop.
 
 A bolt or acker that finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which takes
 some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time; a transfer thread and an idle spout sleep
 1 ms. So what arrives waits for the next look, and who gets a tuple every 60 ms never leaves the fine looks:
-a worker takes most CPU at light load. No look is an event: the one that finds something is computed when
-there is something, those before are counted then or when counters are read, and what they take of the node's
-cores is a rate.
+a worker of 2.x takes most CPU at light load. No look is an event: the one that finds something is computed
+when there is something, those before are counted then or when counters are read, and what they take of the
+node's cores is a rate.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.cpu import advance
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.kinds import IDLE, MAIN, POLLING, TRANSFER, WAKING
+from storm_lab.emulator.state.kinds import IDLE, MAIN, SPOUT, TRANSFER, WAKING
 from storm_lab.emulator.state.layout import State
 
 
@@ -28,13 +30,16 @@ def set_polling(k: State, thread: int, every: int) -> None:
     share = _look(k, thread) * 1024 // every if every > 0 else 0
     p.polling += share - t.polls
     t.polls = share
+    t.look_every = every
 
 
 @inline
 def _look(k: State, thread: int) -> int:
-    """CPU of one look on the thread's node."""
-    p = node_at(k, thread_at(k, thread).node)
-    return (((cost_at(k, 0).look * p.system) >> 16) * p.slow * p.extra) >> 20
+    """CPU of one look, or of a spout's empty turn, on the thread's node."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
+    return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
 @jit
@@ -61,14 +66,13 @@ def start_idling(k: State, thread: int) -> None:
 
 
 @jit
-def sleep_between_turns(k: State, thread: int) -> None:
-    """An idle spout begins to sleep between empty turns."""
-    c = cost_at(k, 0)
-    if c.look != 0:
+def sleep_between_turns(k: State, thread: int, every: int) -> None:
+    """An idle spout begins to sleep between empty turns, which come every so many ns."""
+    if cost_at(k, 0).empty_turn != 0:
         t = thread_at(k, thread)
         t.idle_since = s_at(k, 0).now
         t.looks = 0
-        set_polling(k, thread, c.coarse_look)
+        set_polling(k, thread, every)
 
 
 @inline
@@ -96,12 +100,15 @@ def look_later(k: State, thread: int) -> None:
 def count_looks(k: State, thread: int) -> None:
     """Charge the looks that an idle thread has had so far."""
     t = thread_at(k, thread)
-    c = cost_at(k, 0)
     passed = s_at(k, 0).now - t.idle_since
-    fine = c.fine_time if t.kind == MAIN and t.state != POLLING else 0
-    looks = max(0, passed - fine) // c.coarse_look
-    if fine > 0:
-        looks += min(passed, fine) // c.fine_look
+    if t.role == SPOUT:
+        looks = passed // t.look_every
+    else:
+        c = cost_at(k, 0)
+        fine = c.fine_time if t.kind == MAIN else 0
+        looks = max(0, passed - fine) // c.coarse_look
+        if fine > 0:
+            looks += min(passed, fine) // c.fine_look
     t.cpu += (looks - t.looks) * _look(k, thread)
     t.looks = looks
 

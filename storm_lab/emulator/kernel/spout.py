@@ -29,6 +29,7 @@ from storm_lab.emulator.kernel.source_queue import (
     leave_idle,
     line_record,
     next_line_time,
+    period_of,
     take_line,
     watch,
 )
@@ -172,7 +173,8 @@ def spout_sleep(k: State, thread: int) -> None:
     s = s_at(k, 0)
     t.state = POLLING
     if e.active != 0:
-        sleep_between_turns(k, thread)
+        every = period_of(k, e.source) if e.source >= 0 else cost_at(k, 0).idle_sleep
+        sleep_between_turns(k, thread, every)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
     if t.length > 0 or e.expired_head >= 0:

@@ -36,6 +36,7 @@ from storm_lab.emulator.state.arrays import (
     executor_at,
     fetch_record,
     message_at,
+    node_at,
     record_at,
     s_at,
     thread_at,
@@ -116,6 +117,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     # Grows with every burst that starts, so this batch has a number of its own.
     batch = s_at(k, 0).seq + 1
     t.hand_over = batch
+    remote = False
     for _ in range(min(t.length, most)):
         m = take(k, thread)
         if t.kind == SEND:
@@ -127,6 +129,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             work += c.send
             if message_at(k, m).locality != IN_PROCESS:
                 work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
+                remote = True
         elif t.kind == TRANSFER:
             work += c.transfer
             if c.write != 0 and is_first(k, executor_at(k, message_at(k, m).target).worker, batch):
@@ -142,7 +145,20 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         else:
             work += c.deliver
         add_output(k, thread, m)
+    if t.kind == SEND and c.empty_batch != 0 and not remote:
+        _wake_for_nothing(k, t.worker)
     start_burst(k, thread, work)
+
+
+@jit
+def _wake_for_nothing(k: State, worker: int) -> None:
+    """Up to 0.9 a send thread publishes what goes to other workers with each batch, even if that is nothing.
+
+    What waking the transfer thread costs is played with the worker's next housekeeping.
+    """
+    w = worker_at(k, worker)
+    if thread_at(k, w.transfer_thread).state == IDLE:
+        w.owed += (cost_at(k, 0).empty_batch * node_at(k, w.node).system) >> 16
 
 
 @jit

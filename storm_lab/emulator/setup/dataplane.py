@@ -291,7 +291,7 @@ class DataPlane(Playing):
 
         Writes the traffic and CPU rows.
         """
-        if self._kernel.cost[0].look > 0:
+        if self._kernel.cost[0].empty_turn > 0:
             count_all_looks(self._state(), self._threads)
         return self._log.sample(self._kernel)
 

@@ -296,7 +296,9 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
     c.wait_work = round(cost.consumer_wake_us * NS_PER_US)
     rounds = cost.housekeeping_period_ms / TIMER_MS
+    c.empty_turn = c.wait_work
     if version < V1_0_0:
+        c.empty_batch = c.wait_work
         c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
         wakes = cost.publisher_wakes_per_s * cost.housekeeping_period_ms / 1000
         c.publish_work = round(wakes * cost.consumer_wake_us * NS_PER_US)
@@ -309,7 +311,7 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.call = 1
     c.spread = int(cost.service_cv > 0)
     if version >= V2_0_0 and cost.look_us > 0:
-        c.look = round(cost.look_us * NS_PER_US)
+        c.look = c.empty_turn = round(cost.look_us * NS_PER_US)
         c.fine_look = FINE_LOOK_NS
         c.fine_time = 1000 * FINE_LOOK_NS
         c.coarse_look = COARSE_LOOK_NS

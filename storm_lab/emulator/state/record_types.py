@@ -118,6 +118,8 @@ COSTS = record(
     ("compile", I8),  # CPU of the compilers while all of it goes
     ("call", I8),  # calls that one played call stands for
     ("spread", I8),  # 1: execute and nextTuple vary
+    ("empty_batch", I8),  # 0.8, 0.9: CPU of an idle transfer thread that a send thread wakes for nothing
+    ("empty_turn", I8),  # CPU of an idle spout's turn: it ends a sleep, and finds nothing
     ("look", I8),  # 2.x: CPU of an idle thread's look at its queue
     ("fine_look", I8),  # time from one look to the next at first ...
     ("fine_time", I8),  # ... for so long
@@ -142,7 +144,7 @@ NODE = lined_record(
     ("system", I4),  # multiplier of periodic work and wake-ups, of 65536: processor
     ("wake_head", I4),
     ("wake_tail", I4),
-    ("polling", I4),  # 2.x: what idle threads' looks take of its cores, of 1024
+    ("polling", I4),  # what idle threads' looks and idle spouts' turns take of its cores, of 1024
     # What follows only the network touches.
     ("nic_out_free", I8),
     ("nic_in_free", I8),
@@ -275,8 +277,9 @@ THREAD = lined_record(
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # of these; free when the batch is done
     ("next_log", I4),
-    ("looks", I4),  # 2.x: since it fell idle, as far as their CPU has been counted
-    ("polls", I4),  # 2.x: what its looks take of a core, of 1024
+    ("looks", I4),  # since it fell idle, as far as their CPU has been counted; a spout's empty turns
+    ("polls", I4),  # what its looks take of a core, of 1024
+    ("look_every", I8),  # time from one look to the next
     ("idle_since", I8),
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
 )

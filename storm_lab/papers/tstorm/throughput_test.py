@@ -114,6 +114,8 @@ TRIED: tuple[Trial, ...] = (
             "tstorm-fig5b-spike",
             "tstorm-fig5c-speedup",
         ),
+        reading=True,
+        fitted=True,
     ),
 )
 """Each played under Storm and with every gamma."""
