@@ -291,6 +291,14 @@ class CostModel:
         source="2.x: CPU of one look of an idle thread at its queue (parkNanos); live Storm 2.8.3: 8 to 10 "
         "us on a core that does 2.6 times as much; 0 = idle threads are woken, and looking is free",
     )
+    look_beside: float = constant(
+        0.45,
+        unit="1",
+        low=0.0,
+        high=1.0,
+        source="2.x: CPU of a look on a core that many threads look on, of that of one alone, whose core is "
+        "asleep; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
+    )
     receive_batch: float = constant(
         8.0, unit="tuples", low=1, high=100, source="topology.receiver.buffer.size, Storm 0.8-0.9"
     )

@@ -16,7 +16,7 @@ from storm_lab.model.version import V0_9_7, V2_8_8
 
 ONE = Slot("node0", 6700)
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
-LOOKS = replace(QUIET, look_us=10.0)
+LOOKS = replace(QUIET, look_us=10.0, look_beside=1.0)
 
 
 def apart(executor: Executor) -> Slot:
@@ -96,6 +96,45 @@ def test_threads_that_look_slow_down_those_that_work_on_the_same_core() -> None:
     # While the bolt works the acker looks each 55 us, spout and transfer thread each 1.06 ms.
     assert woken == pytest.approx(10 * MS, rel=5e-3)
     assert beside == pytest.approx(woken / (1 - 10 / 55 - 2 * 10 / 1060), rel=0.01)
+
+
+def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
+    # Three idle bolts would look for 40 us each 55 us, on one core; spout and transfer thread each 1.06 ms.
+    scene = start(
+        chain((1, 3), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=0.001),
+        nodes(1, cores=1),
+        lambda _: ONE,
+        version=V2_8_8,
+        cost=replace(LOOKS, look_us=40.0),
+    )
+    scene.plane.run_until(100 * MS)
+    wanted, others = 3 * 40 / 55, 2 * 40 / 1060
+    assert share_of(scene, "bolt0", 0.1) == pytest.approx(wanted / (wanted + others), rel=0.02)
+    # A thousand looks have not been had after 60 ms, nor after 100.
+    assert scene.plane.kernel.node["polling"][0] > 2 * 1024
+
+
+def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
+    # Four idle bolts look each 55 us. Alone each would take 10 us; by four, the part that can be shared is.
+    def taken(cores: int) -> float:
+        scene = start(
+            chain((1, 4), ackers=0),
+            chain_trace([constant_work(0, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=0.001),
+            nodes(1, cores=cores),
+            lambda _: ONE,
+            version=V2_8_8,
+            cost=replace(LOOKS, look_beside=0.4),
+        )
+        scene.plane.run_until(50 * MS)
+        return share_of(scene, "bolt0", 0.05) * 55 / 4
+
+    # Spout and transfer thread look each 1.06 ms.
+    by_rate = {1: 4 + 2 * 55 / 1060, 4: 1.0}
+    assert taken(4) == pytest.approx(10 * (0.4 + 0.6 / (by_rate[1] / 4)), rel=0.02)
+    assert taken(1) == pytest.approx(10 * (0.4 + 0.6 / by_rate[1]), rel=0.02)
 
 
 def test_a_worker_that_is_gone_looks_no_more() -> None:

@@ -64,9 +64,8 @@ def cpu_us(scene: Scene) -> float:
 
 def woken_us(scene: Scene) -> float:
     """CPU of all threads but the spout's own, which sleeps and is not woken."""
-    k = scene.plane.kernel
-    spouts = {int(e.main_thread) for e in k.executor if e.alive and e.source >= 0}
-    return sum(int(t.cpu) for i, t in enumerate(k.thread) if i not in spouts) / US
+    rows = zip(*(scene.tape.column("cpu", name) for name in ("component", "thread", "cpu_ms")), strict=True)
+    return 1000 * sum(cpu for component, thread, cpu in rows if (component, thread) != ("spout", "main"))
 
 
 def test_a_processor_that_does_twice_as_much_in_a_cycle_halves_storms_own_part_only() -> None:

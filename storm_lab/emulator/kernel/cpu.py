@@ -25,19 +25,48 @@ from storm_lab.emulator.state.kinds import RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
 
 
-@jit
-def _share_beside_polling(k: State, node: int) -> int:
-    """As :func:`share_of` where idle threads look at their queues: short sleepers, whose turn comes first.
+@inline
+def _capacity_of(k: State, node: int) -> int:
+    """Of a node's cores for the threads that want CPU now, of 1024 a core."""
+    p = node_at(k, node)
+    return p.cores * 1024 + max(0, min(p.active, p.threads) - p.cores) * p.ht_gain
 
-    They never take more than half of the processor from those that have work.
+
+@inline
+def _wanted_by_looks(k: State, node: int) -> int:
+    p = node_at(k, node)
+    return (p.polling * p.look_part) >> 10
+
+
+@inline
+def _taken_by_looks(k: State, node: int) -> int:
+    """What idle threads that look at their queues get of a node's cores, of 1024 a core.
+
+    They want little each, so a fair scheduler gives them all of it, until that is more than the share of
+    those that have work.
     """
     p = node_at(k, node)
-    n = p.active
-    capacity = p.cores * 1024 + max(0, min(n, p.threads) - p.cores) * p.ht_gain
-    free = max(capacity - p.polling, capacity >> 1)
-    if n * 1024 <= free:
+    wanted, capacity = _wanted_by_looks(k, node), _capacity_of(k, node)
+    if wanted + p.active * 1024 <= capacity:
+        return wanted
+    return min(wanted, p.lookers * capacity // (p.active + p.lookers))
+
+
+@jit
+def _share_beside_looks(k: State, node: int) -> int:
+    """As :func:`share_of` where idle threads look at their queues."""
+    p = node_at(k, node)
+    free = _capacity_of(k, node) - _taken_by_looks(k, node)
+    if p.active * 1024 <= free:
         return 1 << SHARE_BITS
-    return (free << (SHARE_BITS - 10)) // n
+    return (free << (SHARE_BITS - 10)) // p.active
+
+
+@jit
+def look_speed(k: State, node: int) -> int:
+    """How fast idle threads of a node look at their queues, of 1024: as often as they want to."""
+    wanted = _wanted_by_looks(k, node)
+    return _taken_by_looks(k, node) * 1024 // wanted if wanted > 0 else 1024
 
 
 @inline
@@ -46,7 +75,7 @@ def share_of(k: State, node: int) -> int:
     p = node_at(k, node)
     n = p.active
     if p.polling > 0:
-        return _share_beside_polling(k, node)
+        return _share_beside_looks(k, node)
     if n <= p.cores:
         return 1 << SHARE_BITS
     used = min(n, p.threads)
@@ -62,6 +91,10 @@ def advance(k: State, node: int) -> None:
     # Most calls of an event come at one instant, and a share costs a division.
     if passed > 0:
         p.v_at += passed
+        if p.lookers > 0:
+            looked = (passed * look_speed(k, node)) >> 10
+            p.looked += looked
+            p.look_work += (looked * p.look_part) >> 10
         if p.active > 0:
             p.v += passed * share_of(k, node)
 

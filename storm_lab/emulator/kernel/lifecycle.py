@@ -154,7 +154,7 @@ def _stop_thread(k: State, thread: int) -> int:
         advance(k, t.node)
         leave_cpu(k, t.node, place_of(k, t.node, thread))
         reschedule(k, t.node)
-    if t.polls > 0:
+    if t.look_every > 0:
         set_polling(k, thread, 0)
         reschedule(k, t.node)
     unschedule(k, timer_source(k, thread))

@@ -312,6 +312,7 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.spread = int(cost.service_cv > 0)
     if version >= V2_0_0 and cost.look_us > 0:
         c.look = c.empty_turn = round(cost.look_us * NS_PER_US)
+        c.look_beside = round(1024 * cost.look_beside)
         c.fine_look = FINE_LOOK_NS
         c.fine_time = 1000 * FINE_LOOK_NS
         c.coarse_look = COARSE_LOOK_NS
@@ -335,7 +336,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p.threads = node.cores * node.threads_per_core
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
-        p.extra = 1024
+        p.extra = p.look_part = 1024
         p.system = round(65536 / node.work_per_clock)
         p.storm = round(65536 * (cost.storm_2_factor if version >= V2_0_0 else 1.0) / node.work_per_clock)
         p.wake_head = p.wake_tail = -1

@@ -121,6 +121,7 @@ COSTS = record(
     ("empty_batch", I8),  # 0.8, 0.9: CPU of an idle transfer thread that a send thread wakes for nothing
     ("empty_turn", I8),  # CPU of an idle spout's turn: it ends a sleep, and finds nothing
     ("look", I8),  # 2.x: CPU of an idle thread's look at its queue
+    ("look_beside", I8),  # what a look costs where many threads look, of 1024
     ("fine_look", I8),  # time from one look to the next at first ...
     ("fine_time", I8),  # ... for so long
     ("coarse_look", I8),  # ... and after that
@@ -144,7 +145,12 @@ NODE = lined_record(
     ("system", I4),  # multiplier of periodic work and wake-ups, of 65536: processor
     ("wake_head", I4),
     ("wake_tail", I4),
-    ("polling", I4),  # what idle threads' looks and idle spouts' turns take of its cores, of 1024
+    ("lookers", I4),  # idle threads that look at their queues, and idle spouts
+    ("polling", I4),  # what their looks and turns would take of its cores if each were alone, of 1024
+    ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
+    ("look_part", I4),  # what looks cost, of 1024 that one costs whose core was asleep
+    ("looked", I8),  # a clock that runs as fast as they look
+    ("look_work", I8),  # and one that runs as fast as they take CPU
     # What follows only the network touches.
     ("nic_out_free", I8),
     ("nic_in_free", I8),
@@ -277,10 +283,10 @@ THREAD = lined_record(
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # of these; free when the batch is done
     ("next_log", I4),
-    ("looks", I4),  # since it fell idle, as far as their CPU has been counted; a spout's empty turns
     ("polls", I4),  # what its looks take of a core, of 1024
-    ("look_every", I8),  # time from one look to the next
-    ("idle_since", I8),
+    ("look_every", I8),  # time from one look to the next; 0 = it does not look
+    ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
+    ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
 )
 
