@@ -24,6 +24,7 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure
+from storm_lab.live.suite.sittings import release_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated
 
@@ -112,7 +113,7 @@ def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
     rows: list[Row] = []
     for recorded, look in looks:
         sitting, generation = recorded.sitting, recorded.generation
-        scenes = sitting.scenes(find_release(generation).storm)
+        scenes = sitting.scenes(release_of(sitting, generation).storm)
         with emulated(sitting, generation, recorded.mhz, 1, cost) as played:
             found = compare_sitting(sitting, generation, scenes, [look], [played])
         rows += [row for row in found if row.half is Half.CALIBRATES and row.usable]

@@ -18,7 +18,7 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Sitting
-from storm_lab.live.suite.sittings import SITTINGS
+from storm_lab.live.suite.sittings import SITTINGS, release_of
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
@@ -41,7 +41,7 @@ class Recorded:
 
     def look(self) -> Look:
         """Its tables."""
-        storm = find_release(self.generation).storm
+        storm = release_of(self.sitting, self.generation).storm
         return Look(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
 
 
@@ -102,7 +102,7 @@ def emulated(
     sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel | None = None
 ) -> Iterator[Look]:
     """A sitting as the emulator plays it."""
-    release = find_release(generation)
+    release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
     spec = replace(spec, seed=seed, cost=cost or spec.cost)
     digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
@@ -152,7 +152,7 @@ def _rows(
     seeds: Sequence[int],
 ) -> list[Row]:
 
-    scenes = sitting.scenes(find_release(generation).storm)
+    scenes = sitting.scenes(release_of(sitting, generation).storm)
     with ExitStack() as plays:
         looks = [
             plays.enter_context(emulated(sitting, generation, members[0].mhz, seed, cost)) for seed in seeds

@@ -13,6 +13,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.sittings import release_of
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, plays, records_folder
 from storm_lab.runs.live_trust import compare, recorded_runs
@@ -56,10 +57,18 @@ def test_recorded_runs_tell_what_happened_in_most_of_their_scenes():
     told = set()
     for each in recorded_runs(RECORDS):
         look = each.look()
-        for scene in each.sitting.scenes(find_release(each.generation).storm):
+        for scene in each.sitting.scenes(release_of(each.sitting, each.generation).storm):
             if any(look.measure(scene, what) is not None for what in scene.measures):
                 told.add((scene.name, each.generation))
     assert len(told) >= 30
+
+
+def test_a_recorded_run_is_compared_with_the_version_that_it_was_recorded_on():
+    """0.9.2 and 0.9.7 are of one generation and differ: a sender of 0.9.2 ends itself, one of 0.9.7 drops."""
+    told = {}
+    for each in recorded_runs(RECORDS):
+        told[each.run.manifest.identity.storm_version] = str(each.look().spec.version)
+    assert told == {"0.9.2": "0.9.2", "2.8.3": "2.8.3"}
 
 
 def test_constants_beside_the_records_are_those_of_the_cost_model():

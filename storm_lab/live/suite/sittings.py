@@ -114,6 +114,23 @@ def releases_of(sitting: Sitting) -> tuple[Release, ...]:
     return tuple(find_release(text) for text in sitting.generations)
 
 
+def release_of(sitting: Sitting, generation: str) -> Release:
+    """The version of a generation that a sitting is played on, which need not be the generation's newest.
+
+    Raises:
+        UserError: it is played on none of that generation.
+    """
+    for release in releases_of(sitting):
+        if release.generation == generation:
+            return release
+    raise UserError(
+        "the sitting is not played on this generation of Storm",
+        field="version",
+        value=generation,
+        remedy=f"choose one of {', '.join(sitting.generations)}",
+    )
+
+
 def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
     """All scenes by their full name, ``NAME@GENERATION``."""
     return {
