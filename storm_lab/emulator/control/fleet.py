@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, Timer, ns
 from storm_lab.emulator.control.decision_log import Fact
+from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
 from storm_lab.model import Executor, Slot
@@ -32,6 +33,13 @@ class Fleet:
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
         self._timers: dict[int, list[Timer]] = {}
+        times = control.times
+        self._starts = {
+            node.id: JvmStarts(
+                control.clock, f"jvm:{node.id}", ns(times.jvm_start_s), times.jvm_start_cores, node.cores
+            )
+            for node in control.cluster.nodes
+        }
         self._hold_ns = ns(control.times.refresh_hold_s)
         control.connections.on_giving_up = partial(
             self.crash, actor="netty", reason="connecting was given up: Async loop died"
@@ -55,7 +63,11 @@ class Fleet:
     def launch(
         self, slot: Slot, topology_id: str, executors: Sequence[Executor], generation: int, delay_ns: int = 0
     ) -> WorkerProcess:
-        """Start a JVM after a delay; it is ready ``jvm_start_s`` later unless it is killed before."""
+        """Start a JVM after a delay.
+
+        It is ready ``jvm_start_s`` later, or after longer where others start on the node, unless it is killed
+        before.
+        """
         control = self._control
         process = WorkerProcess(
             number=len(self._processes),
@@ -67,13 +79,15 @@ class Fleet:
             generations={generation},
         )
         self._processes.append(process)
-        control.clock.after(
-            delay_ns + ns(control.times.jvm_start_s),
-            Rank.PROCESS,
-            process.actor,
-            partial(self._ready, process),
-        )
+        if delay_ns > 0:
+            control.clock.after(delay_ns, Rank.PROCESS, process.actor, partial(self._start, process))
+        else:
+            self._start(process)
         return process
+
+    def _start(self, process: WorkerProcess) -> None:
+        if process.ended_ns is None:
+            self._starts[process.slot.node].begin(process.number, partial(self._ready, process))
 
     def _ready(self, process: WorkerProcess) -> None:
         if process.ended_ns is not None:
@@ -182,6 +196,7 @@ class Fleet:
         for timer in self._timers.pop(process.number, ()):
             timer.stop()
         if not was_running:
+            self._starts[process.slot.node].end(process.number)
             return {}
         loss = control.plane.now().stop_worker(process.id)
         dropped = control.connections.dropped(process)

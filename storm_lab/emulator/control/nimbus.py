@@ -73,6 +73,8 @@ class Nimbus:
         self._delays = Delays(control.clock, ACTOR)
         self._before: dict[str, Status] = {}
         """Of a topology whose rebalance waits: the status to return to."""
+        self._by_hand: dict[str, Assignment] = {}
+        """First placements by hand that wait for a round."""
         self._assignments = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
@@ -108,7 +110,10 @@ class Nimbus:
         self._on_running.append(callback)
 
     def submit(self, topology: Topology, placement: Assignment | None = None) -> None:
-        """A user submits a topology; ``placement`` is a first assignment fixed by hand."""
+        """A user submits a topology; ``placement`` is a first assignment fixed by hand.
+
+        It takes the place of what the scheduler would answer, so from 1.0 on it waits for a round as well.
+        """
         control = self._control
         resolved = replace(topology, ackers=acker_count(topology, control.version))
         self.topologies[topology.id] = self.submitted[topology.id] = resolved
@@ -116,9 +121,16 @@ class Nimbus:
         control.log.note(ACTOR, "submit", topology.id, "a user submits it", workers=topology.workers)
         if placement is not None:
             self._take_worker_count(topology.id, placement)
-            self.write(topology.id, placement.slots, Origin.SCHEDULED, "placed by hand at submission")
-        elif control.timers.schedules_at_submit:
-            self._schedule("a topology has been submitted")
+            self._by_hand[topology.id] = placement
+        if control.timers.schedules_at_submit:
+            if placement is not None:
+                self._write_by_hand()
+            else:
+                self._schedule("a topology has been submitted")
+
+    def _write_by_hand(self) -> None:
+        for topology_id, placement in list(self._by_hand.items()):
+            self.write(topology_id, placement.slots, Origin.SCHEDULED, "placed by hand at submission")
 
     def round(self) -> int:
         """A scheduling round, if Nimbus is in a state to do it; how long it keeps Nimbus's timer."""
@@ -201,6 +213,7 @@ class Nimbus:
         control = self._control
         del self.topologies[topology_id], self.status[topology_id]
         self._current.pop(topology_id, None)
+        self._by_hand.pop(topology_id, None)
         control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
 
         def record() -> None:
@@ -250,6 +263,7 @@ class Nimbus:
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
         """Write a topology's assignment to ZooKeeper; executors that stay keep their start time."""
         control = self._control
+        self._by_hand.pop(topology_id, None)
         now = control.clock.now_ns
         old = self._current.get(topology_id)
         starts = {
@@ -296,6 +310,9 @@ class Nimbus:
         if not cluster.nodes:
             self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor gives a heartbeat")
             return
+        if scratch is not None:
+            self._by_hand.pop(scratch, None)
+        self._write_by_hand()
         present: dict[Executor, Slot] = {}
         dead_slots: set[Slot] = set()
         dead = 0

@@ -1,0 +1,104 @@
+"""How long JVMs take that start together on one node: shares of its cores, worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from storm_lab.emulator.control.clock import VirtualClock, ns
+from storm_lab.emulator.control.jvm_starts import JvmStarts
+from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.model.version import V2_8_8
+from tests.control.world import build, chain, run_to, seconds_of
+
+ALONE_S = 5.0
+
+
+def ready_times(
+    begun_s: list[float],
+    cores: int = 2,
+    cores_each: float = 1.4,
+    killed_s: dict[int, float] | None = None,
+) -> dict[int, float]:
+    """When JVMs are ready that start at these times, by their numbers, in seconds."""
+    clock = VirtualClock()
+    starts = JvmStarts(clock, "jvm", ns(ALONE_S), cores_each, cores)
+    ready: dict[int, float] = {}
+
+    def note(number: int) -> None:
+        ready[number] = clock.now_ns / 1e9
+
+    for number, at in enumerate(begun_s):
+        clock.at(ns(at), 0, "test", partial(starts.begin, number, partial(note, number)))  # type: ignore[arg-type]
+    for number, at in (killed_s or {}).items():
+        clock.at(ns(at), 0, "test", partial(starts.end, number))  # type: ignore[arg-type]
+    clock.run_until(ns(1000))
+    return ready
+
+
+def test_a_jvm_alone_takes_its_time_to_the_nanosecond():
+    assert ready_times([0.0, 20.0]) == {0: 5.0, 1: 25.0}
+
+
+def test_a_jvm_on_a_single_core_takes_as_long_as_its_cpu():
+    """5 s with 1.4 cores are 7 s with one."""
+    assert ready_times([0.0], cores=1) == {0: 7.0}
+
+
+def test_jvms_that_start_together_get_equal_parts_of_the_cores():
+    """Three times 7 s of CPU on two cores are 10.5 s. Real 2.8.3: 10.8 to 11.7 s."""
+    assert ready_times([0.0, 0.0, 0.0]) == {0: 10.5, 1: 10.5, 2: 10.5}
+
+
+def test_two_jvms_on_four_cores_do_not_hinder_one_another():
+    assert ready_times([0.0, 0.0], cores=4) == {0: 5.0, 1: 5.0}
+
+
+def test_one_that_comes_later_slows_the_first_from_then_on():
+    """By hand, on two cores: the second comes at 2 s, when 3 s of the first are left.
+
+    Both then get on at 2 / 2.8 of the speed: the first needs 4.2 s more and is ready at 6.2. The second has done
+    3 s of its own then, and does the 2 s left alone.
+    """
+    assert ready_times([0.0, 2.0]) == pytest.approx({0: 6.2, 1: 8.2})
+
+
+def test_one_that_is_killed_leaves_its_cores_to_the_rest():
+    """Two at 2 / 2.8 of the speed until 2.8 s, when each has done 2 s; the one left needs 3 s more."""
+    assert ready_times([0.0, 0.0], killed_s={0: 2.8}) == pytest.approx({1: 5.8})
+
+
+def test_a_jvm_that_was_killed_before_its_start_is_nothing_to_the_others():
+    assert ready_times([0.0, 1.0], killed_s={1: 0.5}) == ready_times([0.0, 1.0])
+
+
+def test_without_cores_of_their_own_jvms_take_the_same_time_whatever_else_starts():
+    assert set(ready_times([0.0] * 9, cores=1, cores_each=0.0).values()) == {5.0}
+
+
+def test_workers_of_other_nodes_are_no_hindrance():
+    """Three workers: one of the two nodes starts two of them, on one core."""
+    control, _ = build(2, version=V2_8_8, times=ControlTimes())
+    control.nimbus.submit(chain(workers=3, executors=3))
+    run_to(control, 60)
+    starts = {e.subject: e.time_ns / 1e9 for e in control.log.of("start-worker")}
+    ready = {e.subject: e.time_ns / 1e9 for e in control.log.of("worker-ready")}
+    took = {slot: ready[slot] - at for slot, at in starts.items()}
+    nodes = [slot.split(":")[0] for slot in took]
+    cores = next(node.cores for node in control.cluster.nodes)
+    for slot, seconds in took.items():
+        together = nodes.count(slot.split(":")[0])
+        least = ALONE_S * max(1.0, 1.4 / cores)
+        most = ALONE_S * max(1.0, together * 1.4 / cores)
+        assert least - 1e-6 <= seconds <= most + 1e-6
+        assert together > 1 or seconds == pytest.approx(least)
+
+
+def test_the_switch_gives_every_worker_the_same_start():
+    control, _ = build(1, version=V2_8_8, times=replace(ControlTimes(), jvm_start_cores=0.0))
+    control.nimbus.submit(chain(workers=3, executors=3))
+    run_to(control, 60)
+    starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
+    assert ready == pytest.approx([at + ALONE_S for at in starts], abs=0.0011)
