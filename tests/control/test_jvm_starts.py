@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from storm_lab.emulator.control.clock import VirtualClock, ns
+from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.model.version import V2_8_8
@@ -31,9 +31,9 @@ def ready_times(
         ready[number] = clock.now_ns / 1e9
 
     for number, at in enumerate(begun_s):
-        clock.at(ns(at), 0, "test", partial(starts.begin, number, partial(note, number)))  # type: ignore[arg-type]
+        clock.at(ns(at), Rank.PROCESS, "test", partial(starts.begin, number, partial(note, number)))
     for number, at in (killed_s or {}).items():
-        clock.at(ns(at), 0, "test", partial(starts.end, number))  # type: ignore[arg-type]
+        clock.at(ns(at), Rank.PROCESS, "test", partial(starts.end, number))
     clock.run_until(ns(1000))
     return ready
 
@@ -59,8 +59,8 @@ def test_two_jvms_on_four_cores_do_not_hinder_one_another():
 def test_one_that_comes_later_slows_the_first_from_then_on():
     """By hand, on two cores: the second comes at 2 s, when 3 s of the first are left.
 
-    Both then get on at 2 / 2.8 of the speed: the first needs 4.2 s more and is ready at 6.2. The second has done
-    3 s of its own then, and does the 2 s left alone.
+    Both then get on at 2 / 2.8 of the speed: the first needs 4.2 s more and is ready at 6.2. The second has
+    done 3 s of its own then, and does the 2 s left alone.
     """
     assert ready_times([0.0, 2.0]) == pytest.approx({0: 6.2, 1: 8.2})
 

@@ -112,7 +112,27 @@ def test_without_the_dispatcher_everybody_talks_to_the_newest_process() -> None:
     control, plane = _running(Smooth(dispatch_by_id=False))
     _rotate(control)
     run_to(control, 121)
-    assert all(set(view.values()) <= {3, 4, 5} for view in plane.views.values())
+    for worker, view in plane.views.items():
+        own = plane.alive[worker]
+        assert {target for executor, target in view.items() if executor not in own} <= {3, 4, 5}
+        assert {view[executor] for executor in own} == {worker}, "thread to thread, without a table"
+
+
+def test_what_goes_from_thread_to_thread_of_a_worker_asks_no_table() -> None:
+    """Nimbus's write is known at 100.011 s by the watch; the supervisor of the first node acts at 102 s.
+
+    Until then its worker sends to its own executors, wherever they are to be, and reaches nobody else where
+    they are not yet.
+    """
+    control, plane = _running(Restart())
+    old = {worker: set(executors) for worker, executors in plane.alive.items()}
+    _rotate(control)
+    run_to(control, 101)
+    assert set(plane.views) == {0, 1, 2}
+    for worker, view in plane.views.items():
+        assert view == dict.fromkeys(old[worker], worker)
+    run_to(control, 103)
+    assert 0 not in plane.views
 
 
 def test_rebalance_by_method_goes_through_the_command_with_its_wait() -> None:

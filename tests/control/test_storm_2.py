@@ -47,6 +47,29 @@ def test_a_submission_waits_for_nimbus_and_then_for_no_supervisors_timer() -> No
         assert seconds_of(control, "worker-ready") == pytest.approx([t + 5 for t in sorted(starts)])
 
 
+def test_a_placement_by_hand_is_what_nimbus_answers_in_its_round() -> None:
+    """The first round is at 10 s here. Real 2.8.3, whose scheduler was given a placement: 8.8 s later."""
+    control, _ = cluster_of_two(1)
+    topology = chain(workers=2, executors=2)
+    away = Slot("node02", 6701)
+    control.nimbus.submit(topology, Assignment.of((e, away) for e in executors_of(topology, V2_8_8)))
+    run_to(control, 9.9)
+    assert control.nimbus.current("chain") is None
+    run_to(control, 30)
+    assert seconds_of(control, "assign") == [10.0]
+    assert [entry.subject for entry in control.log.of("start-worker")] == [str(away)]
+
+
+def test_a_topology_that_is_killed_before_the_round_is_placed_nowhere() -> None:
+    control, _ = cluster_of_two(1)
+    topology = chain(workers=2, executors=2)
+    slots = ((e, Slot("node02", 6701)) for e in executors_of(topology, V2_8_8))
+    control.nimbus.submit(topology, Assignment.of(slots))
+    control.nimbus.kill("chain", wait_s=5.0, reason="test")
+    run_to(control, 30)
+    assert seconds_of(control, "assign") == []
+
+
 def submitted_to_first_tuple(seed: int) -> float:
     timers = timers_of(V2_8_8)
     source = SourcePlan(SourceKind.RATE, rate_per_s=200.0)

@@ -175,7 +175,7 @@ class Connections:
             key = (process.assignment.id, reached)
             if key not in views:
                 views[key] = self._view(process, process.assignment, reached)
-            view = views[key]
+            view = self._with_own(process, views[key])
             connecting = bool(process.trying_since)
             if view != process.view or connecting != process.connecting:
                 process.view, process.connecting = view, connecting
@@ -211,6 +211,17 @@ class Connections:
             if reached[place] != NOT_READY and executor not in absent:
                 view[executor] = reached[place]
         return view
+
+    def _with_own(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
+        """A view in which the process's own executors stay its own, whatever the assignment says by now.
+
+        What goes from thread to thread of a worker asks no table: ``local-tasks`` of ``worker.clj``'s
+        mk-transfer-fn (0.8 to 1.x) and the local queues of ``ExecutorTransfer`` (2.x) are those of its start.
+        """
+        own = process.executors
+        if self.migration.moves_threads or all(view.get(executor) == process.id for executor in own):
+            return view
+        return {**view, **dict.fromkeys(own, process.id)}
 
     def dropped(self, process: WorkerProcess) -> int:
         """Tuples for receivers out of reach that the process has dropped since this was last asked."""

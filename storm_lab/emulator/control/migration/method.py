@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Migration:
     """The steps of a hand-over, as Storm's supervisors and workers take them."""
 
+    moves_threads: ClassVar[bool] = False
+    """Whether executors come and go in a running worker, so that it asks its table even for its own."""
+
     def __init__(self, control: ControlPlane) -> None:
         self.control = control
 

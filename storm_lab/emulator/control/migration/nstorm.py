@@ -55,6 +55,8 @@ class NStorm(MigrationMethod):
 
 
 class _ThreadLevelUpdate(Migration):
+    moves_threads = True
+
     def __init__(self, control: ControlPlane, method: NStorm) -> None:
         super().__init__(control)
         self._method = method
