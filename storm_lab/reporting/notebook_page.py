@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import nbformat
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-
-if TYPE_CHECKING:
-    import nbformat
+from nbconvert.filters.ansi import ansi2html
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 LONG = 20
 """Lines of code from which on a cell is folded."""
@@ -108,8 +109,6 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
 
 def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     """Text as HTML; code may have put out anything, so only the templates' own markup is let through."""
-    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-
     return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
 
 
@@ -122,14 +121,10 @@ def _with_anchors(page: Markup) -> Markup:
 
 
 def _code(text: str) -> Markup:
-    from nbconvert.filters.highlight import Highlight2HTML
-
     page = str(Highlight2HTML(pygments_lexer="ipython3")(text))  # type: ignore[no-untyped-call]
     # Long lines are scrolled, with the keyboard too.
     return Markup(page.replace("<pre>", '<pre tabindex="0">', 1))
 
 
 def _terminal(text: str) -> Markup:
-    from nbconvert.filters.ansi import ansi2html
-
     return Markup(ansi2html(text))  # type: ignore[no-untyped-call]

@@ -1,44 +1,18 @@
-"""Executing notebooks: papermill with checked parameters, outputs that depend on nothing but the inputs.
-
-The executed notebook and its HTML appear whole or not at all. What papermill and Jupyter add of their own
-(times, paths, versions) is taken out, so that two executions give the same bytes; an output that names this
-machine is an error.
-"""
+"""Notebook templates, and whether an executed notebook is still what its template would give."""
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import json
-import logging
-import os
-import socket
-import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from storm_lab.errors import StormLabError, UserError
-from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
-from storm_lab.machine.places import project_root, reports_folder, shipped
-from storm_lab.machine.whole_file import write_whole
-from storm_lab.reporting.notebook_page import notebook_page, page_files
+from storm_lab.machine.places import shipped
 from storm_lab.runs.digest import lock_digest, text_digest
 
-if TYPE_CHECKING:
-    # Imported where it is needed: it takes seconds, and most of the time a notebook is current.
-    import nbformat
-
-KERNEL = "python3"
-_TRIES = 3
-_REPORT = "../index.html"
-_KEPT_TAGS = ("parameters", "injected-parameters", "prose")
-
-
-class NotebookFailed(StormLabError):
-    """A cell of a notebook raised an error that is no mistake of the user."""
+_PAGE: Root = ("storm_lab.reporting.notebook_page", "notebook_page")
+"""Named, not imported: it takes seconds, and most of the time a notebook is current."""
 
 
 def notebooks_folder() -> Path:
@@ -57,7 +31,7 @@ def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code |
     code of this process.
     """
     text = template.read_text(encoding="utf-8")
-    roots = [*_imported(text), *used, (notebook_page.__module__, notebook_page.__name__)]
+    roots = [*_imported(text), *used, _PAGE]
     return text_digest(text, study_digest, (code or own_code()).closure(roots).digest, lock_digest())
 
 
@@ -73,13 +47,13 @@ def _imported(notebook: str) -> set[Root]:
 def is_current(executed: Path, digest: str) -> bool:
     """Whether the notebook was executed with exactly these inputs, and its HTML is there."""
     try:
-        found = _stamp(executed).read_text(encoding="utf-8").split()
-        return found == [digest, _bytes_digest(executed)] and executed.with_suffix(".html").is_file()
+        found = stamp_of(executed).read_text(encoding="utf-8").split()
+        return found == [digest, bytes_digest(executed)] and executed.with_suffix(".html").is_file()
     except (OSError, ValueError):
         return False
 
 
-def _stamp(executed: Path) -> Path:
+def stamp_of(executed: Path) -> Path:
     """Where it stands from what a notebook was made.
 
     Beside it and not in it, so that what comes out the same is the same, byte by byte. Stamps are not
@@ -88,164 +62,6 @@ def _stamp(executed: Path) -> Path:
     return executed.with_name(f".{executed.stem}.digest")
 
 
-def _bytes_digest(path: Path) -> str:
+def bytes_digest(path: Path) -> str:
+    """Digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def execute_notebook(
-    template: Path, executed: Path, parameters: Mapping[str, ParameterValue], digest: str
-) -> float:
-    """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
-
-    Returns the seconds that its cells took; the kernel's start and the page come on top.
-
-    Raises:
-        UserError: a cell met a mistake of the user; the message is the cell's.
-        NotebookFailed: a cell failed otherwise, or an output names this machine.
-    """
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
-    with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
-        raw = Path(scratch) / template.name
-        _run(template, raw, values)
-        notebook = _read(raw)
-    seconds = sum(cell.metadata.get("papermill", {}).get("duration") or 0.0 for cell in notebook.cells)
-    clean(notebook)
-    found = machine_traces(notebook)
-    if found:
-        raise NotebookFailed(f"{template.name}: an output names this machine: {found[0]}")
-    published = executed.parent.parent == reports_folder()
-    page = notebook_page(notebook, executed.stem, report=_REPORT if published else "")
-    executed.parent.mkdir(parents=True, exist_ok=True)
-    _stamp(executed).unlink(missing_ok=True)
-    for name, text in page_files().items():
-        write_whole(executed.with_name(name), text)
-    write_whole(executed.with_suffix(".html"), page)
-    write_whole(executed, _text_of(notebook))
-    # Last, for it says that all of this is there.
-    write_whole(_stamp(executed), f"{digest}\n{_bytes_digest(executed)}\n")
-    return float(seconds)
-
-
-def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
-    from storm_lab.runs.warm_kernel import warm_up
-
-    # First, so that it gets ready while papermill is imported.
-    warm_up()
-
-    import papermill
-    from nbclient.exceptions import DeadKernelError
-    from papermill.exceptions import PapermillExecutionError
-
-    # The parameters were checked before; papermill would only repeat that it did not know one.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
-    for attempt in range(1, _TRIES + 1):
-        try:
-            papermill.execute_notebook(
-                str(template),
-                str(raw),
-                parameters=dict(values),
-                kernel_name=KERNEL,
-                cwd=str(template.parent),
-                progress_bar=False,
-                log_output=False,
-                # The kernel's own remarks, even on how it is shut down, would land between our lines.
-                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-            )
-            return
-        except PapermillExecutionError as error:
-            if error.ename in _names_below(UserError):
-                raise UserError(error.evalue) from None
-            if error.ename in _names_below(StormLabError):
-                raise NotebookFailed(f"{template.name}: {error.evalue}") from None
-            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {_plain(str(error))}") from None
-        except (DeadKernelError, RuntimeError, OSError) as error:
-            known = isinstance(error, DeadKernelError) or any(
-                sign in str(error) for sign in ("Address already in use", "Kernel died")
-            )
-            if not known:
-                raise
-            if attempt == _TRIES:
-                raise NotebookFailed(f"{template.name}: {error}") from error
-
-
-def _names_below(kind: type[BaseException]) -> set[str]:
-    """Names of an error class and of all that are derived from it; a kernel tells no more than the name."""
-    return {kind.__name__}.union(*(_names_below(each) for each in kind.__subclasses__()))
-
-
-def clean(notebook: nbformat.NotebookNode) -> None:
-    """Take out what differs from one execution to the next."""
-    notebook.metadata = _node(
-        {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": KERNEL},
-            "language_info": {"name": "python"},
-        }
-    )
-    for number, cell in enumerate(notebook.cells):
-        tags = [tag for tag in cell.metadata.get("tags", []) if tag in _KEPT_TAGS or tag.startswith("nbval-")]
-        cell.metadata = _node({"tags": tags} if tags else {})
-        if "injected-parameters" in tags:
-            cell["id"] = f"injected-{number}"
-        if "outputs" in cell:
-            cell["outputs"] = _joined(cell["outputs"])
-
-
-def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Outputs with each run of prints as one: how a kernel cuts them into messages is a matter of time."""
-    joined: list[nbformat.NotebookNode] = []
-    for output in outputs:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and output.output_type == last.output_type == "stream"
-            and output.name == last.name
-        ):
-            last["text"] += output.text
-        else:
-            joined.append(output)
-    return joined
-
-
-def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
-    """Lines of text output that hold a path, user or full name of this machine."""
-    signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/"}
-    signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
-    # A bare name may be a word like any other; one with its domain is no word.
-    host = socket.gethostname()
-    signs |= {host} if "." in host else set()
-    signs -= {"", "/"}
-    lines: list[str] = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            texts = [output.get("text", "")]
-            texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
-            texts += output.get("traceback", [])
-            for text in texts:
-                lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
-    return lines
-
-
-def _read(path: Path) -> nbformat.NotebookNode:
-    import nbformat
-
-    notebook: nbformat.NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    return notebook
-
-
-def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
-    import nbformat
-
-    node: nbformat.NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
-    return node
-
-
-def _text_of(notebook: nbformat.NotebookNode) -> str:
-    import nbformat
-
-    return str(nbformat.writes(notebook)) + "\n"  # type: ignore[no-untyped-call]
-
-
-def _plain(text: str) -> str:
-    """Text without terminal colours."""
-    pieces = text.split("\x1b[")
-    return pieces[0] + "".join(piece.partition("m")[2] for piece in pieces[1:])

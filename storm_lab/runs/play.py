@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 
+from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.runs.pool import Advance
@@ -27,13 +29,24 @@ def play_description(description: object, writer: RunWriter, advance: Advance) -
 @play_description.register
 def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
     """Have the emulator play it."""
+    warm_up_ns = round(description.warm_up_s * NS_PER_S)
+    play_in_emulator(description, writer, advance, lambda decisions: warm_up_ns)
+
+
+def play_in_emulator(
+    spec: EmulationSpec,
+    writer: RunWriter,
+    advance: Advance,
+    warm_up_ns: Callable[[Sequence[Decision]], int],
+) -> None:
+    """Play it; ``warm_up_ns`` says from its decisions where its steady state begins."""
     # numba takes a second to import, and whoever finds all runs on disk needs none of it.
     from storm_lab.emulator.emulation import Emulation
 
-    outcome = Emulation(description).run(writer, lambda done, total: advance(done / total))
+    outcome = Emulation(spec).run(writer, lambda done, total: advance(done / total))
     writer.finish(
         duration_ns=outcome.duration_ns,
-        warm_up_ns=round(description.warm_up_s * NS_PER_S),
+        warm_up_ns=warm_up_ns(outcome.decisions),
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )

@@ -31,7 +31,7 @@ from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
-from storm_lab.runs.notebook import execute_notebook, is_current, notebook_digest, notebooks_folder
+from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.prepare import Prepared, Say, prepare
 from storm_lab.runs.refused_runs import refused_runs
@@ -72,6 +72,9 @@ class NotebookJob:
         Raises:
             StormLabError: it fails, or the file cannot be written.
         """
+        # Papermill and what renders pages take seconds to import, and most of the time notebooks are current.
+        from storm_lab.runs.notebook_run import execute_notebook
+
         try:
             return execute_notebook(self.template, executed, self.parameters, self.stamp)
         except OSError as error:

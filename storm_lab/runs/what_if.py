@@ -13,8 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import ipywidgets as widgets
 import numpy as np
 import pandas as pd
+from IPython.display import display
 from matplotlib.figure import Figure
 
 from storm_lab.emulator.spec import EmulationSpec
@@ -93,8 +95,6 @@ class WhatIf:
 
     def knobs(self) -> Any:
         """The knobs as a widget for JupyterLab."""
-        import ipywidgets as widgets
-        from IPython.display import display
 
         def show(**knobs: Any) -> None:
             turn = self.turn(**knobs)

@@ -6,8 +6,9 @@ import nbformat
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.runs import notebook as module
-from storm_lab.runs.notebook import NotebookFailed, execute_notebook, is_current, machine_traces
+from storm_lab.runs import notebook_run as module
+from storm_lab.runs.notebook import is_current
+from storm_lab.runs.notebook_run import NotebookFailed, execute_notebook, machine_traces
 
 LEFT = [".executed.digest", "executed.html", "executed.ipynb", "notebook.css", "notebook.js"]
 

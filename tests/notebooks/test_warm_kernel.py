@@ -11,8 +11,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from storm_lab.runs import notebook, warm_kernel
-from storm_lab.runs.notebook import NotebookFailed, execute_notebook
+from storm_lab.runs import notebook_run as notebook
+from storm_lab.runs import warm_kernel
+from storm_lab.runs.notebook_run import NotebookFailed, execute_notebook
 from storm_lab.runs.pool import Advance, Pool
 
 pytestmark = pytest.mark.skipif(not warm_kernel._can_fork(), reason="processes cannot be forked here")
@@ -158,7 +159,7 @@ def test_two_at_a_time_have_a_process_each(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from storm_lab.runs.notebook import execute_notebook
+from storm_lab.runs.notebook_run import execute_notebook
 execute_notebook(Path(sys.argv[1]), Path(sys.argv[1]).parent / "out" / "executed.ipynb", {}, "d")
 """
 

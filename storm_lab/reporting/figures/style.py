@@ -15,7 +15,6 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
@@ -143,11 +142,6 @@ def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
         "color": colours[place % len(colours)], "edgecolor": INK, "linewidth": 0.4,
         "hatch": HATCHES[place % len(HATCHES)],
     }  # fmt: skip
-
-
-def legend_on_top(axes: Axes, columns: int) -> None:
-    """The legend above the upper right corner, where it hides no data."""
-    axes.legend(loc="lower right", ncols=columns, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize=8.5)
 
 
 def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -> None:

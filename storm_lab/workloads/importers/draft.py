@@ -7,15 +7,12 @@ topology with user code, saying what it had to assume.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import V2_8_8, StormVersion
+from storm_lab.workloads.importers.calls import RecordedCalls
 from storm_lab.workloads.importers.figures import Keys, Spread
 from storm_lab.workloads.importers.place import Notes, Place
-
-if TYPE_CHECKING:
-    from storm_lab.workloads.importers.calls import RecordedCalls
 
 SATURATED = "saturated"
 """In place of a rate: the source is never empty."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from storm_lab.errors import UserError
+from storm_lab.model.machines import Machines
 from storm_lab.model.topology import Grouping, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.importers.calls import RecordedCalls
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.place import Assumed, Unusable
 from storm_lab.workloads.importers.stated import StatedBolt, StatedSpout
 from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
-
-if TYPE_CHECKING:
-    from storm_lab.model.machines import Machines
-    from storm_lab.workloads.importers.calls import RecordedCalls
 
 
 @dataclass(frozen=True, slots=True)

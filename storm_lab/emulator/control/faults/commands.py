@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
 from storm_lab.errors import UserError
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 REASON = "a user commands it"
 

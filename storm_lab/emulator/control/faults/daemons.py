@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, fault_kind
 from storm_lab.errors import UserError
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 def _flip(was_up: bool, wanted_up: bool, what: str, entry: str) -> None:

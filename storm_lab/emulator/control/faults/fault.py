@@ -10,14 +10,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.registry import Registry
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 ACTOR = "fault"
 

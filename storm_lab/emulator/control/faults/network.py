@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_node, fault_kind
 from storm_lab.errors import UserError
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 def _check_link(node_a: str, node_b: str, world: PlannedWorld, entry: str) -> frozenset[str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import FAULTS, Fault, PlannedWorld, check_time
 from storm_lab.errors import UserError
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ only makes its supervisor notice now instead of at the heartbeat's timeout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import (
     ACTOR,
     Fault,
@@ -20,9 +21,6 @@ from storm_lab.emulator.control.faults.fault import (
 )
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Slot, executors_of
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 def _check_slot(slot: Slot, world: PlannedWorld, entry: str) -> None:

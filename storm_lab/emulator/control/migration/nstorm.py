@@ -22,17 +22,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from storm_lab.emulator.control.clock import Event, Rank, Timer, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
-    from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
-    from storm_lab.emulator.control.worker import WorkerProcess
 
 
 @migration_method

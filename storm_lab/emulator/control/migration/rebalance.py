@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.supervisor import LocalAssignment
+from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Origin
 from storm_lab.model import Executor, Slot
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
-    from storm_lab.emulator.control.supervisor import LocalAssignment
-    from storm_lab.emulator.control.worker import WorkerProcess
 
 
 @migration_method

@@ -8,12 +8,10 @@ restarted too. What stood in the queues of a killed worker is lost and times out
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 @migration_method

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
-
-if TYPE_CHECKING:
-    from storm_lab.emulator.control.control_plane import ControlPlane
-    from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
-    from storm_lab.emulator.control.worker import WorkerProcess
 
 
 @migration_method
