@@ -20,9 +20,9 @@ from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.testbed import MACHINES, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import Effort
-from storm_lab.papers.rstorm.yahoo import LINES, LINES_PER_S
+from storm_lab.papers.rstorm.yahoo import STREAMING
 
 SLUG = "rstorm-multi-topology"
 SHARED_MACHINES = 24
@@ -38,20 +38,7 @@ PRINTED = {
 _PAGE_LOAD, _PROCESSING = YAHOO
 
 PARAMETERS: tuple[Parameter, ...] = (
-    SEEDS,
-    Parameter(
-        "duration_s",
-        100.0,
-        "virtual length of a run; the paper's took 15 minutes",
-        unit="s",
-        low=30,
-        high=900,
-    ),
-    Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
-    CLOCK,
-    LINES,
-    LINES_PER_S,
-    CHARACTER,
+    *STREAMING,
     Parameter(
         "page_load_workers",
         MACHINES,

@@ -24,7 +24,7 @@ from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, 
 from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import WORD
 
 SLUG = "rstorm-network-bound"
@@ -72,13 +72,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=5,
         high=1024,
     ),
-    Parameter(
-        "workers",
-        MACHINES,
-        "asked of the default scheduler; not printed, 12 in most of the authors' files",
-        low=1,
-        high=48,
-    ),
+    WORKERS,
     TRIALS,
 )
 

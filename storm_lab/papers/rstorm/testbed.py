@@ -39,6 +39,13 @@ CHARACTER = Parameter(
     high=2.0,
     chosen_on=("recordings of R-Storm's runs",),
 )
+WORKERS = Parameter(
+    "workers",
+    MACHINES,
+    "asked of the default scheduler; not printed, 12 in most of the authors' files",
+    low=1,
+    high=48,
+)
 SEEDS = seed_parameter(
     "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes"
 )

@@ -21,7 +21,7 @@ from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, emulab
+from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import Effort
 
 SLUG = "rstorm-yahoo"
@@ -29,24 +29,7 @@ SLUG = "rstorm-yahoo"
 PRINTED = {"page-load": 50.0, "processing": 47.0}
 """Gains that section 6.4 prints, in percent."""
 
-LINES = Parameter(
-    "lines",
-    EVENTS,
-    "what the spouts emit: eight event lines as long as those of the authors' code, or the path of a text "
-    "file, such as an access log",
-    choices=(EVENTS,),
-    is_file=True,
-)
-LINES_PER_S = Parameter(
-    "lines_per_s",
-    0.0,
-    "lines per second that a spout executor gets at most; 0: never without one. Not printed, 1000 to 10000 "
-    "would give the printed throughput",
-    unit="1/s",
-    low=0,
-    high=10000,
-)
-PARAMETERS: tuple[Parameter, ...] = (
+STREAMING: tuple[Parameter, ...] = (
     SEEDS,
     Parameter(
         "duration_s",
@@ -58,16 +41,29 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
     CLOCK,
-    LINES,
-    LINES_PER_S,
-    CHARACTER,
     Parameter(
-        "workers",
-        MACHINES,
-        "asked of the default scheduler; not printed, 12 in most of the authors' files",
-        low=1,
-        high=48,
+        "lines",
+        EVENTS,
+        "what the spouts emit: eight event lines as long as those of the authors' code, or the path of a "
+        "text file, such as an access log",
+        choices=(EVENTS,),
+        is_file=True,
     ),
+    Parameter(
+        "lines_per_s",
+        0.0,
+        "lines per second that a spout executor gets at most; 0: never without one. Not printed, 1000 to "
+        "10000 would give the printed throughput",
+        unit="1/s",
+        low=0,
+        high=10000,
+    ),
+    CHARACTER,
+)
+"""Of Yahoo's topologies, alone or together."""
+PARAMETERS: tuple[Parameter, ...] = (
+    *STREAMING,
+    WORKERS,
     TRIALS,
 )
 

@@ -13,7 +13,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import STEADY_S, generator
@@ -27,6 +27,17 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 LEAD_IN = 5 / 6
 """Part of a shorter run of figures 5, 6 and 8 that comes before: long enough to hold the re-assignment."""
+
+
+def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
+    """Lines out of a Redis queue, at a rate for each reader."""
+    return SourcePlan(
+        SourceKind.RATE,
+        rate_per_s=readers * parameters.number("lines_per_s"),
+        fetch_ns=round(parameters.number("fetch_us") * 1000),
+        # A line popped from the queue is gone, whatever becomes of it.
+        on_fail=FailurePolicy.FORGET,
+    )
 
 
 def storm_or_tstorm(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
@@ -13,7 +13,7 @@ from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
+from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, VERSION
@@ -265,14 +265,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
     declared = topology(spec.parameters)
     trace = _trace(spec.files["log"], costs(spec.parameters), spec.storm_version)
-    source = SourcePlan(
-        SourceKind.RATE,
-        rate_per_s=spec.parameters.number("lines_per_s"),
-        fetch_ns=round(spec.parameters.number("fetch_us") * 1000),
-        # A line popped from the queue is gone, whatever becomes of it.
-        on_fail=FailurePolicy.FORGET,
-    )
-    return TopologyPlan(declared, trace, {"spout": source})
+    return TopologyPlan(declared, trace, {"spout": lines_from_queue(spec.parameters)})
 
 
 def describe(spec: RunSpec) -> EmulationSpec:

@@ -10,7 +10,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, beside, measurement
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
-from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_log_stream, relief_settings
+from storm_lab.papers.tstorm.overload_relief import GAMMAS, STREAMS, describe_log_stream, relief_settings
 from storm_lab.papers.tstorm.relief_readings import (
     BEFORE_S,
     NOTICED,
@@ -29,14 +29,7 @@ TRIED_S = 300.0
 """Virtual length of the runs that only show when the overload is noticed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
-    Parameter(
-        "gammas_tried",
-        (1.2,),
-        "other consolidation factors, played with the first seed only",
-        low=1.0,
-        high=1.7,
-    ),
+    *GAMMAS,
     Parameter(
         "windows_tried",
         (2, 4, 6),

@@ -21,6 +21,16 @@ from storm_lab.papers.tstorm.relief_readings import RELIEVED
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 STREAMS = Parameter("streams", 2, "input streams at once (section V); each brings lines_per_s", low=1, high=4)
+GAMMAS: tuple[Parameter, ...] = (
+    Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
+    Parameter(
+        "gammas_tried",
+        (1.2,),
+        "other consolidation factors, played with the first seed only",
+        low=1.0,
+        high=1.7,
+    ),
+)
 
 
 def tried_variant(gamma: float) -> str:

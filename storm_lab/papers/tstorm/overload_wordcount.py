@@ -8,7 +8,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement
-from storm_lab.papers.tstorm.overload_relief import STREAMS, describe_word_count, relief_settings
+from storm_lab.papers.tstorm.overload_relief import GAMMAS, STREAMS, describe_word_count, relief_settings
 from storm_lab.papers.tstorm.relief_readings import (
     BEFORE_S,
     NOTICED,
@@ -31,14 +31,7 @@ SEEDS = tuple(range(1, 31))
 a multiple of the monitors' 20 s, reaches across an edge of its band."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
-    Parameter(
-        "gammas_tried",
-        (1.2,),
-        "other consolidation factors, played with the first seed only",
-        low=1.0,
-        high=1.7,
-    ),
+    *GAMMAS,
     STREAMS,
     *with_defaults(COMMON, seeds=SEEDS),
     *with_defaults(WORKLOAD, lines_per_s=75.0),

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.trial import TRIALS, played, variant_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
+from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
 from storm_lab.papers.tstorm.word_count_measures import (
@@ -248,14 +248,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
     declared = topology(spec.parameters)
     trace = _trace(spec.files["text"], costs(spec.parameters), spec.storm_version)
     readers = declared.component("reader").executors
-    source = SourcePlan(
-        SourceKind.RATE,
-        rate_per_s=readers * spec.parameters.number("lines_per_s"),
-        fetch_ns=round(spec.parameters.number("fetch_us") * 1000),
-        # A line popped from the queue is gone, whatever becomes of it.
-        on_fail=FailurePolicy.FORGET,
-    )
-    return TopologyPlan(declared, trace, {"reader": source})
+    return TopologyPlan(declared, trace, {"reader": lines_from_queue(spec.parameters, readers)})
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
