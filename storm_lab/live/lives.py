@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from storm_lab.errors import StormLabError
 from storm_lab.live.player_files import WorkerFile
 from storm_lab.live.sampler import Sample
-from storm_lab.live.storm import LiveWorker
 from storm_lab.live.thread_names import HOUSEKEEPING, ThreadUse, thread_uses
+from storm_lab.live.workers import LiveWorker
 from storm_lab.model import Assignment, Cluster, Executor, Slot
 
 LOCALITIES = ("process", "node", "rack", "cluster")

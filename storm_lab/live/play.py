@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +15,7 @@ from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
+from storm_lab.live.conditions import conditions, windows_of
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
 from storm_lab.live.live_records import LiveRecords
@@ -25,7 +23,7 @@ from storm_lab.live.lives import Lives
 from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.sampler import MachineSampler, Sample
+from storm_lab.live.sampler import MachineSampler
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug, Submission
@@ -192,7 +190,7 @@ def play_live(
         ],
     )
     lives = collect(records, log)
-    facts = conditions(stage, sampler.samples) | {"windows": windows_of(sampler.samples, origin_ns)}
+    facts = conditions(stage.storm, sampler.samples) | {"windows": windows_of(sampler.samples, origin_ns)}
     return LiveOutcome(records.duration_ns, facts, lives, rounds)
 
 
@@ -239,74 +237,6 @@ def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decisio
         before = made.assignment
 
 
-def conditions(stage: Stage, samples: Sequence[Sample]) -> dict[str, Any]:
-    """On what a run was played, for its manifest: versions, machine, quotas, and its load meanwhile."""
-    cluster = stage.storm.cluster
-    quotas = {node.id: stage.storm.host(node.id).cores for node in cluster.nodes}
-    facts: dict[str, Any] = {
-        "storm": stage.release.version,
-        "python": platform.python_version(),
-        "kernel": platform.release(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "core_mhz": round(machine_mhz()),
-        "quota_cores": quotas,
-        "unrealised": list(stage.storm.unrealised),
-        # Of the cluster, not of this run alone: a worker that does not fit its node.
-        "memory_kills": {node: kills for node in quotas if (kills := stage.storm.host(node).memory_kills())},
-    }
-    if len(samples) > 1:
-        first, last = samples[0], samples[-1]
-        seconds = (last.time_ns - first.time_ns) / 1e9
-        own = sum(
-            use.cpu_ns - first.hosts[node].cpu_ns for node, use in last.hosts.items() if node in first.hosts
-        )
-        busy = (last.busy_ns - first.busy_ns) / 1e9 / seconds
-        facts["busy_cores"] = round(busy, 3)
-        facts["storm_cores"] = round(own / 1e9 / seconds, 3)
-        facts["load_average"] = round(max(sample.load_average for sample in samples), 2)
-        facts["throttled"] = {
-            node: round((use.throttled - first.hosts[node].throttled) / periods, 4)
-            for node, use in last.hosts.items()
-            if node in first.hosts and (periods := use.periods - first.hosts[node].periods) > 0
-        }
-    return facts
-
-
-def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
-    """The machine from window to window.
-
-    End in s, cores that were busy, and of each host the cores that it used, the part of its quota periods in
-    which it was held back, and how many threads of its workers waited for a core on average. Lists of one
-    length.
-    """
-    found: dict[str, Any] = {"end_s": [], "busy_cores": [], "hosts": {}}
-    for before, after in itertools.pairwise(samples):
-        if (span_ns := after.time_ns - before.time_ns) <= 0:
-            continue
-        found["end_s"].append(round((after.time_ns - origin_ns) / 1e9, 3))
-        found["busy_cores"].append(round((after.busy_ns - before.busy_ns) / span_ns, 3))
-        waits = _waits(before, after)
-        for node, new in after.hosts.items():
-            old = before.hosts.get(node, new)
-            rows = found["hosts"].setdefault(node, {"used_cores": [], "throttled": [], "waiting": []})
-            periods = max(1, new.periods - old.periods)
-            rows["used_cores"].append(round((new.cpu_ns - old.cpu_ns) / span_ns, 3))
-            rows["throttled"].append(round((new.throttled - old.throttled) / periods, 3))
-            rows["waiting"].append(round(waits.get(node, 0) / span_ns, 3))
-    return found
-
-
-def _waits(before: Sample, after: Sample) -> dict[str, int]:
-    """Time that workers' threads have waited for a core between two looks, by node."""
-    earlier = {seen.worker.pid: seen.waited_ns for seen in before.workers}
-    found: dict[str, int] = {}
-    for seen in after.workers:
-        node = seen.worker.slot.node
-        found[node] = found.get(node, 0) + seen.waited_ns - earlier.get(seen.worker.pid, 0)
-    return found
-
-
 def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
     known = Known(
         spec.version,
@@ -338,14 +268,3 @@ def _events(storm: LiveStorm, first: int, origin_ns: int) -> Iterator[Decision]:
             took = {"took_ms": round((event.end_ns - event.start_ns) / 1e6, 1)}
             start_ns = event.start_ns - origin_ns
             yield Decision(start_ns, "nimbus", event.kind, event.subject, event.detail, took)
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.machine()
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
-        platform.machine(),
-    )

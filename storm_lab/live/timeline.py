@@ -23,8 +23,9 @@ from storm_lab.emulator.control.faults.machines import KillNode, ReviveNode
 from storm_lab.emulator.control.faults.network import CutLink, RestoreLink
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.line_queue import queue_path, set_rate
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import monotonic_ns, queue_path, set_rate
+from storm_lab.live.trace_export import monotonic_ns
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000

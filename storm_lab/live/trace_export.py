@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import struct
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.setup.plan_check import check_plan, check_trace
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
+from storm_lab.live.line_queue import new_queue, queue_path
 from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
 from storm_lab.workloads.trace import EMISSION, RECORD
 
@@ -38,10 +38,6 @@ _ROOT_BYTES = 10
 """Class and number of the root tuple on the wire: a long with its highest bits in use."""
 _FORBIDDEN_IN_NAMES = "/.:\\ "
 
-_QUEUE_STEPS = 64
-_QUEUE_FIRST_STEP = 128
-_QUEUE_STEP = 24
-_QUEUE_BYTES = 1 << 16
 _NS_PER_S = 1_000_000_000
 
 
@@ -134,32 +130,6 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
     if topology.max_spout_pending is not None:
         settings["topology.max.spout.pending"] = topology.max_spout_pending
     return settings
-
-
-def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
-    """Let a shared queue's lines come at another rate from ``at_ns`` (CLOCK_MONOTONIC) on.
-
-    Lines that have arrived and were not taken stay. For the one process that plays the run; the spouts only
-    read what stands here.
-    """
-    with queue.open("r+b") as file:
-        content = file.read()
-        (count,) = struct.unpack_from("<q", content, _QUEUE_STEPS)
-        start, lines, gap = struct.unpack_from("<qqq", content, _QUEUE_FIRST_STEP + (count - 1) * _QUEUE_STEP)
-        arrived = lines + (max(0, at_ns - start) * 1024 // gap if gap else 0)
-        place = _QUEUE_FIRST_STEP + count * _QUEUE_STEP
-        if place + _QUEUE_STEP > len(content):
-            raise UserError("its rate has been changed too often", field="queue", value=str(queue))
-        file.seek(place)
-        file.write(struct.pack("<qqq", at_ns, arrived, _gap(rate_per_s)))
-        file.flush()
-        file.seek(_QUEUE_STEPS)
-        file.write(struct.pack("<q", count + 1))
-
-
-def queue_path(folder: Path, spout: str) -> Path:
-    """The shared queue of a spout among a topology's exported files."""
-    return folder / f"queue-{spout}.bin"
 
 
 def monotonic_ns() -> int:
@@ -331,7 +301,7 @@ def _source(
     records = f"lines-{spout}.bin"
     (folder / records).write_bytes(np.asarray(lines).astype("<i8").tobytes())
     queue = queue_path(folder, spout)
-    queue.write_bytes(_new_queue(source, recording.origin_ns))
+    queue.write_bytes(new_queue(source, recording.origin_ns))
     fields: dict[str, Any] = {
         "kind": source.kind.name,
         "records": records,
@@ -348,20 +318,6 @@ def _source(
         (folder / fields["arrivals"]).write_bytes(source.arrivals_ns.astype("<i8").tobytes())
         fields["arrival_period_ns"] = source.arrival_period_ns
     return fields
-
-
-def _new_queue(source: SourcePlan, origin_ns: int) -> bytes:
-    """A queue that nothing has been taken from, with its first rate. Its first line is there at the start."""
-    content = bytearray(_QUEUE_BYTES)
-    gap = _gap(source.rate_per_s) if source.kind is SourceKind.RATE else 0
-    struct.pack_into("<q", content, _QUEUE_STEPS, 1)
-    struct.pack_into("<qqq", content, _QUEUE_FIRST_STEP, origin_ns - (gap >> 10), 0, gap)
-    return bytes(content)
-
-
-def _gap(rate_per_s: float) -> int:
-    """Time from line to line in 1024ths of a nanosecond; 0 when none come."""
-    return round(_NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
 
 
 def _whole_seconds(seconds: float, field: str) -> int:

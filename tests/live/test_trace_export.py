@@ -9,12 +9,11 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
+from storm_lab.live.line_queue import queue_path, set_rate
 from storm_lab.live.trace_export import (
     Machine,
     Recording,
     export_plan,
-    queue_path,
-    set_rate,
     storm_name,
     topology_settings,
 )

@@ -1,0 +1,57 @@
+"""The file by which the tasks of a spout share lines, in whichever workers they run: counters and rates."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+
+_STEPS = 64
+"""Where the number of rates stands."""
+_FIRST_STEP = 128
+_STEP = 24
+"""Bytes of a rate: from when on, lines until then, and from line to line."""
+_BYTES = 1 << 16
+_NS_PER_S = 1_000_000_000
+
+
+def queue_path(folder: Path, spout: str) -> Path:
+    """The shared queue of a spout among a topology's exported files."""
+    return folder / f"queue-{spout}.bin"
+
+
+def new_queue(source: SourcePlan, origin_ns: int) -> bytes:
+    """A queue that nothing has been taken from, with its first rate. Its first line is there at the start."""
+    content = bytearray(_BYTES)
+    gap = _gap(source.rate_per_s) if source.kind is SourceKind.RATE else 0
+    struct.pack_into("<q", content, _STEPS, 1)
+    struct.pack_into("<qqq", content, _FIRST_STEP, origin_ns - (gap >> 10), 0, gap)
+    return bytes(content)
+
+
+def _gap(rate_per_s: float) -> int:
+    """Time from line to line in 1024ths of a nanosecond; 0 when none come."""
+    return round(_NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
+
+
+def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
+    """Let a shared queue's lines come at another rate from ``at_ns`` (CLOCK_MONOTONIC) on.
+
+    Lines that have arrived and were not taken stay. For the one process that plays the run; the spouts only
+    read what stands here.
+    """
+    with queue.open("r+b") as file:
+        content = file.read()
+        (count,) = struct.unpack_from("<q", content, _STEPS)
+        start, lines, gap = struct.unpack_from("<qqq", content, _FIRST_STEP + (count - 1) * _STEP)
+        arrived = lines + (max(0, at_ns - start) * 1024 // gap if gap else 0)
+        place = _FIRST_STEP + count * _STEP
+        if place + _STEP > len(content):
+            raise UserError("its rate has been changed too often", field="queue", value=str(queue))
+        file.seek(place)
+        file.write(struct.pack("<qqq", at_ns, arrived, _gap(rate_per_s)))
+        file.flush()
+        file.seek(_STEPS)
+        file.write(struct.pack("<q", count + 1))

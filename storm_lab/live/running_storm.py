@@ -1,0 +1,261 @@
+"""A cluster while it runs: what it is asked, what it is told to do, and what befalls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+from storm_lab.errors import StormLabError, UserError, unknown_name
+from storm_lab.live.cleanup import processes_of
+from storm_lab.live.control_client import ControlClient
+from storm_lab.live.control_events import ControlEvent, noted
+from storm_lab.live.fleet import Fleet
+from storm_lab.live.hosts import MASTER, Host, Hosts
+from storm_lab.live.processes import command_line, end_all, kill
+from storm_lab.live.records import Place
+from storm_lab.live.releases import Release
+from storm_lab.live.submission import Submission
+from storm_lab.live.workers import LiveWorker, find_workers
+from storm_lab.model.cluster import Cluster, Slot
+
+_NOT_RUNNING = "the cluster does not run"
+_SUBMIT_SECONDS = 180.0
+_GONE_SECONDS = 120.0
+
+
+class RunningStorm:
+    """What `LiveStorm` offers from its start to its end."""
+
+    def __init__(self, release: Release, cluster: Cluster) -> None:
+        self.release = release
+        self.cluster = cluster
+        self.events: list[ControlEvent] = []
+        """What was commanded and done, and when."""
+        self.unrealised: tuple[str, ...] = ()
+        """What of the cluster's description this machine could not give, one line each."""
+        self._place: Place | None = None
+        self._hosts: Hosts | None = None
+        self._daemons: Fleet | None = None
+
+    @property
+    def token(self) -> str:
+        """The six letters that all of the cluster's resources carry."""
+        return self._here.record.token
+
+    def host(self, name: str) -> Host:
+        """The host of a node, or of Nimbus (`hosts.MASTER`)."""
+        return self._made.host(name)
+
+    def address(self, node: str) -> str:
+        """The address that Storm knows a node by (``storm.local.hostname``)."""
+        return self.host(node).address
+
+    def new_folder(self, name: str) -> Path:
+        """A folder that every process of the cluster can write to; gone with the cluster."""
+        folder = self._here.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def scheduler_socket(self) -> Path:
+        """Where Nimbus's scheduler asks, if its plug names no place of its own."""
+        return self._here.folder / "scheduler"
+
+    def submit(self, submission: Submission) -> None:
+        """Run the submitting program on Nimbus's host; returns when it has ended well.
+
+        Raises:
+            StormLabError: it has not.
+        """
+        place = self._fleet.installations[MASTER]
+        jar, words = submission.jar, submission.arguments
+        command = place.java("submit", submission.main, words, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
+        with self._event("submit", submission.name):
+            place.run("submit", command, _SUBMIT_SECONDS, f"{submission.name} could not be submitted")
+
+    def kill(self, *names: str, wait_s: int = 0) -> None:
+        """Kill topologies by name and wait until neither Nimbus nor any host has anything of them.
+
+        Raises:
+            StormLabError: Nimbus refuses, or it takes too long.
+        """
+        known = self.topologies()
+        ids = {known[name]["id"] for name in names if name in known}
+        with ExitStack() as events:
+            for name in names:
+                events.enter_context(self._event("kill", name, f"wait {wait_s} s"))
+                self._ask_to_kill(name, wait_s)
+            self._fleet.wait(
+                f"the end of {', '.join(names)}",
+                lambda: (
+                    not self.topologies().keys() & set(names)
+                    and not any(worker.topology_id in ids for worker in self.workers())
+                ),
+                wait_s + _GONE_SECONDS,
+            )
+
+    def _ask_to_kill(self, name: str, wait_s: int) -> None:
+        try:
+            self._asked.ask("kill", name, wait_s)
+        except StormLabError:
+            # One that is being killed already may go between two looks.
+            if name in self.topologies():
+                raise
+
+    def rebalance(self, topology: str, *, wait_s: int = 0, workers: int | None = None) -> None:
+        """Ask Nimbus to rebalance a topology, onto so many workers if a number is given; returns at once.
+
+        Raises:
+            StormLabError: Nimbus refuses.
+        """
+        with self._event("rebalance", topology, f"wait {wait_s} s, {workers or 'as many'} workers"):
+            self._asked.ask("rebalance", topology, wait_s, workers or 0)
+
+    def activate(self, topology: str) -> None:
+        """Ask Nimbus to switch a topology's spouts on.
+
+        Raises:
+            StormLabError: Nimbus refuses.
+        """
+        with self._event("activate", topology):
+            self._asked.ask("activate", topology)
+
+    def deactivate(self, topology: str) -> None:
+        """Ask Nimbus to switch a topology's spouts off.
+
+        Raises:
+            StormLabError: Nimbus refuses.
+        """
+        with self._event("deactivate", topology):
+            self._asked.ask("deactivate", topology)
+
+    def topologies(self) -> dict[str, dict[str, str]]:
+        """Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
+        found: dict[str, dict[str, str]] = dict(self._asked.ask("cluster")["topologies"])
+        return found
+
+    def supervisors(self) -> dict[str, str]:
+        """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
+        nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
+        return {storm_id: nodes[host] for storm_id, host in self._asked.ask("cluster")["supervisors"].items()}
+
+    def info(self, topology: str) -> Mapping[str, Any]:
+        """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.
+
+        Raises:
+            StormLabError: Nimbus knows no such topology.
+        """
+        return self._asked.ask("info", topology)
+
+    def workers(self) -> list[LiveWorker]:
+        """The worker JVMs that run now, in order of nodes and ports (without the log writers of 2.x)."""
+        installations = self._fleet.installations
+        nodes = {str(installations[node.id].home): node.id for node in self.cluster.nodes}
+        return find_workers(processes_of(self._here.record), nodes, self.release.worker_main)
+
+    def kill_worker(self, slot: Slot) -> None:
+        """SIGKILL for the worker in a slot.
+
+        Raises:
+            UserError: no worker runs there.
+        """
+        for worker in self.workers():
+            if worker.slot == slot:
+                with self._event("kill-worker", str(slot), f"process {worker.pid}"):
+                    kill(worker.pid, lambda pid: pid in processes_of(self._here.record))
+                return
+        raise UserError("no worker runs there", field="slot", value=str(slot))
+
+    def lose_node(self, node: str) -> None:
+        """A node fails: its link goes down, if it has one, and all its processes are killed."""
+        self._known(node)
+        with self._event("lose-node", node):
+            if self.host(node).namespace is not None:
+                self._made.set_link(node, up=False)
+            # Before it is killed: somebody else may look just then whether all daemons live.
+            supervisor = self._fleet.forget(node)
+            end_all(lambda: self._on(node))
+            supervisor.process.wait()
+
+    def restore_node(self, node: str) -> None:
+        """A failed node is back: its link is up, and its supervisor is started on what is on its disk."""
+        self._known(node)
+        with self._event("restore-node", node):
+            if self.host(node).namespace is not None:
+                self._made.set_link(node, up=True)
+            self._fleet.start_supervisor(node)
+
+    def cut_link(self, one: str, other: str | None = None) -> None:
+        """No packets between two nodes any more, or between a node and everybody.
+
+        Raises:
+            UserError: no such node, or hosts without links.
+        """
+        self._known(one, other)
+        with self._event("cut-link", one, other or "all"):
+            if other is None:
+                self._made.set_link(one, up=False)
+            else:
+                self._made.set_path(one, other, open_=False)
+
+    def mend_link(self, one: str, other: str | None = None) -> None:
+        """Packets again where `cut_link` has cut them off."""
+        self._known(one, other)
+        with self._event("mend-link", one, other or "all"):
+            if other is None:
+                self._made.set_link(one, up=True)
+            else:
+                self._made.set_path(one, other, open_=True)
+
+    def check(self) -> None:
+        """Raise if a daemon has ended.
+
+        Raises:
+            StormLabError: one has; the line quotes what it said last.
+        """
+        self._fleet.check()
+
+    def _event(self, kind: str, subject: str, detail: str = "") -> AbstractContextManager[None]:
+        return noted(self.events, kind, subject, detail)
+
+    def _on(self, node: str) -> list[int]:
+        """Ids of all processes on a node: members of its group, or those that know its folder."""
+        group = self.host(node).group
+        if group is not None:
+            return group.pids()
+        folder = str(self._fleet.installations[node].home)
+        return [
+            pid
+            for pid in processes_of(self._here.record)
+            if any(folder in word for word in command_line(pid))
+        ]
+
+    def _known(self, *nodes: str | None) -> None:
+        ids = [node.id for node in self.cluster.nodes]
+        for node in nodes:
+            if node is not None and node not in ids:
+                raise unknown_name("node", node, ids, "the cluster")
+
+    @property
+    def _here(self) -> Place:
+        if self._place is None:
+            raise StormLabError(_NOT_RUNNING)
+        return self._place
+
+    @property
+    def _made(self) -> Hosts:
+        if self._hosts is None:
+            raise StormLabError(_NOT_RUNNING)
+        return self._hosts
+
+    @property
+    def _fleet(self) -> Fleet:
+        if self._daemons is None:
+            raise StormLabError(_NOT_RUNNING)
+        return self._daemons
+
+    @property
+    def _asked(self) -> ControlClient:
+        return self._fleet.client
