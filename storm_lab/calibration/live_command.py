@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +16,7 @@ from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, ranges_of, t
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
+from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.runs.live_constants import MachineConstants
@@ -41,8 +41,12 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
     if not out.absolute().parent.is_dir():
         raise UserError("its folder does not exist", field="--out", value=str(out))
     with ExitStack() as scratch:
-        home = records or Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="storm-lab-")))
-        if records is None:
+        home = records
+        if home is None:
+            # Among the clusters' folders: what a killed command leaves goes with theirs.
+            place = Place.make(", ".join(generations))
+            scratch.callback(place.remove)
+            home = place.folder / "records"
             _play(generations, home)
         found = recorded_runs(home)
         fits = {generation: _fit(generation, found) for generation in generations}

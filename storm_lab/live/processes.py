@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 MARK = "STORM_LAB_LIVE"
 """Environment variable that holds the token of the cluster that a process belongs to."""
@@ -70,11 +72,24 @@ def kill(pid: int, belongs: Callable[[int], bool] = lambda pid: True, number: in
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ctrl-C and its kin wait until the block is done: a second one must not stop the clearing up."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)
+    # Programs that are run in the block inherit the mask: Ctrl-C at a terminal goes to them, too.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        # Other threads take signals that this one does not, and Python then runs their handlers here.
+        handlers = {
+            number: signal.signal(number, lambda number, frame: came.append(number))
+            for number in _ASKING_TO_END
+        }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 _ASKING_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -39,6 +39,8 @@ class Record:
     hosts: str = "loopback"
     cgroups: tuple[str, ...] = ()
     """Folders of cgroups that are the cluster's own, whole."""
+    files: tuple[str, ...] = ()
+    """Half-written folders elsewhere, which nobody wants when they are not finished."""
     kept: bool = False
     """Whether it was left running on purpose."""
 
@@ -106,8 +108,9 @@ class Place:
         self.disown()
 
     def remove(self) -> None:
-        """Remove the folder and all in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the folder and all in it, and what was noted elsewhere."""
+        for path in (*map(Path, self.record.files), self.folder):
+            shutil.rmtree(path, ignore_errors=True)
         self.disown()
 
     def disown(self) -> None:
@@ -160,6 +163,7 @@ def _read(folder: Path) -> Record:
     try:
         fields = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
         known = {key: value for key, value in fields.items() if key in _FIELDS}
-        return Record(**known | {"token": token, "cgroups": tuple(fields["cgroups"])})
+        lists = {key: tuple(known.get(key, ())) for key in ("cgroups", "files")}
+        return Record(**known | lists | {"token": token})
     except (OSError, ValueError, TypeError, KeyError):
         return Record(token, "unknown", boot_id())

@@ -58,6 +58,10 @@ class RunningStorm:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
+    def take_along(self, *folders: Path) -> None:
+        """Note half-written folders elsewhere, which go too if this process is killed."""
+        self._here.note(files=tuple(str(folder.absolute()) for folder in folders))
+
     @property
     def scheduler_socket(self) -> Path:
         """Where Nimbus's scheduler asks, if its plug names no place of its own."""

@@ -6,6 +6,7 @@ No two plays are the same, so a run's name has the number of the play as its see
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -109,6 +110,7 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
     identity = live_identity(task, spec)
     folder = (runs_folder() if home is None else home) / identity.experiment / identity.run
     with RunWriter(folder, identity) as log:
+        stage.storm.take_along(*folder.parent.glob(f".partial-{folder.name}-{os.getpid()}"))
         outcome = play_live(spec, stage, log, lambda done, total: advance(min(1.0, done / total)))
         manifest = log.finish(
             duration_ns=outcome.duration_ns,

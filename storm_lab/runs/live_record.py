@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -92,17 +91,17 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator
         members = list(group)
         cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
         with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
+            scratch = stage.storm.new_folder("played")
             for play in members:
                 parameters: dict[str, Scalar] = {"sitting": play.sitting.name, "mhz": mhz}
                 task = LiveTask(
                     EXPERIMENT, play.sitting.name, parameters, play.number, _at(play.sitting, mhz)
                 )
-                with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-                    tell(play.name, 0.0)
-                    folder, _ = play_task(task, stage, Path(scratch), partial(tell, play.name))
-                    target = home / play.name
-                    thin(open_run(folder), target)
-                    shutil.rmtree(folder, ignore_errors=True)
+                tell(play.name, 0.0)
+                folder, _ = play_task(task, stage, scratch, partial(tell, play.name))
+                target = home / play.name
+                thin(open_run(folder), target)
+                shutil.rmtree(folder, ignore_errors=True)
                 yield target
 
 

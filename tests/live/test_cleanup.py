@@ -1,8 +1,10 @@
 """What belongs to a cluster is found and removed, and nothing else."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.live.cleanup import processes_of, remove_cluster, remove_orphans
-from storm_lab.live.processes import MARK, end_all, kill, listens, marked, started_ns
+from storm_lab.live.processes import MARK, end_all, kill, listens, marked, started_ns, undisturbed
 from storm_lab.live.records import Place, places
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -154,6 +156,36 @@ def test_a_record_that_cannot_be_read_still_names_its_cluster(root: Path):
     place.disown()
     assert [record.token for record in remove_orphans(root)] == [token]
     assert list(root.iterdir()) == []
+
+
+def test_half_written_folders_elsewhere_go_with_the_cluster(root: Path, tmp_path: Path):
+    place = Place.make("2.8.3", root)
+    half = tmp_path / "runs" / ".partial-run-1"
+    half.mkdir(parents=True)
+    whole = tmp_path / "runs" / "other"
+    whole.mkdir()
+    place.note(files=(str(half), str(tmp_path / "runs" / "finished")))
+    place.disown()
+    assert [record.files[0] for record in remove_orphans(root)] == [str(half)]
+    assert list((tmp_path / "runs").iterdir()) == [whole]
+
+
+def test_a_second_ctrl_c_waits_for_the_clearing_up_whichever_thread_the_kernel_gives_it_to():
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    cleared = False
+    try:
+        with pytest.raises(KeyboardInterrupt), undisturbed():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            cleared = True
+    finally:
+        over.set()
+        other.join()
+    assert cleared
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
 
 
 def test_start_times_are_on_the_clock_of_java(started: list[subprocess.Popen[bytes]]):
