@@ -42,13 +42,21 @@ _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         "storm-lab live run --list",
         "storm-lab live run light-1w light-2n --repeat 3",
         "storm-lab live run chain-acked --version 0.9.2",
-        "storm-lab live run rstorm-fig8 --only '*linear*' --seconds 120 --load 0.1",
+        "storm-lab live run rstorm-network-bound --only 'linear-*' -p seeds=1 --seconds 120 --load 0.1",
     )
 )
 @click.argument("names", nargs=-1, metavar="[SCENE|EXPERIMENT]...")
 @click.option("--version", metavar="V", help="Version of Storm; 2.8 for scenes, an experiment's own else.")
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of a scene.")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Only variants of experiments like this.")
+@click.option(
+    "-p",
+    "--param",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a parameter of the experiment.",
+)
 @click.option(
     "--load",
     default=1.0,
@@ -66,6 +74,7 @@ def run(
     version: str | None,
     repeat: int,
     only: tuple[str, ...],
+    parameters: tuple[str, ...],
     load: float,
     seconds: float | None,
     runs: Path | None,
@@ -76,7 +85,7 @@ def run(
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
-    for release, tasks in _by_release(names, version, repeat, only, load, seconds):
+    for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds):
         _play(release, tasks, runs)
 
 
@@ -85,20 +94,24 @@ def _by_release(
     version: str | None,
     repeat: int,
     only: tuple[str, ...],
+    parameters: tuple[str, ...],
     load: float,
     seconds: float | None,
 ) -> list[tuple[Release, list[LiveTask]]]:
     asked = None if version is None else find_release(version)
     found: list[tuple[Release, list[LiveTask]]] = []
     slugs = [each.slug for each in experiments()]
+    if parameters and not set(names) & set(slugs):
+        raise UserError("only experiments have parameters", field="--param", value=", ".join(parameters))
     for name in names:
         if name in SCENES:
             release = asked or next(iter(RELEASES.values()))
             found.append((release, [scene_task(SCENES[name], play + 1) for play in range(repeat)]))
         elif name in slugs:
             chosen = experiment(name)
-            tasks = experiment_tasks(chosen, only=only, load=load, longest_s=seconds)
-            versions = {spec.storm_version for spec in chosen.runs(chosen.checked())}
+            checked = chosen.parsed(parameters)
+            tasks = experiment_tasks(chosen, checked, only=only, load=load, longest_s=seconds)
+            versions = {spec.storm_version for spec in chosen.runs(checked)}
             if not tasks:
                 raise UserError("no run of it is left", field="--only", value=", ".join(only) or name)
             found.append((asked or nearest_release(min(versions)), tasks))
@@ -109,7 +122,8 @@ def _by_release(
 
 def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> None:
     """Play tasks one after another; those of one cluster share it."""
-    specs = [(task, _checked(task, release)) for task in tasks]
+    mhz = machine_mhz()  # once: on many machines it is never the same
+    specs = [(task, _checked(task, release, mhz)) for task in tasks]
     for _, group in groupby(specs, key=lambda pair: pair[1].cluster):
         members = list(group)
         with open_stage(release.version, members[0][1].cluster, say=_say) as stage:
@@ -125,8 +139,8 @@ def _advance(bar: tqdm[Never], share: float) -> None:
     bar.update(share - bar.n)
 
 
-def _checked(task: LiveTask, release: Release) -> EmulationSpec:
-    spec = task.describe(release.storm, machine_mhz())
+def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
+    spec = task.describe(release.storm, mhz)
     check_live(spec, spec.cluster)
     return spec
 

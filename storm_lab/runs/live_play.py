@@ -15,6 +15,7 @@ from pathlib import Path
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.live.java_sources import read_sources
 from storm_lab.live.play import Stage, play_live
 from storm_lab.live.releases import RELEASES, Release
@@ -62,15 +63,17 @@ def scene_task(scene: Scene, play: int) -> LiveTask:
 
 def experiment_tasks(
     experiment: Experiment,
+    parameters: Parameters | None = None,
     *,
     only: Iterable[str] = (),
     load: float = 1.0,
     longest_s: float | None = None,
 ) -> list[LiveTask]:
-    """The runs of an experiment with its own parameters, smaller where asked for.
+    """The runs of an experiment, smaller where asked for.
 
     Args:
         experiment: described as for the emulator.
+        parameters: of the experiment; its own without.
         only: patterns of variants; all without.
         load: factor on the load.
         longest_s: end of each run at the latest.
@@ -78,7 +81,7 @@ def experiment_tasks(
     patterns = list(only) or ["*"]
     return [
         _experiment_task(spec, load, longest_s)
-        for spec in experiment.runs(experiment.checked())
+        for spec in experiment.runs(parameters or experiment.checked())
         if any(fnmatchcase(spec.variant, pattern) for pattern in patterns)
     ]
 

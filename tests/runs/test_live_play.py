@@ -54,6 +54,12 @@ def test_an_experiments_runs_are_those_of_the_emulator():
     assert tasks[0].parameters["live_load"] == 0.5
 
 
+def test_parameters_choose_the_runs_as_they_do_for_the_emulator():
+    chosen = experiment("tstorm-obs1-traffic")
+    parameters = chosen.parsed(["seeds=2", "bolt_ms_tried=1.7"])
+    assert {task.seed for task in experiment_tasks(chosen, parameters)} == {2}
+
+
 def test_variants_are_chosen_by_patterns():
     chosen = experiment("tstorm-obs1-traffic")
     one = experiment_tasks(chosen)[0].variant
@@ -106,6 +112,8 @@ def test_the_command_names_the_scenes():
         (["run", "light-9w"], "no such scene or experiment"),
         (["run", "light-1w", "--version", "3.0"], "no such version"),
         (["run", "tstorm-obs1-traffic", "--only", "nothing-*"], "no run of it is left"),
+        (["run", "tstorm-obs1-traffic", "-p", "sseeds=1"], "sseeds"),
+        (["run", "light-1w", "-p", "seeds=1"], "only experiments have parameters"),
     ],
 )
 def test_what_cannot_be_played_is_refused_before_anything_starts(arguments: list[str], words: str):
