@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +15,16 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.netns import why_no_namespaces
 from storm_lab.live.play import Stage, open_stage, play_live
-from storm_lab.live.player_jar import SUBMIT_CLASS
-from storm_lab.live.releases import RELEASES
+from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
+from storm_lab.live.records import Place, places
+from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
+from storm_lab.live.scheduler_command import find_scheduler
 from storm_lab.live.submission import Submission
 from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
+from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
 from storm_lab.monitoring.monitor import MonitorPlan
@@ -27,6 +35,7 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
+from tests.live.leavings import assert_nothing_is_left
 
 pytestmark = pytest.mark.live
 
@@ -197,20 +206,21 @@ def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path
         stage.storm.kill("chain")
 
 
-def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
+def _readme_scheduler(tmp_path: Path) -> str:
+    """README's class in a file of its own, as README names it on the command line."""
     text = (project_root() / "README.md").read_text(encoding="utf-8")
     code = next(
         part.split("```")[0] for part in text.split("```python\n") if "Scheduler[" in part.split("```")[0]
     )
-    names: dict[str, Any] = {"__name__": "readme"}
-    exec(compile(code, "README.md", "exec"), names)
-    policy = next(
-        value
-        for value in names.values()
-        if isinstance(value, type) and issubclass(value, Scheduler) and value.__module__ == "readme"
-    )
+    command = next(line for line in text.splitlines() if "storm-lab live scheduler" in line)
+    file, _, name = command.split()[3].partition(":")
+    (tmp_path / file).write_text(code, encoding="utf-8")
+    return f"{tmp_path / file}:{name}"
+
+
+def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
-        stage.bridge.policy.scheduler = policy()
+        stage.bridge.policy.scheduler = find_scheduler(_readme_scheduler(tmp_path))
         _submit(stage, tmp_path)
         # It fills a node before it opens the next.
         _until(
@@ -219,3 +229,49 @@ def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
         )
         assert stage.bridge.rounds[-1].problem == ""
         stage.storm.kill("chain")
+
+
+def _storm_lab(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from storm_lab.cli import main; main()", *arguments]
+
+
+def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
+    """Submit the chain to a cluster that was left running, as a program of one's own does."""
+    recording = Recording(tmp_path, monotonic_ns())
+    plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
+    jar = player_jar(find_release(str(version)), lambda line: None)
+    master = place.folder / "host0"
+    inside = ["nsenter", f"--net=/run/netns/sl-{place.record.token}-0"]
+    java = [str(find_java().home / "bin" / "java"), f"-Dstorm.jar={jar}", f"-Dstorm.home={master / 'home'}"]
+    words = ["-cp", f"{master / 'home' / 'lib'}/*:{master / 'conf'}:{jar}", SUBMIT_CLASS, str(plan)]
+    command = [*inside, *java, "-Dstorm.conf.file=", "-Dstorm.options=", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_commands_of_the_readme_have_nimbus_ask_the_class_of_a_file(tmp_path: Path):
+    if why_no_namespaces() is not None:
+        pytest.skip("hosts without a network of their own")
+    socket = tmp_path / "nimbus"
+    subprocess.run(_storm_lab("live", "up", "--socket", str(socket)), check=True, capture_output=True)
+    answers = subprocess.Popen(
+        _storm_lab("live", "scheduler", _readme_scheduler(tmp_path), "--socket", str(socket)),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    guard = threading.Timer(90.0, answers.kill)
+    guard.start()
+    try:
+        (place,) = places()
+        _submit_from_inside(place, RELEASES["2.8.3"].storm, tmp_path)
+        assert answers.stdout is not None
+        assert ": 2 workers on 1 nodes, in " in answers.stdout.readline()
+    finally:
+        guard.cancel()
+        answers.send_signal(signal.SIGINT)
+        answers.communicate(timeout=60)
+        down = subprocess.run(_storm_lab("live", "down"), check=True, capture_output=True, text=True)
+    assert answers.returncode == 0
+    assert not socket.exists()
+    assert "nothing of it is left" in down.stdout
+    assert_nothing_is_left(place.record)

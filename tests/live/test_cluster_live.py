@@ -17,10 +17,10 @@ from storm_lab.live.cgroups import hierarchies
 from storm_lab.live.cleanup import processes_of, remove_orphans
 from storm_lab.live.hosts import MASTER, HostOptions, machine_mhz
 from storm_lab.live.jars import fetch_jars, installed_resolver
-from storm_lab.live.netns import namespaces_of, why_no_namespaces
+from storm_lab.live.netns import why_no_namespaces
 from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
 from storm_lab.live.processes import MARK, all_pids
-from storm_lab.live.records import Record, places, state_folder
+from storm_lab.live.records import places, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import Submission
@@ -29,6 +29,7 @@ from storm_lab.model import Component, Subscription, Topology
 from storm_lab.model.cluster import Cluster, Node, Slot
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
+from tests.live.leavings import assert_nothing_is_left
 
 pytestmark = pytest.mark.live
 
@@ -48,22 +49,6 @@ HOSTS = HostOptions(weight=10_000)
 
 SECONDS = 300
 """Longest wait for anything: a worker of 0.9 is missed after 30 s, and the machine may be busy."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fetched() -> None:
-    """Everything that clusters need; a machine that cannot have it skips these tests."""
-    try:
-        for release in RELEASES.values():
-            player_jar(release, lambda line: None)
-    except UserError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clusters of a test are found by that test only."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
 
 
 def wait(what: str, true: Callable[[], bool], storm: LiveStorm | None = None) -> None:
@@ -92,18 +77,6 @@ def run_chain(storm: LiveStorm) -> None:
     wait("two workers", lambda: len(storm.workers()) == 2, storm)
     folder = storm.new_folder("records")
     wait("tuples at the sink", lambda: any(folder.glob("executions-3-*")), storm)
-
-
-def groups_of(token: str) -> list[Path]:
-    return [path for place in hierarchies() for path in place.folder.glob(f"storm-lab-{token}")]
-
-
-def assert_nothing_is_left(record: Record) -> None:
-    assert processes_of(record) == []
-    assert namespaces_of(record.token) == []
-    assert groups_of(record.token) == []
-    assert list(places()) == []
-    assert not [path for path in state_folder().iterdir() if record.token in path.name]
 
 
 def listening_addresses(pids: list[int]) -> set[str]:

@@ -1,0 +1,52 @@
+"""What every test that starts real Storm needs, and what it must leave behind: nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.live.player_jar import player_jar
+from storm_lab.live.records import Place, Record
+from storm_lab.live.releases import RELEASES
+from tests.live.leavings import assert_nothing_is_left
+
+
+@pytest.fixture(scope="session")
+def why_not_live() -> str | None:
+    """Why real Storm cannot be started here, such as that Maven Central does not answer; None if it can."""
+    try:
+        for release in RELEASES.values():
+            player_jar(release, lambda line: None)
+    except UserError as error:
+        if error.field == "jar":
+            raise  # one that came and is another than the lock says
+        return str(error)
+    return None
+
+
+@pytest.fixture(autouse=True)
+def live_machine(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """For tests marked `live`: clusters of their own, and nothing of them afterwards; or why they skip."""
+    if request.node.get_closest_marker("live") is None:
+        yield
+        return
+    if (why := request.getfixturevalue("why_not_live")) is not None:
+        pytest.skip(why)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
+    made: list[Record] = []
+    make = Place.make
+
+    def noted(version: str, root: Path | None = None) -> Place:
+        place = make(version, root)
+        made.append(place.record)
+        return place
+
+    monkeypatch.setattr(Place, "make", noted)
+    yield
+    for record in made:
+        assert_nothing_is_left(record)

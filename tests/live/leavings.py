@@ -1,0 +1,24 @@
+"""What a cluster might leave behind on the machine, looked for everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from storm_lab.live.cgroups import hierarchies
+from storm_lab.live.cleanup import processes_of
+from storm_lab.live.netns import namespaces_of
+from storm_lab.live.records import Record, places, state_folder
+
+
+def assert_nothing_is_left(record: Record) -> None:
+    """No process, namespace, control group or file has a cluster's token any more."""
+    assert processes_of(record) == []
+    assert namespaces_of(record.token) == []
+    assert groups_of(record.token) == []
+    assert record.token not in [place.record.token for place in places()]
+    assert not [path for path in state_folder().glob("*") if record.token in path.name]
+
+
+def groups_of(token: str) -> list[Path]:
+    """Control groups of a cluster that are there."""
+    return [path for place in hierarchies() for path in place.folder.glob(f"storm-lab-{token}")]
