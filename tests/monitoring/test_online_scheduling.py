@@ -329,7 +329,8 @@ def test_only_so_many_windows_are_kept_when_asked() -> None:
 
 
 def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> None:
-    # Two supervisor syncs (up to 10 s each), two JVM starts (5 s), one download (1 s), the rebalance's 30 s.
+    # Two supervisor syncs (up to 10 s each), one download (1 s), the rebalance's 30 s, and two JVM starts: four at
+    # once on four cores, each of which uses 1.4 (7 s), then one on each node (5 s).
     periods = []
     for seed in range(8):
         control, _ = build(10, seed=seed)
@@ -337,5 +338,5 @@ def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> N
         control.nimbus.submit(chain(workers=40, executors=20))
         run_to(control, 90)
         periods.append(seconds_of(control, "running")[1])
-    assert min(periods) > 41 + 2 * 5 and max(periods) < 41 + 2 * 10.1
-    assert 55 <= sum(periods) / len(periods) <= 62
+    assert min(periods) > 43 + 2 * 5 and max(periods) < 43 + 2 * 10.1
+    assert 57 <= sum(periods) / len(periods) <= 64
