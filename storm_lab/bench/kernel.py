@@ -26,9 +26,9 @@ from typing import Any
 import click
 
 from storm_lab.bench import _kernel_c
+from storm_lab.bench._event_kinds import count_events
 from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, play_kernel, start
-from storm_lab.bench.event_kinds import count_events
-from storm_lab.bench.pace import measure_largest, measure_pace
+from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.errors import StormLabError, UserError
 
 SIMPY_TARGET, C_TARGET, SCALE_TARGET, START_TARGET_S = 80.0, 0.7, 2.0, 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -16,6 +17,11 @@ constants_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Constants of a machine, as storm-lab calibrate --live writes them.",
 )
+
+
+def print_json(document: object) -> None:
+    """What a command answers a program with."""
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def examples(*lines: str) -> str:

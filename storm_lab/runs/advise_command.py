@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from storm_lab.league.field import field
-from storm_lab.machine.options import examples, jobs_option, json_option
+from storm_lab.machine.options import examples, jobs_option, json_option, print_json
 from storm_lab.runs.advise import POLICIES, advise
 from storm_lab.runs.advise_notebook import check_notebook, write_notebook
 from storm_lab.runs.grid import parse_seeds
@@ -73,7 +72,7 @@ def advise_command(
         say=lambda line: click.echo(line, err=True),
     )
     if as_json:
-        click.echo(json.dumps(found.document(), indent=1, ensure_ascii=False))
+        print_json(found.document())
     else:
         click.echo(found.text(), nl=False)
     if notebook is not None:

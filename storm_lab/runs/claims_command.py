@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -12,7 +11,7 @@ from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.claim import Claim
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome
@@ -59,7 +58,7 @@ def claims(
     )
     rows = claim_rows(chosen, causes)
     if as_json:
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
     elif claim is None:
         click.echo(verdict_table(chosen))
     else:

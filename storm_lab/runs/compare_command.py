@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from storm_lab.league.field import entrant_of, field
-from storm_lab.machine.options import examples
+from storm_lab.machine.options import examples, print_json
 from storm_lab.runs.comparison import compared, comparison_text
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.league_command import suite_options
@@ -47,6 +45,6 @@ def compare(
     first, second = (entrant_of(text).name for text in (one, other))
     found = compared(rows, first, second)
     if as_json:
-        click.echo(json.dumps(found.document(), indent=1, ensure_ascii=False))
+        print_json(found.document())
     else:
         click.echo(comparison_text(found))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.machine.options import examples, jobs_option
+from storm_lab.machine.options import examples, jobs_option, json_option, print_json
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.formats import FORMATS, VARIABLE
 from storm_lab.runs.prepare import prepare
@@ -43,8 +43,14 @@ from storm_lab.runs.study import Study
     "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
 )
 @jobs_option
+@json_option
 def figures(
-    slug: str, formats: tuple[str, ...], folder: Path, parameters: tuple[str, ...], jobs: int
+    slug: str,
+    formats: tuple[str, ...],
+    folder: Path,
+    parameters: tuple[str, ...],
+    jobs: int,
+    as_json: bool,
 ) -> None:
     """Write an experiment's figures as SVG, PNG or PDF.
 
@@ -60,8 +66,11 @@ def figures(
         needs_metrics=lambda _: True,
         say=lambda line: click.echo(line, err=True),
     )
-    for path in draw(study, formats or FORMATS, folder):
-        click.echo(path)
+    files = [str(path) for path in draw(study, formats or FORMATS, folder)]
+    if as_json:
+        print_json(files)
+    else:
+        click.echo("\n".join(files))
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import refused_by_system
-from storm_lab.machine.options import examples
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.machine.places import WORKSPACE_FILE
 from storm_lab.runs.lab import NOTEBOOKS, update_copies
 from storm_lab.runs.notebook import notebooks_folder
@@ -22,13 +22,17 @@ reports = "reports"
 
 @click.command("init", epilog=examples("storm-lab init my_lab", "storm-lab init ."))
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-def init(folder: Path) -> None:
+@json_option
+def init(folder: Path, as_json: bool) -> None:
     """Make FOLDER a workspace, with notebooks and a configuration of its own.
 
     In a workspace that is there already, notebooks that you did not change become the newest.
     """
     home = folder.resolve()
     kept = make_workspace(home)
+    if as_json:
+        print_json({"workspace": str(home), "kept": kept})
+        return
     click.echo(f"workspace: {home}")
     for path in kept:
         click.echo(f"kept as you left it: {NOTEBOOKS}/{path}")

@@ -10,7 +10,7 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
-from storm_lab.machine.options import constants_option, examples, jobs_option, json_option
+from storm_lab.machine.options import constants_option, examples, jobs_option, json_option, print_json
 from storm_lab.machine.places import data_folder
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
@@ -136,7 +136,7 @@ def league(
     report.write(out)
     if as_json:
         document = {"folder": str(out), "standing": json.loads(report.standing.to_json(orient="records"))}
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     else:
         click.echo(report.text())
         click.echo(f"\ntables, diagram and notebook in {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.digest import identity_of
@@ -47,7 +46,7 @@ def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as
     if of_runs:
         _list_runs(chosen, given, as_json)
     elif as_json:
-        click.echo(json.dumps([_described(item) for item in chosen], indent=1, ensure_ascii=False))
+        print_json([_described(item) for item in chosen])
     elif slug:
         click.echo(f"{chosen[0].slug}: {chosen[0].title} ({chosen[0].paper}, {chosen[0].figure})")
         click.echo(f"{_cost(chosen[0])}\n".lstrip())
@@ -80,7 +79,7 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
                     "there": is_whole(folder),
                 }
     if as_json:
-        click.echo(json.dumps(list(rows.values()), indent=1, ensure_ascii=False))
+        print_json(list(rows.values()))
         return
     width = max((len(run) for run in rows), default=0)
     for run, row in rows.items():

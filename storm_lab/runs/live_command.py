@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +18,7 @@ from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import check_live, open_stage
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
-from storm_lab.machine.options import examples
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import (
     LiveTask,
@@ -69,6 +69,7 @@ _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 )
 @click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs; data/runs without.")
 @click.option("--list", "listed", is_flag=True, help="Name the scenes and end.")
+@json_option
 def run(
     names: tuple[str, ...],
     version: str | None,
@@ -79,14 +80,24 @@ def run(
     seconds: float | None,
     runs: Path | None,
     listed: bool,
+    as_json: bool,
 ) -> None:
     """Play scenes and experiments on real Storm and leave ordinary run folders, marked as live."""
     if listed or not names:
+        if as_json:
+            print_json([{"name": scene.name, "title": scene.title} for scene in SCENES.values()])
+            return
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
+    folders: list[str] = []
     for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds):
-        _play(release, tasks, runs)
+        for folder in _play(release, tasks, runs):
+            folders.append(str(folder))
+            if not as_json:
+                click.echo(str(folder))
+    if as_json:
+        print_json(folders)
 
 
 def _by_release(
@@ -120,8 +131,8 @@ def _by_release(
     return found
 
 
-def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> None:
-    """Play tasks one after another; those of one cluster share it."""
+def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> Iterator[Path]:
+    """Play tasks one after another, those of one cluster on it; the folders of their runs."""
     mhz = machine_mhz()  # once: on many machines it is never the same
     specs = [(task, _checked(task, release, mhz)) for task in tasks]
     for _, group in groupby(specs, key=lambda pair: pair[1].cluster):
@@ -132,7 +143,7 @@ def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> None:
             for task, _ in members:
                 with tqdm(total=1.0, desc=str(task), disable=None, leave=False, bar_format=_BAR) as bar:
                     folder, _ = play_task(task, stage, home, partial(_advance, bar))
-                click.echo(str(folder))
+                yield folder
 
 
 def _advance(bar: tqdm[Never], share: float) -> None:

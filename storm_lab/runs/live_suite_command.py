@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Never
@@ -14,7 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import constants_option, examples, json_option
+from storm_lab.machine.options import constants_option, examples, json_option, print_json
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
 from storm_lab.runs.live_record import record as record_plays
@@ -36,14 +35,28 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
 @click.option("--folder", type=_FOLDER, help="Where recorded runs go; data/live without.")
 @click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
+@json_option
 def record(
-    names: tuple[str, ...], versions: tuple[str, ...], repeat: int, folder: Path | None, listed: bool
+    names: tuple[str, ...],
+    versions: tuple[str, ...],
+    repeat: int,
+    folder: Path | None,
+    listed: bool,
+    as_json: bool,
 ) -> None:
     """Play the suite on real Storm and keep small recorded runs, in place of those that are there."""
     if listed:
+        scenes = {
+            sitting.name: [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)]
+            for sitting in SITTINGS.values()
+        }
+        if as_json:
+            print_json(
+                [{"name": s.name, "title": s.title, "scenes": scenes[s.name]} for s in SITTINGS.values()]
+            )
+            return
         for sitting in SITTINGS.values():
-            scenes = [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)]
-            click.echo(f"{sitting.name:10} {sitting.title}: {', '.join(scenes)}")
+            click.echo(f"{sitting.name:10} {sitting.title}: {', '.join(scenes[sitting.name])}")
         return
     for name in names:
         find_sitting(name)
@@ -53,13 +66,18 @@ def record(
         raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
     with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR) as bar:
         order = [play.name for play in played_order(chosen)]
+        folders: list[str] = []
         for path in record_plays(
             chosen,
             folder or new_records_folder(),
             _say,
             lambda name, part: _show(bar, name, order.index(name) + part),
         ):
-            click.echo(str(path))
+            folders.append(str(path))
+            if not as_json:
+                click.echo(str(path))
+    if as_json:
+        print_json(folders)
 
 
 @click.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
@@ -88,7 +106,7 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
 
         compared = compare(found, read_costs(home, constants), seeds=range(1, seeds + 1), tell=tell)
     if as_json:
-        click.echo(json.dumps(compared.document(), indent=1, ensure_ascii=False))
+        print_json(compared.document())
         return
     for line in trust_lines(compared):
         click.echo(line)

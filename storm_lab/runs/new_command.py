@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from storm_lab.league.starter import starter_files, write_starter
-from storm_lab.machine.options import examples
+from storm_lab.machine.options import examples, json_option, print_json
 
 
 @click.group(epilog=examples("storm-lab new scheduler my-idea"))
@@ -25,11 +25,14 @@ def new() -> None:
     default=Path(),
     help="Where to write; here by default.",
 )
-def scheduler(name: str, folder: Path) -> None:
+@json_option
+def scheduler(name: str, folder: Path, as_json: bool) -> None:
     """Write a scheduler to start from, its test and its entry point."""
     written = write_starter(name, folder)
-    for path in written:
-        click.echo(path)
+    if as_json:
+        print_json([str(path) for path in written])
+    else:
+        click.echo("\n".join(map(str, written)))
     own = next(iter(starter_files(name)))
     if folder / "pyproject.toml" not in written:
         click.echo("pyproject.toml was there and stays; its entry point is in the documentation", err=True)

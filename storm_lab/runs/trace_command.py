@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.machine.options import examples
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.tuplelog import open_run
 from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 
@@ -19,7 +19,11 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--from", "from_s", default=0.0, show_default=True, help="Virtual seconds from which on.")
 @click.option("--to", "to_s", type=float, help="Virtual seconds up to which; the end without.")
-def trace(folder: Path, file: Path, from_s: float, to_s: float | None) -> None:
+@json_option
+def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: bool) -> None:
     """Write the run in folder RUN as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev)."""
     count = write_chrome_trace(open_run(folder), file, from_s=from_s, to_s=to_s)
-    click.echo(f"{count} executions: {file}")
+    if as_json:
+        print_json({"executions": count, "file": str(file)})
+    else:
+        click.echo(f"{count} executions: {file}")

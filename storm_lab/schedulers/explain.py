@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -59,6 +60,19 @@ def explanation(result: SchedulingResult) -> pd.DataFrame:
                 )
             )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": "float64", "chosen": "bool"})
+
+
+def explanation_document(case: str, policy: str, result: SchedulingResult) -> dict[str, object]:
+    """The decisions of one case as JSON has them: rows of :func:`explanation`; what is missing is null."""
+    return {
+        "case": case,
+        "scheduler": policy,
+        "decisions": json.loads(explanation(result).to_json(orient="records")),
+        "status": {
+            topology: {"scheduled": status.scheduled, "message": status.message}
+            for topology, status in result.status.items()
+        },
+    }
 
 
 def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storm_lab.bench.pace import declared_size, executions_of, largest
+from storm_lab.bench._pace import declared_size, executions_of, largest
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.model.version import V0_8_2
 from storm_lab.runs.digest import identity_of

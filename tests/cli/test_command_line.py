@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from storm_lab.cli import main
+from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
 
 Answer = tuple[int, str, str]
@@ -48,6 +49,46 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
     assert status == 0
     assert "Examples:" in out
     assert f"storm-lab {command}" in out
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, f"{path}{name} is listed and cannot be called"
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+def test_whatever_a_program_may_read_comes_as_json() -> None:
+    # They open something, write a file that programs read, print for a shell, or leave a cluster running.
+    without = {"lab", "calibrate", "bench expected", "completion", "schedule"}
+    without |= {"live fetch", "live up", "live down", "live scheduler"}
+    found = {name for name, command in commands(cli) if not any("--json" in p.opts for p in command.params)}
+    assert found == without
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["init", "mine"],
+        ["new", "scheduler", "my-idea"],
+        ["live", "run", "--list"],
+        ["live", "record", "--list"],
+    ],
+)
+def test_what_was_written_or_is_there_comes_as_json(
+    arguments: list[str],
+    storm_lab: Callable[..., Answer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = storm_lab(*arguments, "--json")
+    assert status == 0
+    assert json.loads(out)
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -93,6 +93,12 @@ def test_explain_shows_candidates_scores_and_constraints() -> None:
     assert "added inter-node traffic" in text
     rows = invoke("-", "--scheduler", "tstorm", "--csv", command=explain).splitlines()
     assert rows[0] == ",".join(["case", *COLUMNS])
+    (case,) = json.loads(invoke("-", "--scheduler", "tstorm", "--json", command=explain))
+    assert len(case["decisions"]) == len(rows) - 1
+    assert {row["slot"] for row in case["decisions"] if row["chosen"]} == {"n1:6700", "n2:6700"}
+    assert case["status"]["t-1-1"]["scheduled"]
+    with pytest.raises(UserError, match="only one of the two forms"):
+        invoke("-", "--scheduler", "tstorm", "--json", "--csv", command=explain)
 
 
 def test_a_refused_case_is_an_answer_and_not_the_end_of_the_batch() -> None:

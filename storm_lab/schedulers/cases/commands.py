@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from storm_lab.errors import StormLabError
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.machine.options import json_option, print_json
 from storm_lab.schedulers.cases.case_format import RefusedCase
 from storm_lab.schedulers.cases.schedule_cases import (
     load_cases,
@@ -14,7 +15,12 @@ from storm_lab.schedulers.cases.schedule_cases import (
     schedule_cases,
     to_line,
 )
-from storm_lab.schedulers.explain import explained, explanation, explanation_text
+from storm_lab.schedulers.explain import (
+    explained,
+    explanation,
+    explanation_document,
+    explanation_text,
+)
 from storm_lab.schedulers.registry import make_scheduler
 
 _scheduler = click.option("--scheduler", required=True, metavar="NAME", help="Name of the policy.")
@@ -56,6 +62,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
     "--candidates", default=12, show_default=True, help="Most candidate slots to show per executor."
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print one CSV row per candidate instead of text.")
+@json_option
 def explain(
     cases: str,
     scheduler: str,
@@ -64,8 +71,11 @@ def explain(
     case_name: str | None,
     candidates: int,
     as_csv: bool,
+    as_json: bool,
 ) -> None:
     """Show for each executor in order: candidate slots, scores, what ruled slots out, and the choice."""
+    if as_csv and as_json:
+        raise UserError("only one of the two forms", field="--json", value="--csv")
     policy = make_scheduler(scheduler, parameters)
     loaded = load_cases(cases, parse_version(storm_version))
     if case_name is not None:
@@ -73,6 +83,7 @@ def explain(
         if not loaded:
             raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
     refused: list[RefusedCase] = []
+    documents: list[dict[str, object]] = []
     shown = 0
     for case in loaded:
         if isinstance(case, RefusedCase):
@@ -84,6 +95,9 @@ def explain(
             refused.append(RefusedCase(case.name, error))
             continue
         shown += 1
+        if as_json:
+            documents.append(explanation_document(case.name, policy.name, result))
+            continue
         if as_csv:
             table = explanation(result)
             table.insert(0, "case", case.name)
@@ -92,6 +106,8 @@ def explain(
         click.echo(f"case {case.name}, scheduler {policy.name}")
         for line in explanation_text(result, most=candidates):
             click.echo(line)
+    if as_json:
+        print_json(documents)
     _tell(refused, len(loaded))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
 from storm_lab.workloads.importers.plain_export import export_loadgen, export_topology
 from storm_lab.workloads.importers.report import report_json, report_text
@@ -72,7 +71,7 @@ def import_command(
         written = (*written, Path(out_loadgen))
     if as_json:
         report = report_json(imported) | {"written": [str(path) for path in written], "lost": lost}
-        click.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
     else:
         click.echo(report_text(imported), nl=False)
         for path in written:
