@@ -329,8 +329,8 @@ def test_only_so_many_windows_are_kept_when_asked() -> None:
 
 
 def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> None:
-    # Two supervisor syncs (up to 10 s each), one download (1 s), the rebalance's 30 s, and two JVM starts: four at
-    # once on four cores, each of which uses 1.4 (7 s), then one on each node (5 s).
+    # Two supervisor syncs (up to 10 s each), one download (1 s), the rebalance's 30 s, two JVM starts: 7 s
+    # for four at once on four cores, as each uses 1.4 of them, then 5 s for one on each node.
     periods = []
     for seed in range(8):
         control, _ = build(10, seed=seed)
