@@ -77,3 +77,22 @@ def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_loc
     # A turn that finds a tuple ends a sleep as well.
     turns = 1000
     assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 100) * 5 * US, rel=0.02)
+
+
+def test_compiling_is_counted_while_it_goes_on() -> None:
+    # Two thousand calls leave seconds to compile, beside a bolt that wants the whole core.
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=5000.0, anchored=False),
+        nodes(1, cores=1),
+        lambda _: Slot("node0", 6700),
+        version=V1_0_6,
+        cost=replace(PLAIN, warm_up_factor=4.0, warm_up_calls=1000.0, compile_s=4.0),
+    )
+    taken = []
+    for second in range(1, 13):
+        scene.plane.run_until(second * SECOND)
+        taken.append(scene.plane.sample().node_cpu_ns["node0"] / SECOND)
+    assert max(taken) < 1.15
+    assert sum(taken) > 4.0

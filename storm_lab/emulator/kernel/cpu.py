@@ -209,6 +209,19 @@ def leave_cpu(k: State, node: int, i: int) -> None:
 
 
 @jit
+def work_off(k: State, thread: int) -> None:
+    """Let an idle housekeeping thread do what its worker owes, a period's worth at a time.
+
+    CPU is counted when a burst ends, and compiling may owe seconds of it.
+    """
+    w = worker_at(k, thread_at(k, thread).worker)
+    part = min(w.owed, cost_at(k, 0).housekeeping_period)
+    if part > 0:
+        w.owed -= part
+        start_call(k, thread, 0, part)
+
+
+@jit
 def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
     p = node_at(k, node)

@@ -8,7 +8,7 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, start_call
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, work_off
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.polling import set_polling, start_idling
 from storm_lab.emulator.kernel.queues import (
@@ -308,7 +308,5 @@ def charge(k: State, worker: int, work: int) -> None:
     """
     w = worker_at(k, worker)
     w.owed += work
-    thread = w.housekeeping_thread
-    if thread_at(k, thread).state == IDLE:
-        start_call(k, thread, 0, w.owed)
-        w.owed = 0
+    if thread_at(k, w.housekeeping_thread).state == IDLE:
+        work_off(k, w.housekeeping_thread)

@@ -7,7 +7,7 @@ import numpy as np
 from storm_lab.emulator.events.calendar_queue import fit_horizon
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.call_cost import warm_up
-from storm_lab.emulator.kernel.cpu import start_call
+from storm_lab.emulator.kernel.cpu import work_off
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -59,10 +59,9 @@ def period_rings(k: State, thread: int, source: int) -> None:
         w.heap_excess = _heap_excess(k, t.worker)
         schedule(k, source, s.now + c.housekeeping_period)
         fit_horizon(k)
-        if t.state == IDLE and work > 0:
-            start_call(k, thread, 0, work)
-        else:
-            w.owed += work
+        w.owed += work
+        if t.state == IDLE:
+            work_off(k, thread)
         return
     e = executor_at(k, t.executor)
     component = component_at(k, e.component)

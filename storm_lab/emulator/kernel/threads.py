@@ -17,7 +17,7 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.cpu import start_burst, start_call
+from storm_lab.emulator.kernel.cpu import start_burst, work_off
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
@@ -263,11 +263,7 @@ def _burst_leads_to(k: State, thread: int) -> None:
                 flush_spout(k, thread)
     elif t.kind == HOUSEKEEPING:
         t.state = IDLE
-        w = worker_at(k, t.worker)
-        if w.owed > 0:
-            work = w.owed
-            w.owed = 0
-            start_call(k, thread, 0, work)
+        work_off(k, thread)
     else:
         hand_over(k, thread)
 
