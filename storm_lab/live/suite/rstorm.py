@@ -28,7 +28,7 @@ from storm_lab.schedulers.storm.even import EvenScheduler
 TOPOLOGIES = ("linear", "diamond", "page-load")
 PLACEMENTS = ("even-12", "even-6", "r-storm")
 _HOSTS = 6
-_START_S = 36.0
+_START_S = 90.0
 """Until a placement is measured: its workers start on hosts of 0.3 cores, and warm up."""
 _OFFER = Resources(100.0, 20480.0)
 """As in the recordings: each host offers one core, and memory enough."""
