@@ -33,9 +33,10 @@ def _capacity_of(k: State, node: int) -> int:
 
 
 @inline
-def _wanted_by_looks(k: State, node: int) -> int:
+def _has_room(k: State, node: int) -> bool:
+    """Whether all that want CPU on a node, idle threads that look included, get what they want."""
     p = node_at(k, node)
-    return (p.polling * p.look_part) >> 10
+    return p.polling + p.active * 1024 <= p.cores * 1024
 
 
 @inline
@@ -46,10 +47,10 @@ def _taken_by_looks(k: State, node: int) -> int:
     those that have work.
     """
     p = node_at(k, node)
-    wanted, capacity = _wanted_by_looks(k, node), _capacity_of(k, node)
-    if wanted + p.active * 1024 <= capacity:
-        return wanted
-    return min(wanted, p.lookers * capacity // (p.active + p.lookers))
+    capacity = _capacity_of(k, node)
+    if p.polling + p.active * 1024 <= capacity:
+        return p.polling
+    return min(p.polling, p.lookers * capacity // (p.active + p.lookers))
 
 
 @jit
@@ -65,8 +66,10 @@ def _share_beside_looks(k: State, node: int) -> int:
 @jit
 def look_speed(k: State, node: int) -> int:
     """How fast idle threads of a node look at their queues, of 1024: as often as they want to."""
-    wanted = _wanted_by_looks(k, node)
-    return _taken_by_looks(k, node) * 1024 // wanted if wanted > 0 else 1024
+    p = node_at(k, node)
+    if _has_room(k, node):
+        return 1024
+    return _taken_by_looks(k, node) * 1024 // p.polling if p.polling > 0 else 1024
 
 
 @inline
@@ -74,10 +77,10 @@ def share_of(k: State, node: int) -> int:
     """Speed of each active thread, of 2**SHARE_BITS."""
     p = node_at(k, node)
     n = p.active
+    if _has_room(k, node):
+        return 1 << SHARE_BITS
     if p.polling > 0:
         return _share_beside_looks(k, node)
-    if n <= p.cores:
-        return 1 << SHARE_BITS
     used = min(n, p.threads)
     capacity = p.cores * 1024 + (used - p.cores) * p.ht_gain
     return (capacity << (SHARE_BITS - 10)) // n
@@ -92,7 +95,7 @@ def advance(k: State, node: int) -> None:
     if passed > 0:
         p.v_at += passed
         if p.lookers > 0:
-            looked = (passed * look_speed(k, node)) >> 10
+            looked = passed if _has_room(k, node) else (passed * look_speed(k, node)) >> 10
             p.looked += looked
             p.look_work += (looked * p.look_part) >> 10
         if p.active > 0:
@@ -232,7 +235,7 @@ def reschedule(k: State, node: int) -> None:
     missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
     time = p.v_at
     if missing > 0:
-        if p.active <= p.cores and p.polling == 0:
+        if _has_room(k, node):
             # Full speed: a division less, and the same number.
             time += (missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS
         else:

@@ -31,20 +31,30 @@ def set_polling(k: State, thread: int, every: int) -> None:
     if t.look_every > 0:
         _charge(k, thread)
         p.lookers -= 1
-        p.look_rate -= c.fine_look * 1024 // t.look_every
+        p.look_rate -= _rate_of(k, t.look_every)
     share = 0
     if every > 0:
         p.lookers += 1
-        p.look_rate += c.fine_look * 1024 // every
+        p.look_rate += _rate_of(k, every)
         share = _look(k, thread) * 1024 // every
-    p.polling += share - t.polls
+    p.alone += share - t.polls
     t.polls = share
     t.look_every = every
     t.look_from = p.looked
     t.look_paid = p.look_work
     # A core that others look on as well is awake already.
-    rate = p.look_rate // p.cores
-    p.look_part = 1024 if rate <= 1024 else c.look_beside + (1024 - c.look_beside) * 1024 // rate
+    rate = p.look_rate
+    if rate <= 1024 * p.cores:
+        p.look_part = 1024
+    else:
+        p.look_part = c.look_beside + (1024 - c.look_beside) * 1024 * p.cores // rate
+    p.polling = (p.alone * p.look_part) >> 10
+
+
+@inline
+def _rate_of(k: State, every: int) -> int:
+    fine = cost_at(k, 0).fine_look
+    return fine * 1024 // every if fine > 0 else 0
 
 
 @inline

@@ -146,7 +146,8 @@ NODE = lined_record(
     ("wake_head", I4),
     ("wake_tail", I4),
     ("lookers", I4),  # idle threads that look at their queues, and idle spouts
-    ("polling", I4),  # what their looks and turns would take of its cores if each were alone, of 1024
+    ("alone", I4),  # what their looks and turns would take of a core each if it were alone, of 1024
+    ("polling", I4),  # what they take of its cores where there is room, of 1024
     ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
     ("look_part", I4),  # what looks cost, of 1024 that one costs whose core was asleep
     ("looked", I8),  # a clock that runs as fast as they look
