@@ -1,6 +1,7 @@
 """The command line: what a user did wrong is one line and status 2, and programs get JSON."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from py4j import java_gateway
 
 from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
@@ -234,6 +236,16 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     command = f"{sys.executable} -m storm_lab.cli claims --json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[\n", "")
+
+
+def test_what_pysparks_gateway_raises_it_does_not_log_as_well(
+    storm_lab: Callable[..., Answer], caplog: pytest.LogCaptureFixture
+) -> None:
+    storm_lab("completion", "bash")
+    for file in (java_gateway.__file__, __file__):
+        exec(compile("logging.error('it ends')", file, "exec"), {"logging": logging})
+    (record,) = caplog.records
+    assert record.pathname == __file__
 
 
 @pytest.mark.slow
