@@ -21,9 +21,14 @@ from storm_lab.schedulers.explain import (
     explanation_document,
     explanation_text,
 )
-from storm_lab.schedulers.registry import make_scheduler
+from storm_lab.schedulers.scheduler_file import scheduler_of
 
-_scheduler = click.option("--scheduler", required=True, metavar="NAME", help="Name of the policy.")
+_scheduler = click.option(
+    "--scheduler",
+    required=True,
+    metavar="NAME|FILE.py:CLASS",
+    help="Name of the policy, or a scheduler of yours.",
+)
 _version = click.option(
     "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
 )
@@ -76,7 +81,7 @@ def explain(
     """Show for each executor in order: candidate slots, scores, what ruled slots out, and the choice."""
     if as_csv and as_json:
         raise UserError("only one of the two forms", field="--json", value="--csv")
-    policy = make_scheduler(scheduler, parameters)
+    policy = scheduler_of(scheduler, parameters)
     loaded = load_cases(cases, parse_version(storm_version))
     if case_name is not None:
         loaded = [case for case in loaded if case.name == case_name]
