@@ -26,6 +26,7 @@ from storm_lab.runs.sweep_table import shown
         "storm-lab sweep tstorm-word-count --param alpha=0.5 --vary gammas=1:2:0.2",
         'storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json',
         "storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8",
+        "storm-lab sweep rstorm-network-bound --scheduler my_idea.py:MyIdea --scheduler rstorm",
         "storm-lab sweep tstorm-word-count --seeds 1-20 --where spark",
     )
 )
@@ -41,9 +42,9 @@ from storm_lab.runs.sweep_table import shown
 @click.option(
     "--scheduler",
     "schedulers",
-    metavar="NAME[:K=V,...]",
+    metavar="NAME|FILE.py:CLASS[:K=V,...]",
     multiple=True,
-    help="Instead of the experiment's schedulers; online: before the name for measured load.",
+    help="Instead of the experiment's schedulers, one of yours, too; online: before it for measured load.",
 )
 @click.option(
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
