@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from py4j import java_gateway
 
 from storm_lab.cli import cli, main
@@ -91,6 +92,30 @@ def test_what_was_written_or_is_there_comes_as_json(
     status, out, _ = storm_lab(*arguments, "--json")
     assert status == 0
     assert json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("adv", ["advise"]),
+        ("figures tstorm-w", ["tstorm-word-count"]),
+        ("sweep mfstorm-b", ["mfstorm-beyond"]),
+        ("claims tstorm-fig6a-sp", ["tstorm-fig6a-speedup"]),
+        ("explain --scheduler iso", ["isolation"]),
+        ("league --scheduler online:tstorm-", ["online:tstorm-initial"]),
+        ("league --scheduler my_id", ["my_id"]),
+        ("compare rs", ["rstorm"]),
+        ("advise --policies rstorm,rs", []),
+        ("advise --policies default,rs", ["default,rstorm"]),
+        ("league --suite g", ["generated"]),
+        ("advise topo", ["topo"]),
+        ("import --machines ma", ["ma"]),
+    ],
+)
+def test_a_shell_completes_what_can_be_named(typed: str, offered: list[str]) -> None:
+    *before, last = typed.split()
+    found = ShellComplete(cli, {}, "storm-lab", "_STORM_LAB_COMPLETE").get_completions(before, last)
+    assert [item.value for item in found] == offered
 
 
 def test_help_imports_nothing_heavy() -> None:

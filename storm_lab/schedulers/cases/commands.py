@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.machine.options import json_option, print_json
+from storm_lab.machine.options import complete_file, json_option, print_json
 from storm_lab.schedulers.cases.case_format import RefusedCase
 from storm_lab.schedulers.cases.schedule_cases import (
     load_cases,
@@ -15,6 +15,7 @@ from storm_lab.schedulers.cases.schedule_cases import (
     schedule_cases,
     to_line,
 )
+from storm_lab.schedulers.completion import complete_scheduler
 from storm_lab.schedulers.explain import (
     explained,
     explanation,
@@ -27,6 +28,7 @@ _scheduler = click.option(
     "--scheduler",
     required=True,
     metavar="NAME|FILE.py:CLASS",
+    shell_complete=complete_scheduler,
     help="Name of the policy, or a scheduler of yours.",
 )
 _version = click.option(
@@ -38,7 +40,7 @@ _parameters = click.option(
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl")
+@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
 @_scheduler
 @_version
 @_parameters
@@ -58,7 +60,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl")
+@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
 @_scheduler
 @_version
 @_parameters
