@@ -1,5 +1,6 @@
 """Advice on a topology whose best setting and limit are known by hand."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -101,6 +102,45 @@ def test_where_one_executor_is_the_limit_no_number_of_nodes_helps() -> None:
     assert (found.fit.nodes, found.fit_twice.nodes) == (1, None)
     assert found.fit_twice.busiest == "an executor of work"
     assert "Twice the load does not fit on all 3 machines: with 25 % more" in found.text()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_command_advises_what_is_known_by_hand_of_all_its_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Thirty lines a second of 10 ms: a third of one executor. Nothing is gained by a second worker or node.
+    Path("one.yaml").write_text(
+        "storm_lab: topology/1\nname: one-bolt\nworkers: 2\ncomponents:\n"
+        "  lines: {rate_per_s: 30, anchored: true, cost_us: 10, emits: {default: {bytes: 80}}}\n"
+        f"  work: {{inputs: [{{from: lines}}], cost_us: {WORK_US:.0f}}}\n"
+    )
+    Path("two.yaml").write_text(
+        "storm_lab: machines/1\n"
+        "nodes: [{name: n, count: 2, cores: 4, mhz: 2000, memory_mb: 4096, slots: 2}]\n"
+    )
+
+    def told(*options: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["advise", "one.yaml", "two.yaml", "--seeds", "1-2", *options])
+        assert ended.value.code == 0
+        return capfd.readouterr().out
+
+    found = json.loads(told("--json"))
+    assert {choice["policy"] for choice in found["choices"]} == {"default", "rstorm", "tstorm"}
+    assert found["advice"]["workers"] == 1
+    (best,) = [
+        c for c in found["choices"] if {"policy": c["policy"], "workers": c["workers"]} == found["advice"]
+    ]
+    assert best["measured"]["nodes"] == 1
+    assert (found["fit"]["nodes"], found["fit_twice"]["nodes"]) == (1, 1)
+    assert found["saturates"] == "an executor of work"
+    assert 93.0 < found["capacity_per_s"]["mean"] < 1e6 / WORK_US
+
+    page = told("--notebook", "advice.ipynb")
+    assert "and 1 worker: " in page
+    assert page.splitlines()[0] in Path("advice.ipynb").read_text()
 
 
 def test_a_spout_without_a_rate_has_no_present_load() -> None:
