@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import logging
 import os
 import pkgutil
 import signal
@@ -165,8 +166,14 @@ def _exists(module: str) -> bool:
     return Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py").is_file()
 
 
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a line of the root log comes from elsewhere: what PySpark's gateway logs, it raises, too."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of the program: runs a command and turns what it raises into an exit status."""
+    logging.getLogger().addFilter(_is_not_of_py4j)
     # Asked to end, unwind like Ctrl-C does: half-written runs are removed on the way out.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:

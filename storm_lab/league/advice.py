@@ -15,11 +15,16 @@ from scipy import stats
 KEEPS_UP = 0.97
 """Share of the offered records that a setting completes if it keeps up; some are in flight at the end."""
 
-HEADROOM = 0.8
-"""Most utilisation that is called a fit: beyond it queues grow with every burst."""
+ROOM = 1.25
+"""How many times the load has to be kept up with for a fit: without room, queues grow with every burst."""
+
+CLOCK_MS = 1.0
+"""Step of the clocks that Storm takes latencies from: less than that between two means says nothing."""
 
 FULL = 0.9
 """Utilisation from which something is called saturated; threads wait for each other a bit."""
+
+_MORE = f"{100 * (ROOM - 1):.0f} % more"
 
 _LITTLE = 0.2
 """Part of the capacity by which an assumption may change it before the answer is said to depend on it."""
@@ -57,7 +62,9 @@ class Measured:
     """One setting under one load: offered and completed records a second, latency, and who is how busy.
 
     ``busiest`` is what is busy for the largest share of its time, and ``utilisation`` that share: a node's
-    cores, an executor, or a thread beside it. Empty where nothing ran.
+    cores, an executor, or a thread beside it. Empty where nothing ran. ``unsettled`` counts the seeds with
+    which the policy re-assigned up to the end, so that there was nothing to measure. ``has_room`` is whether
+    `ROOM` times the load is kept up with, too; None where that was not played.
     """
 
     offered_per_s: float
@@ -68,16 +75,18 @@ class Measured:
     nodes: float
     busiest: str
     utilisation: float
+    unsettled: int = 0
+    has_room: bool | None = None
 
     @property
     def keeps_up(self) -> bool:
-        """Whether what is offered is completed."""
-        return self.acked_per_s.mean >= KEEPS_UP * self.offered_per_s
+        """Whether what is offered is completed, with every seed."""
+        return self.unsettled == 0 and self.acked_per_s.mean >= KEEPS_UP * self.offered_per_s
 
     @property
     def fits(self) -> bool:
-        """Whether it keeps up and leaves headroom."""
-        return self.keeps_up and self.utilisation <= HEADROOM
+        """Whether it keeps up, and would with more."""
+        return self.keeps_up and self.has_room is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,8 @@ class Choice:
 class Fit:
     """The fewest nodes that a load fits on, and what is busiest there.
 
-    ``nodes`` None: it does not fit on all of them; ``busiest`` is what is too busy then.
+    ``nodes`` None: it does not fit on all of them; ``busiest`` is what is too busy then, with `ROOM` times
+    the load.
     """
 
     nodes: int | None
@@ -127,8 +137,8 @@ class Advice:
     """The answer. Rates are records a second of all spouts together.
 
     ``fit`` and ``fit_twice`` are the fewest of the machines, in their order, on which the load and twice the
-    load fit with headroom. ``capacity_per_s`` is what is completed at the highest rate that is kept up with;
-    there ``saturates`` is busiest, for ``saturated`` of its time. ``curve`` is latency by share of it.
+    load fit with room for bursts. ``capacity_per_s`` is what is completed at the highest rate that is kept up
+    with; there ``saturates`` is busiest, for ``saturated`` of its time. ``curve`` is latency by share of it.
     ``assumed_rates`` are spouts whose rate nobody gave.
     """
 
@@ -152,8 +162,8 @@ class Advice:
     def best(self) -> Choice:
         """What is advised.
 
-        Of the choices that fit the one with the least latency; of those whose intervals touch its, the one on
-        fewest nodes, then with fewest workers.
+        Of the choices that fit the one with the least latency; of those that are less than a millisecond
+        slower, or whose intervals touch its, the one on fewest nodes, then with fewest workers.
         """
         return best_of(self.choices)
 
@@ -209,11 +219,16 @@ def best_of(choices: Sequence[Choice]) -> Choice:
         choice for choice in choices if choice.measured.keeps_up
     ]
     if not able:
-        return max(choices, key=lambda choice: np.nan_to_num(choice.measured.acked_per_s.mean, nan=-1.0))
+        return max(choices, key=_completed)
     quickest = min(able, key=lambda choice: choice.measured.latency_ms.mean)
-    limit = quickest.measured.latency_ms.mean + _wide(quickest)
+    limit = quickest.measured.latency_ms.mean + max(_wide(quickest), CLOCK_MS)
     alike = [choice for choice in able if choice.measured.latency_ms.mean - _wide(choice) <= limit]
     return min(alike, key=lambda c: (c.measured.nodes, c.workers, c.measured.latency_ms.mean, c.policy))
+
+
+def _completed(choice: Choice) -> tuple[bool, float]:
+    measured = choice.measured
+    return measured.unsettled == 0, float(np.nan_to_num(measured.acked_per_s.mean, nan=-1.0))
 
 
 def _wide(choice: Choice) -> float:
@@ -269,7 +284,7 @@ def _answer(found: Advice) -> list[str]:
     if got.fits:
         first = "Take"
     elif got.keeps_up:
-        first = f"None has headroom ({_busy(got.busiest, got.utilisation)}); take"
+        first = f"None keeps up with {_MORE}, for bursts; take"
     else:
         first = "None keeps up; most is completed with"
     workers = f"{best.workers} worker{'s' if best.workers != 1 else ''}"
@@ -294,12 +309,17 @@ def _answer(found: Advice) -> list[str]:
 def _fit_line(what: str, fit: Fit, machines: int) -> str:
     if fit.nodes is not None:
         return f"{what} fits on {_nodes(fit.nodes)}, where {_busy(fit.busiest, fit.utilisation)}."
-    remedy = "more or faster machines help" if fit.busiest.startswith("the cores") else "more executors help"
+    if fit.utilisation < FULL:
+        remedy = "pending limits, links or timeouts hold it back"
+    elif fit.busiest.startswith("the cores"):
+        remedy = "more or faster machines help"
+    else:
+        remedy = "more executors help"
     if not fit.busiest:
         return f"{what} does not fit on all {machines} machines: the policy finds no place for it."
     return (
-        f"{what} does not fit on all {machines} machines: {_busy(fit.busiest, fit.utilisation)}, "
-        f"and more than {100 * HEADROOM:.0f} % leaves no room for bursts; {remedy}."
+        f"{what} does not fit on all {machines} machines: with {_MORE}, the room that bursts need, "
+        f"{_busy(fit.busiest, fit.utilisation)}; {remedy}."
     )
 
 
@@ -313,8 +333,9 @@ def _choice_rows(choices: Sequence[Choice]) -> list[str]:
     for choice in sorted(choices, key=lambda c: np.nan_to_num(c.measured.latency_ms.mean, nan=np.inf)):
         got = choice.measured
         busy = f"{100 * got.utilisation:.0f} % {got.busiest}" if got.busiest else "nothing ran"
-        if np.isnan(got.acked_per_s.mean):
-            busy += ", never settles"
+        if got.unsettled:
+            seeds = f"{got.unsettled} seed{'s' if got.unsettled != 1 else ''}"
+            busy += f", does not settle with {seeds}"
         elif not got.keeps_up:
             busy += ", falls behind"
         rows.append(

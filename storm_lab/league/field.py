@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.scheduler_file import is_place, scheduler_of
 from storm_lab.schedulers.registry import make_scheduler
+from storm_lab.schedulers.scheduler_file import is_place, scheduler_of
 
 BUILT_IN: Mapping[str, bool] = {
     "default": False,

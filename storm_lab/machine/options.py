@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 jobs_option = click.option(
@@ -17,6 +18,13 @@ constants_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Constants of a machine, as storm-lab calibrate --live writes them.",
 )
+
+
+def complete_file(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """A file, which is the shell's own to complete."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 def print_json(document: object) -> None:

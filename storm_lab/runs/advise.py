@@ -29,7 +29,7 @@ from storm_lab.league.site_variants import (
 )
 from storm_lab.model.machines import Machines
 from storm_lab.runs.advise_measure import CURVE_S, Measurer, Setting
-from storm_lab.runs.bracket import fewest, highest
+from storm_lab.runs.bracket import Key, fewest, highest, together
 from storm_lab.runs.execute import JOBS
 from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.workloads.importers.imported import Imported
@@ -107,11 +107,13 @@ def advise_site(
     steps = _Steps(Measurer(jobs, show_progress), tuple(seeds), say)
     choices, chosen = steps.choose(site, field((), POLICIES) if entrants is None else entrants)
     best = best_of(choices)
-    fit, fit_twice = steps.nodes(chosen, site), steps.nodes(chosen, with_load(site, 2.0))
+    say("nodes for the load and for twice the load")
+    fits = steps.nodes(chosen, {1.0: site, 2.0: with_load(site, 2.0)})
     say("the load that it carries")
     placed = steps.measurer.placement(chosen, seeds[0])
     fixed = Setting(chosen.site, Entrant("as-placed", GivenPlacement(placed)))
-    rate, _ = steps.carries(fixed, present_load(site) / max(best.measured.utilisation, 0.01))
+    guess = present_load(site) / max(best.measured.utilisation, 0.01)
+    rate, _ = steps.carries({"": fixed}, guess)[""]
     (full,) = steps.measurer.measure([_at_rate(fixed, rate)], seeds)
     capacity = full.acked_per_s
     say("latency by load")
@@ -119,22 +121,21 @@ def advise_site(
     curve = tuple(zip(SHARES, steps.measurer.measure(at, seeds, CURVE_S), strict=True))
     say("losses of nodes")
     losses = steps.measurer.losses(chosen, placed, seeds[0])
-    sensitivity = []
     changes: dict[str, Other] = {**(others or {}), "costs of messages": partial(with_message_costs, site)}
-    for what, other in changes.items():
-        for factor in _FACTORS:
-            say(f"{what} times {factor:g}")
-            changed = other(factor)
-            there = replace(fixed, site=with_workers(changed, best.workers))
-            _, carried = steps.carries(there, capacity.mean)
-            nodes = steps.nodes(chosen, changed).nodes
-            sensitivity.append(Sensitivity(what, factor, carried.acked_per_s.mean, nodes))
+    say(f"{', '.join(changes)}: halved and doubled")
+    changed = {(what, factor): other(factor) for what, other in changes.items() for factor in _FACTORS}
+    there = {kind: replace(fixed, site=with_workers(other, best.workers)) for kind, other in changed.items()}
+    carried, nodes = steps.carries(there, capacity.mean), steps.nodes(chosen, changed)
+    sensitivity = [
+        Sensitivity(what, factor, carried[what, factor][1].acked_per_s.mean, nodes[what, factor].nodes)
+        for what, factor in changed
+    ]
     return Advice(
         topology=site.plan.topology.id,
         load_per_s=present_load(site),
         choices=choices,
-        fit=fit,
-        fit_twice=fit_twice,
+        fit=fits[1.0],
+        fit_twice=fits[2.0],
         machines=len(site.cluster.nodes),
         capacity_per_s=capacity,
         saturates=full.busiest,
@@ -159,8 +160,8 @@ class _Steps:
         settings = [Setting(with_workers(site, workers), entrant) for entrant, workers in kinds]
         choices = tuple(
             Choice(entrant.name, workers, measured)
-            for (entrant, workers), measured in zip(
-                kinds, self.measurer.measure(settings, self.seeds), strict=True
+            for (entrant, workers), (measured, _) in zip(
+                kinds, self.measurer.with_room(settings, self.seeds), strict=True
             )
         )
         best = best_of(choices)
@@ -174,36 +175,40 @@ class _Steps:
         self.say(f"best: {best.policy}, workers: {best.workers}")
         return choices, settings[choices.index(best)]
 
-    def nodes(self, chosen: Setting, site: Site) -> Fit:
-        """The fewest nodes of a site on which its load fits, under the policy that was chosen."""
-        self.say(f"nodes for {present_load(site):g} records/s")
+    def nodes(self, chosen: Setting, sites: Mapping[Key, Site]) -> dict[Key, Fit]:
+        """The fewest nodes of each site on which its load fits, under the policy that was chosen."""
         workers = chosen.site.plan.topology.workers
-        tried: dict[int, Measured] = {}
+        tried: dict[tuple[Key, int], tuple[Measured, Measured]] = {}
 
-        def fit(counts: Sequence[int]) -> list[bool]:
-            sites = [with_workers(with_nodes(site, count), max(workers, count)) for count in counts]
-            settings = [replace(chosen, site=fewer) for fewer in sites]
-            found = self.measurer.measure(settings, self.seeds[:1])
-            tried.update(zip(counts, found, strict=True))
-            return [measured.fits for measured in found]
+        def fit(wanted: Mapping[Key, Sequence[int]]) -> dict[Key, list[bool]]:
+            kinds = [(key, count) for key, counts in wanted.items() for count in counts]
+            settings = [
+                replace(chosen, site=with_workers(with_nodes(sites[key], count), max(workers, count)))
+                for key, count in kinds
+            ]
+            tried.update(zip(kinds, self.measurer.with_room(settings, self.seeds[:1]), strict=True))
+            return {key: [tried[key, count][0].fits for count in counts] for key, counts in wanted.items()}
 
-        most = len(site.cluster.nodes)
-        found = fewest(fit, most)
-        last = tried[found or most]
-        return Fit(found, last.busiest, last.utilisation)
+        most = {key: len(site.cluster.nodes) for key, site in sites.items()}
+        found = together({key: fewest(most[key]) for key in sites}, fit)
+        last = {
+            key: tried[key, most[key]][1] if count is None else tried[key, count][0]
+            for key, count in found.items()
+        }
+        return {key: Fit(found[key], last[key].busiest, last[key].utilisation) for key in sites}
 
-    def carries(self, fixed: Setting, guess: float) -> tuple[float, Measured]:
-        """The highest rate that a setting keeps up with, and what it does there."""
-        tried: dict[float, Measured] = {}
+    def carries(self, fixed: Mapping[Key, Setting], guess: float) -> dict[Key, tuple[float, Measured]]:
+        """The highest rate that each setting keeps up with, and what it does there."""
+        tried: dict[tuple[Key, float], Measured] = {}
 
-        def keep_up(rates: Sequence[float]) -> list[bool]:
-            settings = [_at_rate(fixed, rate) for rate in rates]
-            found = self.measurer.measure(settings, self.seeds[:1])
-            tried.update(zip(rates, found, strict=True))
-            return [measured.keeps_up for measured in found]
+        def keep_up(wanted: Mapping[Key, Sequence[float]]) -> dict[Key, list[bool]]:
+            kinds = [(key, rate) for key, rates in wanted.items() for rate in rates]
+            settings = [_at_rate(fixed[key], rate) for key, rate in kinds]
+            tried.update(zip(kinds, self.measurer.measure(settings, self.seeds[:1]), strict=True))
+            return {key: [tried[key, rate].keeps_up for rate in rates] for key, rates in wanted.items()}
 
-        rate = highest(keep_up, guess)
-        return rate, tried[rate]
+        rates = together({key: highest(guess) for key in fixed}, keep_up)
+        return {key: (rate, tried[key, rate]) for key, rate in rates.items()}
 
 
 def _at_rate(setting: Setting, rate_per_s: float) -> Setting:

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from storm_lab.league.field import field
-from storm_lab.machine.options import examples, jobs_option, json_option, print_json
+from storm_lab.machine.options import complete_file, examples, jobs_option, json_option, print_json
 from storm_lab.runs.advise import POLICIES, advise
 from storm_lab.runs.advise_notebook import check_notebook, write_notebook
 from storm_lab.runs.grid import parse_seeds
+from storm_lab.schedulers.completion import complete_policies, complete_scheduler
 from storm_lab.workloads.importers.importing import import_topology
 
 
@@ -22,18 +23,27 @@ from storm_lab.workloads.importers.importing import import_topology
         "storm-lab advise topology.yaml machines.yaml --scheduler my_idea.py:MyIdea --notebook advice.ipynb",
     ),
 )
-@click.argument("topology", metavar="TOPOLOGY")
-@click.argument("cluster", metavar="CLUSTER")
-@click.option("--overlay", metavar="FILE", help="YAML with rates, costs, sizes and keys that the files lack.")
+@click.argument("topology", metavar="TOPOLOGY", shell_complete=complete_file)
+@click.argument("cluster", metavar="CLUSTER", shell_complete=complete_file)
+@click.option(
+    "--overlay",
+    shell_complete=complete_file,
+    metavar="FILE",
+    help="YAML with rates, costs, sizes and keys that the files lack.",
+)
 @click.option(
     "--scheduler",
     "schedulers",
     metavar="FILE.py:CLASS[:K=V,...]",
     multiple=True,
+    shell_complete=complete_scheduler,
     help="Try a scheduler of yours too; online: before it for measured load.",
 )
 @click.option(
-    "--policies", metavar="NAME,NAME", help=f"Built-in policies to try; {', '.join(POLICIES)} by default."
+    "--policies",
+    metavar="NAME,NAME",
+    shell_complete=complete_policies,
+    help=f"Built-in policies to try; {', '.join(POLICIES)} by default.",
 )
 @click.option("--seeds", default="1-3", show_default=True, metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7.")
 @click.option(

@@ -10,13 +10,14 @@ import pandas as pd
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.experiments.parameter import Parameters
-from storm_lab.league.advice import FULL, KEEPS_UP, Interval, Measured, NodeLoss
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.league.advice import FULL, KEEPS_UP, ROOM, Interval, Measured, NodeLoss
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
 from storm_lab.league.site_variants import present_load, with_load
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Assignment, Executor, Slot, executors_of
+from storm_lab.model.version import V2_0_0
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import play_all
@@ -50,6 +51,15 @@ class Setting:
         """Virtual length of a run."""
         return _ONLINE_S if self.entrant.online else _PLAIN_S
 
+    def asked(self, seeds: Sequence[int], duration_s: float | None = None) -> tuple[RunSpec, ...]:
+        """Its runs, a seed each; ``duration_s`` None: as long as its policy needs."""
+        given = {
+            "seeds": list(seeds),
+            "duration_s": duration_s or self.duration_s,
+            "generation_s": _GENERATION_S,
+        }
+        return stage_runs(self.site, [self.entrant], stage_parameters(self.site, given))
+
 
 @dataclass(frozen=True)
 class Measurer:
@@ -62,15 +72,28 @@ class Measurer:
         self, settings: Sequence[Setting], seeds: Sequence[int], duration_s: float | None = None
     ) -> list[Measured]:
         """What each setting did, over the seeds; ``duration_s`` None: as long as its policy needs."""
-        played = [_begun_quietly(setting) for setting in settings]
-        lengths = [duration_s or setting.duration_s for setting in settings]
-        tables = self._tables(played, lengths, seeds, _STEADY)
-        return [_measured(setting.site, own) for setting, own in zip(settings, tables, strict=True)]
+        asked = [_begun_quietly(setting).asked(seeds, duration_s) for setting in settings]
+        tables = self._tables(asked, _STEADY)
+        return [_measured(setting.site, seeds, own) for setting, own in zip(settings, tables, strict=True)]
+
+    def with_room(self, settings: Sequence[Setting], seeds: Sequence[int]) -> list[tuple[Measured, Measured]]:
+        """As `measure`, and what each does with the first seed under `ROOM` times its load.
+
+        Whether that is kept up with stands in the first of both.
+        """
+        more = [replace(setting, site=with_load(setting.site, ROOM)) for setting in settings]
+        asked = [_begun_quietly(setting).asked(seeds) for setting in settings]
+        asked += [_begun_quietly(setting).asked(seeds[:1]) for setting in more]
+        tables = iter(self._tables(asked, _STEADY))
+        plain = [_measured(setting.site, seeds, next(tables)) for setting in settings]
+        full = [_measured(setting.site, seeds[:1], next(tables)) for setting in more]
+        return [
+            (replace(one, has_room=other.keeps_up), other) for one, other in zip(plain, full, strict=True)
+        ]
 
     def placement(self, setting: Setting, seed: int) -> Assignment:
         """Where the executors were at the end of a run."""
-        specs = stage_runs(setting.site, [setting.entrant], _parameters(setting.duration_s, setting, [seed]))
-        (run,) = play_all(specs, jobs=self.jobs)
+        (run,) = play_all(setting.asked([seed]), jobs=self.jobs)
         rows = sorted(open_run(run.folder).table("placements").to_pylist(), key=lambda row: row["start_ns"])
         last = {
             (row["component"], row["start_task"], row["end_task"]): Slot(row["node"], row["port"])
@@ -86,21 +109,11 @@ class Measurer:
             held.setdefault(slot.node, []).append(executor)
         names = sorted(held, key=lambda node: (-len(held[node]), node))[:_MOST_LOSSES]
         without = [replace(setting, site=_losing(setting.site, placed, node)) for node in names]
-        tables = self._tables(without, [_LOSS_S] * len(without), [seed], _AFTER_LOSS)
+        tables = self._tables([each.asked([seed], _LOSS_S) for each in without], _AFTER_LOSS)
         load = present_load(setting.site)
         return tuple(_loss(node, load, own) for node, own in zip(names, tables, strict=True))
 
-    def _tables(
-        self,
-        settings: Sequence[Setting],
-        durations_s: Sequence[float],
-        seeds: Sequence[int],
-        names: tuple[str, ...],
-    ) -> list[MetricTables]:
-        specs = [
-            stage_runs(setting.site, [setting.entrant], _parameters(duration_s, setting, seeds))
-            for setting, duration_s in zip(settings, durations_s, strict=True)
-        ]
+    def _tables(self, specs: Sequence[Sequence[RunSpec]], names: tuple[str, ...]) -> list[MetricTables]:
         played = play_all(
             [spec for own in specs for spec in own], jobs=self.jobs, show_progress=self.show_progress
         )
@@ -127,14 +140,9 @@ def _begun_quietly(setting: Setting) -> Setting:
     return replace(setting, site=replace(quiet, conditions=under))
 
 
-def _parameters(duration_s: float, setting: Setting, seeds: Sequence[int]) -> Parameters:
-    given = {"seeds": list(seeds), "duration_s": duration_s, "generation_s": _GENERATION_S}
-    return stage_parameters(setting.site, given)
-
-
-def _measured(site: Site, tables: MetricTables) -> Measured:
+def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measured:
     steady, latency = tables.steady, tables.steady_latency
-    busiest, utilisation = _busiest(tables)
+    busiest, utilisation = _busiest(tables, looks=site.version >= V2_0_0)
     return Measured(
         offered_per_s=present_load(site),
         acked_per_s=Interval.of(steady["acked_per_s"].tolist()),
@@ -144,28 +152,34 @@ def _measured(site: Site, tables: MetricTables) -> Measured:
         nodes=float(steady["nodes_last"].mean()),
         busiest=busiest,
         utilisation=utilisation,
+        unsettled=len(seeds) - len(steady),
     )
 
 
-def _busiest(tables: MetricTables) -> tuple[str, float]:
+def _busiest(tables: MetricTables, looks: bool) -> tuple[str, float]:
     """What is busy for the largest share of its time after the warm-up, and that share.
 
     That is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time in there
-    counts only where no CPU is full, for a thread that waits for its turn on a core is in there, too.
+    counts only where no CPU is full, for a thread that waits for its turn on a core is in there, too. Where
+    idle executors look for work (``looks``, from Storm 2 on), their CPU tells nothing before it is full.
     """
-    computing = [(0.0, "")]
-    for row in _means(_warm(tables, tables.node_cpu_60s), ["node"], "utilisation"):
-        computing.append((row["utilisation"], f"the cores of {row['node']}"))
+    cores = [
+        (row["utilisation"], f"the cores of {row['node']}")
+        for row in _means(_warm(tables, tables.node_cpu_60s), ["node"], "utilisation")
+    ]
     keys = ["component", "task", "thread", "worker", "node"]
-    for row in _means(tables.steady_thread_cpu, keys, "cores_used"):
-        computing.append((row["cores_used"], _thread_name(row)))
+    threads = _means(tables.steady_thread_cpu, keys, "cores_used")
+    full = max([(0.0, ""), *cores, *((row["cores_used"], _thread_name(row)) for row in threads)])
+    if full[0] >= FULL:
+        return full[1], min(full[0], 1.0)
     inside = [
         (row["capacity"], f"an executor of {row['component']}")
         for row in _means(_warm(tables, tables.capacity_60s), ["component", "task"], "capacity")
     ]
-    share, name = max(computing)
-    if share < FULL:
-        share, name = max([*computing, *inside])
+    working = [
+        (row["cores_used"], _thread_name(row)) for row in threads if not (looks and row["thread"] == "main")
+    ]
+    share, name = max([(0.0, ""), *cores, *working, *inside])
     return name, min(share, 1.0)
 
 

@@ -1,11 +1,14 @@
 """Finding where something begins to fit, or stops, by playing several settings at a time.
 
-Each round costs the start of a Spark job and fills all processes, so a few settings at once beat halving.
+Each round costs the start of a Spark job and of the processes that play, so a few settings at once beat
+halving, and several searches that do not depend on each other go on together. A search is a generator: it
+yields the numbers it wants to know about, is sent whether each of them does, and returns what it found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,18 +21,20 @@ _NARROW = 1.03
 """Ratio of the rates between which a limit is taken as found."""
 _ROUNDS = 12
 
+Number = TypeVar("Number", int, float)
+Found = TypeVar("Found")
+Key = TypeVar("Key")
+Search = Generator[Sequence[Number], Sequence[bool], Found]
 
-def fewest(fits: Callable[[Sequence[int]], Sequence[bool]], most: int) -> int | None:
-    """The first number from 1 to ``most`` that fits, where what fits goes on to fit; None if none does.
 
-    ``fits`` is asked of some numbers at a time.
-    """
+def fewest(most: int) -> Search[int, int | None]:
+    """The first number from 1 to ``most`` that fits, where what fits goes on to fit; None if none does."""
     low, high = 0, most + 1
     while high - low > 1:
         numbers = sorted({int(n) for n in np.linspace(low, high, _AT_ONCE + 2).round()[1:-1]} - {low, high})
         if high > most and most not in numbers:
             numbers.append(most)
-        for number, does in zip(numbers, fits(numbers), strict=True):
+        for number, does in zip(numbers, (yield numbers), strict=True):
             if does:
                 high = number
                 break
@@ -37,7 +42,7 @@ def fewest(fits: Callable[[Sequence[int]], Sequence[bool]], most: int) -> int | 
     return high if high <= most else None
 
 
-def highest(keeps_up: Callable[[Sequence[float]], Sequence[bool]], guess: float) -> float:
+def highest(guess: float) -> Search[float, float]:
     """The highest rate that is kept up with, to three per cent; ``guess`` is where it may lie.
 
     Raises:
@@ -46,7 +51,7 @@ def highest(keeps_up: Callable[[Sequence[float]], Sequence[bool]], guess: float)
     low, high = 0.0, float("inf")
     rates = np.geomspace(guess / _REACH, guess * _REACH, _AT_ONCE)
     for _ in range(_ROUNDS):
-        for rate, does in zip(rates, keeps_up([float(rate) for rate in rates]), strict=True):
+        for rate, does in zip(rates, (yield [float(rate) for rate in rates]), strict=True):
             if not does:
                 high = float(rate)
                 break
@@ -61,3 +66,25 @@ def highest(keeps_up: Callable[[Sequence[float]], Sequence[bool]], guess: float)
             rates = np.geomspace(low, high, _AT_ONCE + 2)[1:-1]
     what = "nothing is completed at any rate" if low == 0.0 else "nothing is ever too much"
     raise UserError(what, field="rate_per_s", value=guess, remedy="look at what its bolts emit, ack and cost")
+
+
+def together(
+    searches: Mapping[Key, Search[Number, Found]],
+    ask: Callable[[Mapping[Key, Sequence[Number]]], Mapping[Key, Sequence[bool]]],
+) -> dict[Key, Found]:
+    """Let searches go on together, round by round; ``ask`` answers what those that are not over want to know.
+
+    Raises:
+        UserError: as the searches.
+    """
+    found: dict[Key, Found] = {}
+    wanted = {key: next(search) for key, search in searches.items()}
+    while wanted:
+        answers = ask(wanted)
+        wanted = {}
+        for key, does in answers.items():
+            try:
+                wanted[key] = searches[key].send(does)
+            except StopIteration as end:
+                found[key] = end.value
+    return found

@@ -15,6 +15,7 @@ from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome
+from storm_lab.runs.completion import complete_claim, complete_experiment
 from storm_lab.runs.reproduce import published_verdicts
 from storm_lab.runs.study import verdict_table
 
@@ -26,8 +27,14 @@ from storm_lab.runs.study import verdict_table
         "storm-lab claims --paper N-Storm --verdict 'not reproduced' --json",
     )
 )
-@click.argument("claim", required=False, metavar="[CLAIM]")
-@click.option("--experiment", "slug", metavar="EXPERIMENT", help="Only the claims of this experiment.")
+@click.argument("claim", required=False, metavar="[CLAIM]", shell_complete=complete_claim)
+@click.option(
+    "--experiment",
+    "slug",
+    metavar="EXPERIMENT",
+    shell_complete=complete_experiment,
+    help="Only the claims of this experiment.",
+)
 @click.option("--paper", metavar="PAPER", help="Only the claims of this paper.")
 @click.option("--verdict", metavar="VERDICT", help="Only those with this verdict.")
 @click.option("--basis", metavar="BASIS", help="Only those that are fitted, predicted or arithmetic.")

@@ -11,6 +11,7 @@ from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.league_command import suite_options
 from storm_lab.runs.suite import suite
 from storm_lab.runs.tournament import Tournament
+from storm_lab.schedulers.completion import complete_scheduler
 
 
 @click.command(
@@ -20,8 +21,8 @@ from storm_lab.runs.tournament import Tournament
         "storm-lab compare tstorm:gamma=1.2 tstorm:gamma=1.8 --only tstorm --seeds 1-3",
     )
 )
-@click.argument("one", metavar="A")
-@click.argument("other", metavar="B")
+@click.argument("one", metavar="A", shell_complete=complete_scheduler)
+@click.argument("other", metavar="B", shell_complete=complete_scheduler)
 @suite_options
 def compare(
     one: str,

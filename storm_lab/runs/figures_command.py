@@ -12,6 +12,7 @@ import click
 from storm_lab.machine.options import examples, jobs_option, json_option, print_json
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.formats import FORMATS, VARIABLE
+from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.reproduce import notebook_job
 from storm_lab.runs.study import Study
@@ -23,7 +24,7 @@ from storm_lab.runs.study import Study
         "storm-lab figures rstorm-yahoo --format pdf --to paper/figures -p seeds=1,2",
     )
 )
-@click.argument("slug", metavar="EXPERIMENT")
+@click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
 @click.option(
     "--format",
     "formats",

@@ -6,16 +6,15 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 from storm_lab.league.entrant import Entrant
+from storm_lab.league.field import field as entrants_of
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.stages import stage_slugs, stages
-from storm_lab.schedulers.registry import make_scheduler
 
 MOST_SETTINGS = 10_000
 """Settings that one sweep may have; more is a typing error, or wants sweeps of its own."""
@@ -44,8 +43,7 @@ class Subject:
     def of(cls, slug: str, schedulers: Sequence[str] = ()) -> Subject:
         """The experiment of that slug; with ``schedulers``, its workload and cluster under each of them.
 
-        A scheduler is ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; with ``online:`` before, it runs on measured
-        load in T-Storm's place.
+        A scheduler is a text as of `storm_lab.league.field.entrant_of`, which a league takes, too.
 
         Raises:
             UserError: no such experiment or scheduler, or an experiment that takes none.
@@ -61,8 +59,7 @@ class Subject:
                 value=schedulers[0],
                 remedy=f"schedulers of your own fit {', '.join(stage_slugs())}; or leave them out",
             )
-        entrants = tuple(parse_entrant(text) for text in dict.fromkeys(schedulers))
-        return cls(slug, next(iter(offered.values())).declared, entrants, offered)
+        return cls(slug, next(iter(offered.values())).declared, entrants_of(schedulers, ()), offered)
 
     def parameter(self, name: str) -> Parameter:
         """A declared parameter.
@@ -227,17 +224,3 @@ def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
         for setting in settings
     ]
     return [setting for setting in kept if setting.specs]
-
-
-def parse_entrant(text: str) -> Entrant:
-    """``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` as an entrant, ``online:`` before it for measured load.
-
-    Raises:
-        UserError: no such scheduler, or parameters that it does not take.
-    """
-    online, rest = text.startswith("online:"), text.removeprefix("online:")
-    name, _, given = rest.partition(":")
-    scheduler: Any = make_scheduler(name, [piece for piece in given.split(",") if piece.strip()])
-    # The label becomes part of file names and of tables.
-    label = rest.replace(":", "-").replace("=", "").replace(",", "-")
-    return Entrant(f"{label}-online" if online else label, scheduler, online)

@@ -12,6 +12,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
 from storm_lab.machine.options import constants_option, examples, jobs_option, json_option, print_json
 from storm_lab.machine.places import data_folder
+from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import parse_seeds
@@ -19,6 +20,7 @@ from storm_lab.runs.league_report import LeagueReport
 from storm_lab.runs.live_constants import read_constants
 from storm_lab.runs.suite import suite
 from storm_lab.runs.tournament import Tournament
+from storm_lab.schedulers.completion import complete_policies, complete_scheduler
 
 _SUITE_OPTIONS = (
     click.option(
@@ -27,6 +29,7 @@ _SUITE_OPTIONS = (
         default="papers",
         show_default=True,
         metavar="papers|generated|FILE",
+        shell_complete=complete_suite,
         help="What is scheduled where; a YAML file lists cases of your own.",
     ),
     click.option("--only", multiple=True, metavar="NAME", help="Only cases that begin like this."),
@@ -75,9 +78,15 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
     "schedulers",
     metavar="FILE.py:CLASS[:K=V,...]",
     multiple=True,
+    shell_complete=complete_scheduler,
     help="A scheduler of yours, or an installed one by name; online: before it for measured load.",
 )
-@click.option("--policies", metavar="NAME,NAME", help="Built-in policies to play against; all by default.")
+@click.option(
+    "--policies",
+    metavar="NAME,NAME",
+    shell_complete=complete_policies,
+    help="Built-in policies to play against; all by default.",
+)
 @click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it.")
 @constants_option
 @click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")

@@ -121,7 +121,9 @@ class LeagueReport:
             "standing.csv": self.standing.to_csv(index=False),
             "against-baseline.csv": against_baseline(self.scores, self.baseline).to_csv(index=False),
             "standing.tex": latex(self.standing, _STANDING, "Schedulers by mean rank", "tab:league"),
-            "cases.tex": latex(_cells(self.cases), {}, "Means and 95 \\% intervals over seeds", "tab:cases"),
+            "cases.tex": latex(
+                _cells(self.cases), {}, "Means and 95 \\% intervals over seeds", "tab:cases", pages=True
+            ),
             "report.txt": self.text() + "\n",
             "league.json": json.dumps(about, indent=1) + "\n",
             "league.ipynb": notebook(),
@@ -228,8 +230,10 @@ def _cells(cases: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def latex(table: pd.DataFrame, labels: Mapping[str, str], caption: str, label: str) -> str:
-    """A table for LaTeX with the rules of the package booktabs."""
+def latex(
+    table: pd.DataFrame, labels: Mapping[str, str], caption: str, label: str, *, pages: bool = False
+) -> str:
+    """A table for LaTeX with the rules of booktabs; with ``pages`` one that may go over several pages."""
     text = (
         _formatted(table)
         .rename(columns=dict(labels))
@@ -239,6 +243,7 @@ def latex(table: pd.DataFrame, labels: Mapping[str, str], caption: str, label: s
             caption=caption,
             label=label,
             column_format="l" + "r" * (len(table.columns) - 1),
+            longtable=pages,
         )
     )
     return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering")

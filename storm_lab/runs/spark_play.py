@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,8 @@ import pandas as pd
 
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.machine.places import runs_folder
+from storm_lab.league.entrant import Entrant
+from storm_lab.machine.places import project_root, runs_folder
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import (
     OnFailure,
@@ -91,6 +93,15 @@ def play_on_spark(
         for spec, identity in tasks
         if identity.run not in lost
     )
+
+
+def let_spark_find(entrants: Sequence[Entrant]) -> None:
+    """Put the folders of the reader's schedulers where processes that Spark starts on this machine look."""
+    modules = [sys.modules[type(entrant.scheduler).__module__] for entrant in entrants]
+    files = [Path(module.__file__) for module in modules if module.__file__]
+    own = [str(file.parent) for file in files if not file.is_relative_to(project_root() / "storm_lab")]
+    known = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*own, *known.split(os.pathsep)]))
 
 
 def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, str]:

@@ -21,6 +21,7 @@ import pandas as pd
 
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.league.entrant import Entrant
 from storm_lab.machine.places import sweeps_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.pipeline.summary import metrics_of
@@ -42,6 +43,8 @@ class Sweep:
     slug: str
     settings: tuple[Setting, ...]
     metrics: tuple[str, ...]
+    entrants: tuple[Entrant, ...] = ()
+    """Schedulers in the place of the experiment's own."""
 
     @property
     def specs(self) -> tuple[RunSpec, ...]:
@@ -91,8 +94,9 @@ class Sweep:
         played: tuple[PlayedRun, ...]
         if where == "spark":
             from storm_lab.pipeline.session import spark_session
-            from storm_lab.runs.spark_play import play_on_spark
+            from storm_lab.runs.spark_play import let_spark_find, play_on_spark
 
+            let_spark_find(self.entrants)
             spark = spark or spark_session()
             played = play_on_spark(
                 self.specs, spark, home=home, show_progress=show_progress, fresh=fresh, on_failure=note
@@ -175,8 +179,8 @@ def sweep(
     with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
 
     Args: vary: values to try by parameter. parameters: values of the others. seeds: else the experiment's.
-    schedulers: texts as of `storm_lab.runs.grid.Subject.of`. only: patterns of the variants to keep. The rest
-    as `Sweep.run`.
+    schedulers: texts as of `storm_lab.league.field.entrant_of`. only: patterns of the variants to keep. The
+    rest as `Sweep.run`.
 
     Raises:
         StormLabError: as `planned` and `Sweep.run`.
@@ -201,4 +205,4 @@ def planned(
     """
     chosen = metric_names(metrics)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
-    return Sweep(subject.slug, settings, chosen)
+    return Sweep(subject.slug, settings, chosen, subject.entrants)

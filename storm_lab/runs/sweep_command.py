@@ -13,11 +13,13 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.options import examples, jobs_option, json_option
+from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.reused import reused_line
 from storm_lab.runs.sweep import SweepResult, Where, planned
 from storm_lab.runs.sweep_table import shown
+from storm_lab.schedulers.completion import complete_scheduler
 
 
 @click.command(
@@ -26,10 +28,11 @@ from storm_lab.runs.sweep_table import shown
         "storm-lab sweep tstorm-word-count --param alpha=0.5 --vary gammas=1:2:0.2",
         'storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json',
         "storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8",
+        "storm-lab sweep rstorm-network-bound --scheduler my_idea.py:MyIdea --scheduler rstorm",
         "storm-lab sweep tstorm-word-count --seeds 1-20 --where spark",
     )
 )
-@click.argument("slug", metavar="EXPERIMENT")
+@click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
 @click.option("-p", "--param", "fixed", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
 @click.option(
     "--vary",
@@ -41,9 +44,10 @@ from storm_lab.runs.sweep_table import shown
 @click.option(
     "--scheduler",
     "schedulers",
-    metavar="NAME[:K=V,...]",
+    metavar="NAME|FILE.py:CLASS[:K=V,...]",
     multiple=True,
-    help="Instead of the experiment's schedulers; online: before the name for measured load.",
+    shell_complete=complete_scheduler,
+    help="Instead of the experiment's schedulers, one of yours, too; online: before it for measured load.",
 )
 @click.option(
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."

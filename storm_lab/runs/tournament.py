@@ -6,11 +6,10 @@ with its line, and the others go on.
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,6 @@ from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
-from storm_lab.machine.places import project_root
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
@@ -105,9 +103,9 @@ class Tournament:
         played: tuple[PlayedRun, ...]
         if on_spark:
             from storm_lab.pipeline.session import spark_session
-            from storm_lab.runs.spark_play import play_on_spark
+            from storm_lab.runs.spark_play import let_spark_find, play_on_spark
 
-            _let_spark_find(self.entrants)
+            let_spark_find(self.entrants)
             spark = spark or spark_session()
             played = play_on_spark(specs, spark, home=home, show_progress=show_progress, on_failure=note)
         else:
@@ -161,15 +159,6 @@ class Tournament:
                     continue
                 found[entrant.name].append(1000 * (time.perf_counter() - began))
         return {name: statistics.median(own) for name, own in found.items() if own}
-
-
-def _let_spark_find(entrants: Sequence[Entrant]) -> None:
-    """Put the folders of the reader's schedulers where processes that Spark starts on this machine look."""
-    modules = [sys.modules[type(entrant.scheduler).__module__] for entrant in entrants]
-    files = [Path(module.__file__) for module in modules if module.__file__]
-    own = [str(file.parent) for file in files if not file.is_relative_to(project_root() / "storm_lab")]
-    known = os.environ.get("PYTHONPATH", "")
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*own, *known.split(os.pathsep)]))
 
 
 def _view(spec: RunSpec) -> SchedulingView:

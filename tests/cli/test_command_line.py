@@ -1,6 +1,7 @@
 """The command line: what a user did wrong is one line and status 2, and programs get JSON."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
+from py4j import java_gateway
 
 from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
@@ -89,6 +92,30 @@ def test_what_was_written_or_is_there_comes_as_json(
     status, out, _ = storm_lab(*arguments, "--json")
     assert status == 0
     assert json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("adv", ["advise"]),
+        ("figures tstorm-w", ["tstorm-word-count"]),
+        ("sweep mfstorm-b", ["mfstorm-beyond"]),
+        ("claims tstorm-fig6a-sp", ["tstorm-fig6a-speedup"]),
+        ("explain --scheduler iso", ["isolation"]),
+        ("league --scheduler online:tstorm-", ["online:tstorm-initial"]),
+        ("league --scheduler my_id", ["my_id"]),
+        ("compare rs", ["rstorm"]),
+        ("advise --policies rstorm,rs", []),
+        ("advise --policies default,rs", ["default,rstorm"]),
+        ("league --suite g", ["generated"]),
+        ("advise topo", ["topo"]),
+        ("import --machines ma", ["ma"]),
+    ],
+)
+def test_a_shell_completes_what_can_be_named(typed: str, offered: list[str]) -> None:
+    *before, last = typed.split()
+    found = ShellComplete(cli, {}, "storm-lab", "_STORM_LAB_COMPLETE").get_completions(before, last)
+    assert [item.value for item in found] == offered
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -234,6 +261,16 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     command = f"{sys.executable} -m storm_lab.cli claims --json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[\n", "")
+
+
+def test_what_pysparks_gateway_raises_it_does_not_log_as_well(
+    storm_lab: Callable[..., Answer], caplog: pytest.LogCaptureFixture
+) -> None:
+    storm_lab("completion", "bash")
+    for file in (java_gateway.__file__, __file__):
+        exec(compile("logging.error('it ends')", file, "exec"), {"logging": logging})
+    (record,) = caplog.records
+    assert record.pathname == __file__
 
 
 @pytest.mark.slow

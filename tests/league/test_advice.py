@@ -17,6 +17,7 @@ def measured(latency: float, *, half: float = 0.1, nodes: float = 1.0, **facts: 
         "nodes": nodes,
         "busiest": "the cores of n1",
         "utilisation": 0.3,
+        "has_room": True,
     }
     return Measured(**(known | facts))  # type: ignore[arg-type]
 
@@ -30,7 +31,7 @@ def test_an_interval_is_students() -> None:
 
 def test_the_quickest_is_chosen_of_those_that_keep_up() -> None:
     behind = Choice("quick", 1, measured(1.0, acked_per_s=Interval(50.0, 1.0)))
-    full = Choice("full", 1, measured(2.0, utilisation=0.95))
+    full = Choice("full", 1, measured(2.0, has_room=False))
     good = Choice("good", 2, measured(5.0))
     assert best_of([behind, full, good]).policy == "good"
     assert best_of([behind, full]).policy == "full"
@@ -42,6 +43,23 @@ def test_of_those_that_cannot_be_told_apart_the_smallest_is_chosen() -> None:
     narrow = Choice("narrow", 1, measured(5.4, half=0.5, nodes=1))
     slow = Choice("slow", 1, measured(9.0, half=0.5, nodes=1))
     assert best_of([wide, narrow, slow]) is narrow
+
+
+def test_less_than_a_step_of_storms_clocks_is_no_difference() -> None:
+    quick = Choice("quick", 4, measured(9.6, half=0.03))
+    small = Choice("small", 1, measured(10.0, half=0.03))
+    far = Choice("far", 1, measured(11.0, half=0.03, nodes=1))
+    assert best_of([quick, small, far]) is small
+
+
+def test_a_policy_that_does_not_settle_with_each_seed_is_not_advised() -> None:
+    restless = Choice("restless", 1, measured(5.0, half=math.nan, unsettled=2))
+    calm = Choice("calm", 1, measured(20.0))
+    assert best_of([restless, calm]) is calm
+    behind = Choice("behind", 1, measured(50.0, acked_per_s=Interval(90.0, 1.0)))
+    assert best_of([restless, behind]) is behind
+    page = replace(advice(), choices=(restless, calm)).text()
+    assert "30 % the cores of n1, does not settle with 2 seeds" in page
 
 
 def advice() -> Advice:
@@ -69,7 +87,8 @@ def test_the_page_answers_every_question() -> None:
     for said in (
         "Take the policy default and 1 worker:",
         "The load fits on 1 node, where an executor of count is busy 60 % of the time.",
-        "Twice the load does not fit on all 4 machines: an executor of count is busy 100 % of the time",
+        "Twice the load does not fit on all 4 machines: with 25 % more, the room that bursts need,",
+        "need, an executor of count is busy 100 % of the time",
         "more executors help",
         "First to saturate: an executor of count, at 150 ± 1 records/s",
         "Loss of n1: 40 records fail, 30 s without full service; latency then 6 ms.",
@@ -104,6 +123,8 @@ def test_cores_ask_for_machines_and_no_place_at_all_is_said() -> None:
     full = replace(advice(), fit=Fit(None, "the cores of n1", 0.97))
     assert "the cores of n1 are busy 97 % of the time" in full.text()
     assert "more or faster machines help" in full.text()
+    held = replace(advice(), fit=Fit(None, "the cores of n1", 0.3))
+    assert "pending limits, links or timeouts hold it back" in held.text()
     nowhere = replace(advice(), fit=Fit(None, "", 0.0))
     assert "the policy finds no place for it" in nowhere.text()
 

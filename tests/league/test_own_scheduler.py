@@ -13,7 +13,6 @@ from storm_lab.errors import UserError
 from storm_lab.league.contract_check import CASES, ContractCase, check
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import BUILT_IN, entrant_of, field
-from storm_lab.league.scheduler_file import scheduler_of
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.league.starter import starter_files, write_starter
 from storm_lab.model import Assignment
@@ -28,6 +27,7 @@ from storm_lab.schedulers import (
     scheduler_names,
 )
 from storm_lab.schedulers.contract import NoParameters
+from storm_lab.schedulers.scheduler_file import scheduler_of
 
 
 @pytest.fixture
@@ -76,28 +76,6 @@ def test_nothing_of_the_readers_is_written_over(tmp_path: Path) -> None:
 def test_names_that_no_module_can_have_are_refused(name: str) -> None:
     with pytest.raises(UserError, match="no name for a scheduler"):
         starter_files(name)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("class A(:\n  pass", r"it is no Python: .*idea\.py, line 1"),
-        ("import nowhere_at_all", r"cannot be imported: ModuleNotFoundError.*idea\.py, line 1"),
-        ("x = 1", "has not exactly one scheduler"),
-    ],
-)
-def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: str, message: str) -> None:
-    (folder / "idea.py").write_text(text)
-    with pytest.raises(UserError, match=message):
-        scheduler_of(f"{folder}/idea.py")
-
-
-def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
-    (folder / "json.py").write_text("")
-    with pytest.raises(UserError, match="another module has the file's name"):
-        scheduler_of(f"{folder}/json.py")
-    with pytest.raises(UserError, match=r"there is no such file.*storm-lab new scheduler"):
-        scheduler_of(f"{folder}/nothing.py")
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(BUILT_IN) if name != "optimal"])

@@ -21,7 +21,6 @@ from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.scheduler_command import find_scheduler
 from storm_lab.live.submission import Submission
 from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
 from storm_lab.machine.java import find_java
@@ -31,6 +30,7 @@ from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
+from storm_lab.schedulers.scheduler_file import scheduler_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
@@ -220,7 +220,7 @@ def _readme_scheduler(tmp_path: Path) -> str:
 
 def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
-        stage.bridge.policy.scheduler = find_scheduler(_readme_scheduler(tmp_path))
+        stage.bridge.policy.scheduler = scheduler_of(_readme_scheduler(tmp_path))
         _submit(stage, tmp_path)
         # It fills a node before it opens the next.
         _until(

@@ -1,6 +1,7 @@
 """Advice on a topology whose best setting and limit are known by hand."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from storm_lab.league.field import field
 from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.runs.advise import advise_site
-from storm_lab.runs.bracket import fewest, highest
+from storm_lab.runs.bracket import fewest, highest, together
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 WORK_US = 10_000.0
@@ -100,7 +101,46 @@ def test_where_one_executor_is_the_limit_no_number_of_nodes_helps() -> None:
     found = advise_site(site(60.0), seeds=(1,), entrants=field((), ("default",)))
     assert (found.fit.nodes, found.fit_twice.nodes) == (1, None)
     assert found.fit_twice.busiest == "an executor of work"
-    assert "Twice the load does not fit on all 3 machines: an executor of work is busy" in found.text()
+    assert "Twice the load does not fit on all 3 machines: with 25 % more" in found.text()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_command_advises_what_is_known_by_hand_of_all_its_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Thirty lines a second of 10 ms: a third of one executor. Nothing is gained by a second worker or node.
+    Path("one.yaml").write_text(
+        "storm_lab: topology/1\nname: one-bolt\nworkers: 2\ncomponents:\n"
+        "  lines: {rate_per_s: 30, anchored: true, cost_us: 10, emits: {default: {bytes: 80}}}\n"
+        f"  work: {{inputs: [{{from: lines}}], cost_us: {WORK_US:.0f}}}\n"
+    )
+    Path("two.yaml").write_text(
+        "storm_lab: machines/1\n"
+        "nodes: [{name: n, count: 2, cores: 4, mhz: 2000, memory_mb: 4096, slots: 2}]\n"
+    )
+
+    def told(*options: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["advise", "one.yaml", "two.yaml", "--seeds", "1-2", *options])
+        assert ended.value.code == 0
+        return capfd.readouterr().out
+
+    found = json.loads(told("--json"))
+    assert {choice["policy"] for choice in found["choices"]} == {"default", "rstorm", "tstorm"}
+    assert found["advice"]["workers"] == 1
+    (best,) = [
+        c for c in found["choices"] if {"policy": c["policy"], "workers": c["workers"]} == found["advice"]
+    ]
+    assert best["measured"]["nodes"] == 1
+    assert (found["fit"]["nodes"], found["fit_twice"]["nodes"]) == (1, 1)
+    assert found["saturates"] == "an executor of work"
+    assert 93.0 < found["capacity_per_s"]["mean"] < 1e6 / WORK_US
+
+    page = told("--notebook", "advice.ipynb")
+    assert "and 1 worker: " in page
+    assert page.splitlines()[0] in Path("advice.ipynb").read_text()
 
 
 def test_a_spout_without_a_rate_has_no_present_load() -> None:
@@ -117,20 +157,45 @@ def test_a_spout_that_does_not_anchor_shows_no_completion() -> None:
 @pytest.mark.parametrize("most", [8, 50])
 @pytest.mark.parametrize("least", [1, 2, 3, 7, 8])
 def test_the_fewest_that_fit_are_found(least: int, most: int) -> None:
-    assert fewest(lambda counts: [count >= least for count in counts], most) == least
-    assert fewest(lambda counts: [False for _ in counts], most) is None
+    searches = {"some": fewest(most), "none": fewest(most)}
+    never = most + 1
+    found = together(searches, lambda wanted: {
+        key: [count >= (least if key == "some" else never) for count in counts]
+        for key, counts in wanted.items()
+    })  # fmt: skip
+    assert found == {"some": least, "none": None}
 
 
 @pytest.mark.parametrize("guess", [3.0, 90.0, 97.0, 4000.0])
 def test_the_highest_rate_is_found_from_any_guess(guess: float) -> None:
-    found = highest(lambda rates: [rate <= 97.0 for rate in rates], guess)
+    found = searched(guess, lambda rate: rate <= 97.0)
     assert 97.0 / 1.03 <= found <= 97.0
 
 
 @pytest.mark.parametrize(("does", "said"), [(False, "nothing is completed"), (True, "ever too much")])
 def test_a_limit_that_is_not_there_is_said(does: bool, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        highest(lambda rates: [does for _ in rates], 100.0)
+        searched(100.0, lambda rate: does)
+
+
+def searched(guess: float, keeps_up: Callable[[float], bool]) -> float:
+    def ask(wanted: Mapping[int, Sequence[float]]) -> dict[int, list[bool]]:
+        return {key: [keeps_up(rate) for rate in rates] for key, rates in wanted.items()}
+
+    return together({1: highest(guess)}, ask)[1]
+
+
+def test_searches_go_on_together_until_the_last_is_over() -> None:
+    asked = []
+
+    def ask(wanted: Mapping[float, Sequence[float]]) -> dict[float, list[bool]]:
+        asked.append(sorted(wanted))
+        return {limit: [rate <= limit for rate in rates] for limit, rates in wanted.items()}
+
+    found = together({limit: highest(100.0) for limit in (97.0, 5000.0)}, ask)
+    assert all(limit / 1.03 <= rate <= limit for limit, rate in found.items())
+    assert asked[0] == [97.0, 5000.0]
+    assert asked[-1] == [5000.0], "the one whose guess was good is over"
 
 
 @pytest.mark.parametrize(

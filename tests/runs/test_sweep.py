@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from storm_lab.cli import main
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.league.starter import write_starter
 from storm_lab.runs import grid
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of
@@ -123,12 +125,17 @@ def test_only_some_variants_are_run() -> None:
     assert [spec.variant for setting in found for spec in setting.specs] == ["own", "own"]
 
 
-def test_schedulers_are_for_the_experiment_that_takes_any() -> None:
+def test_schedulers_are_for_the_experiment_that_takes_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    write_starter("idea-for-a-sweep", tmp_path)
     with pytest.raises(UserError, match="tstorm-word-count"):
         Subject.of("tiny", ["default"])
-    entrants = Subject.of("tstorm-word-count", ["default", "online:tstorm:gamma=1.8"]).entrants
+    chosen = ["default", "online:tstorm:gamma=1.8", f"{tmp_path}/idea_for_a_sweep.py:IdeaForASweep"]
+    entrants = Subject.of("tstorm-word-count", chosen).entrants
     assert [(entrant.name, entrant.online) for entrant in entrants] == [
-        ("default", False), ("tstorm-gamma1.8-online", True)
+        ("default", False), ("tstorm-gamma1.8-online", True), ("idea-for-a-sweep", False)
     ]  # fmt: skip
 
 

@@ -98,6 +98,7 @@ def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
     assert "case0, mine (seeds 1,2,3,4,5): it raised" in report.text()
     table = (tmp_path / "standing.tex").read_text()
     assert r"\midrule" in table and r"median gain, \%" in table
+    assert r"\begin{longtable}" in (tmp_path / "cases.tex").read_text()
     assert (tmp_path / "win-tie-loss-mine.csv").read_text() == "against,wins,ties,losses\ndefault,5,0,1\n"
     assert json.loads((tmp_path / "league.ipynb").read_text())["nbformat"] == 4
     with pytest.raises(UserError, match="holds no league's result"):

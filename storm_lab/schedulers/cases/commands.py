@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.machine.options import json_option, print_json
+from storm_lab.machine.options import complete_file, json_option, print_json
 from storm_lab.schedulers.cases.case_format import RefusedCase
 from storm_lab.schedulers.cases.schedule_cases import (
     load_cases,
@@ -15,15 +15,22 @@ from storm_lab.schedulers.cases.schedule_cases import (
     schedule_cases,
     to_line,
 )
+from storm_lab.schedulers.completion import complete_scheduler
 from storm_lab.schedulers.explain import (
     explained,
     explanation,
     explanation_document,
     explanation_text,
 )
-from storm_lab.schedulers.registry import make_scheduler
+from storm_lab.schedulers.scheduler_file import scheduler_of
 
-_scheduler = click.option("--scheduler", required=True, metavar="NAME", help="Name of the policy.")
+_scheduler = click.option(
+    "--scheduler",
+    required=True,
+    metavar="NAME|FILE.py:CLASS",
+    shell_complete=complete_scheduler,
+    help="Name of the policy, or a scheduler of yours.",
+)
 _version = click.option(
     "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
 )
@@ -33,7 +40,7 @@ _parameters = click.option(
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl")
+@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
 @_scheduler
 @_version
 @_parameters
@@ -53,7 +60,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl")
+@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
 @_scheduler
 @_version
 @_parameters
@@ -76,7 +83,7 @@ def explain(
     """Show for each executor in order: candidate slots, scores, what ruled slots out, and the choice."""
     if as_csv and as_json:
         raise UserError("only one of the two forms", field="--json", value="--csv")
-    policy = make_scheduler(scheduler, parameters)
+    policy = scheduler_of(scheduler, parameters)
     loaded = load_cases(cases, parse_version(storm_version))
     if case_name is not None:
         loaded = [case for case in loaded if case.name == case_name]

@@ -13,7 +13,7 @@ from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult
-from storm_lab.schedulers.registry import make_scheduler
+from storm_lab.schedulers.scheduler_file import scheduler_of
 
 
 def parse_version(text: str | None) -> StormVersion:
@@ -50,9 +50,9 @@ def schedule_cases(
     the reason under ``refused``; the error comes with it.
 
     Raises:
-        UserError: unknown scheduler or parameter.
+        UserError: unknown scheduler or parameter, or as `storm_lab.schedulers.scheduler_file.scheduler_of`.
     """
-    policy = make_scheduler(scheduler, parameters)
+    policy = scheduler_of(scheduler, parameters)
     for case in cases:
         if isinstance(case, RefusedCase):
             yield refusal_json(case.name, case.error), case.error

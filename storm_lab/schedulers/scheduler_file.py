@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -22,29 +23,33 @@ def is_place(text: str) -> bool:
     return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
 
 
-def scheduler_of(text: str) -> Scheduler[Any]:
+def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """A scheduler by name or from a file.
 
     The text is ``NAME``, ``FILE.py``, ``FILE.py:CLASS`` or ``MODULE:CLASS``, each with
-    ``:KEY=VALUE,KEY=VALUE`` behind it.
+    ``:KEY=VALUE,KEY=VALUE`` behind it; further ``parameters`` are ``KEY=VALUE`` each.
 
-    The file's folder goes onto the module path, so that it may import what stands beside it, and processes
-    that play runs can find it. Importing it runs the reader's code.
+    The folder of the file, or the working folder, goes onto the module path, so that the scheduler may import
+    what stands beside it, and processes that play runs can find it. Importing it runs the reader's code.
 
     Raises:
         UserError: there is no such file, module, class or scheduler, or it cannot be imported.
     """
     if not is_place(text):
         name, _, given = text.partition(":")
-        return make_scheduler(name, _pieces(given))
+        return make_scheduler(name, [*_pieces(given), *parameters])
     place, _, rest = text.partition(":")
     name, _, given = rest.partition(":")
     if "=" in name:
         name, given = "", rest
-    module = _file_module(place) if place.endswith(".py") else _module(place, place)
+    if place.endswith(".py"):
+        module = _file_module(place)
+    else:
+        _put_on_path(str(Path.cwd()))
+        module = _module(place, place)
     kind = _class_of(module, name, text)
     try:
-        return kind(parse_parameters(kind.Parameters, _pieces(given), owner=text))
+        return kind(parse_parameters(kind.Parameters, [*_pieces(given), *parameters], owner=text))
     except UserError:
         raise
     except Exception as error:
@@ -71,9 +76,7 @@ def _file_module(place: str) -> ModuleType:
             value=place,
             remedy="use letters, digits and _",
         )
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    _put_on_path(str(path.parent))
     known = find_spec(path.stem)
     if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
         raise UserError(
@@ -83,6 +86,11 @@ def _file_module(place: str) -> ModuleType:
             remedy="rename the file",
         )
     return _module(path.stem, place)
+
+
+def _put_on_path(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 def _module(name: str, place: str) -> ModuleType:

@@ -1,0 +1,123 @@
+"""Finding a scheduler: by the name of its policy, in a file, or in a module of the working folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.errors import UserError
+from storm_lab.schedulers.cases.commands import explain, schedule
+from storm_lab.schedulers.scheduler_file import scheduler_of
+
+_FILE = """
+from dataclasses import dataclass
+from storm_lab.schedulers.baselines.random_placement import RandomScheduler
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult
+
+@dataclass(frozen=True)
+class Knobs:
+    size: int = 3
+
+class Mine(Scheduler[Knobs]):
+    name = "mine"
+    version = "1"
+    Parameters = Knobs
+
+    def schedule(self, view):
+        return SchedulingResult(view.present, {})
+
+class Dice(RandomScheduler):
+    name = "dice"
+
+class Other:
+    pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own, whose modules are forgotten again."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    path = folder / "own_idea.py"
+    path.write_text(_FILE)
+    return path
+
+
+def test_a_policy_is_found_by_its_name() -> None:
+    assert scheduler_of("tstorm", ["gamma=2"]).parameters.gamma == 2
+    assert scheduler_of("tstorm:gamma=3").parameters.gamma == 3
+
+
+def test_a_class_is_found_in_a_file(file: Path) -> None:
+    assert scheduler_of(f"{file}:Mine", ["size=5"]).parameters.size == 5
+    assert scheduler_of(f"{file}:Mine:size=6").parameters.size == 6
+
+
+def test_a_class_is_found_in_a_module_of_the_working_folder(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    assert scheduler_of("own_idea:Mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing-of-the-kind", "no such scheduler"),
+        ("{file}", "has not exactly one scheduler"),
+        ("{file}:Nobody", "has no scheduler Nobody"),
+        ("{file}:Other", "has no scheduler Other"),
+        ("{file}:Mine:depth=1", "depth"),
+        ("/nowhere/at/all.py:Mine", "no such file.*storm-lab new scheduler"),
+        ("no_such_module_at_all:Mine", "cannot be imported"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_one_line(file: Path, name: str, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        scheduler_of(name.format(file=file))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class A(:\n  pass", r"it is no Python: .*idea\.py, line 1"),
+        ("import nowhere_at_all", r"cannot be imported: ModuleNotFoundError.*idea\.py, line 1"),
+        ("1/0", r"cannot be imported: ZeroDivisionError.*idea\.py, line 1"),
+        ("x = 1", "has not exactly one scheduler"),
+    ],
+)
+def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: str, message: str) -> None:
+    (folder / "idea.py").write_text(text)
+    with pytest.raises(UserError, match=message):
+        scheduler_of(f"{folder}/idea.py")
+
+
+def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
+    (folder / "json.py").write_text("")
+    with pytest.raises(UserError, match="another module has the file's name"):
+        scheduler_of(f"{folder}/json.py")
+
+
+def test_schedule_and_explain_take_a_scheduler_of_the_readers(file: Path) -> None:
+    supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]
+    topology = {"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}
+    case = json.dumps({"name": "one", "input": {"supervisors": supervisors, "topologies": [topology]}})
+    for command in (schedule, explain):
+        done = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice"], input=case)
+        assert done.exit_code == 0, done.output
+        assert "n1:6700" in done.output
