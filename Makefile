@@ -64,10 +64,11 @@ test-slow: $(STAMP) ## run all tests and re-run all committed notebooks, those o
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope -m "not live"
 	@$(MAKE) notebooks NOTEBOOKS="$(notdir $(basename $(wildcard reports/verdicts/*.json)))"
 
-# One after the other: each starts a cluster of JVMs.
+# One after the other: each starts a cluster of JVMs. LIVE="live and not slow" takes the ones of a minute.
+LIVE ?= live
 .PHONY: test-live
 test-live: $(STAMP) ## run the tests that start real Apache Storm; its jars are fetched where they are missing
-	@$(BIN)/pytest -q -m live tests/live
+	@$(BIN)/pytest -q -m "$(LIVE)" tests/live
 
 # Names of executed notebooks; without a choice of one's own the quick ones.
 NOTEBOOKS ?= $(shell grep -v '^\#' tests/nbval_quick.txt)

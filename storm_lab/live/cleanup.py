@@ -51,7 +51,8 @@ def remove_orphans(root: Path | None = None, *, kept_too: bool = False) -> list[
     remove_drafts()
     removed = []
     for place in places(root):
-        if (place.record.kept and not kept_too) or place.owned_by_another():
+        kept = place.record.kept and place.record.boot == boot_id()
+        if (kept and not kept_too) or place.owned_by_another():
             continue
         remove_cluster(place)
         removed.append(place.record)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import Hierarchy, hierarchies
+from storm_lab.live.cleanup import processes_of
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.jars import cache_folder, installed_resolver, is_fetched, ivy_jar, ready_jars, size_mb
 from storm_lab.live.java_build import COMPILER
@@ -22,7 +23,7 @@ from storm_lab.live.machine_check import check_machine
 from storm_lab.live.mirrors import central_of
 from storm_lab.live.netns import link_disciplines, why_no_namespaces
 from storm_lab.live.processes import listens
-from storm_lab.live.records import places, state_folder
+from storm_lab.live.records import boot_id, places, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.machine.doctor import Finding
 from storm_lab.machine.java import find_java
@@ -143,7 +144,14 @@ def check_links(disciplines: Callable[[], tuple[str, ...]] = link_disciplines) -
     if "tbf" in there:
         text = "speed by tc tbf; no latency, as the kernel has no netem"
         return [Finding("warn", "links", text, "load the kernel's module sch_netem")]
-    return [Finding("warn", "links", "neither latency nor speed (no tc, or no rights)", "install iproute2")]
+    return [
+        Finding(
+            "warn",
+            "links",
+            "neither latency nor speed (no tc, or no rights)",
+            "install iproute2, run as root",
+        )
+    ]
 
 
 def check_ports() -> list[Finding]:
@@ -194,9 +202,12 @@ def check_left(root: Path | None = None) -> list[Finding]:
     found = []
     for place in places(root):
         record = place.record
-        if record.kept:
+        if record.kept and record.boot == boot_id() and processes_of(record):
             text = f"{record.token} (Storm {record.version}) runs"
             found.append(Finding("ok", "clusters", text, "end it with: storm-lab live down"))
+        elif record.kept:
+            text = f"{record.token} (Storm {record.version}) was left running, and runs no more"
+            found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
         elif not place.owned_by_another():
             place.disown()
             text = f"{record.token} (Storm {record.version}) was left by a command that was killed"

@@ -260,10 +260,13 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
 
 
 def _run(command: list[str], folder: Path, name: str) -> None:
+    # Both are Java programs; Maven would look for one of its own.
+    java = {"JAVA_HOME": str(find_java().home)}
     try:
         done = subprocess.run(
             command,
             cwd=folder,
+            env=dict(os.environ) | java,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.emulator.spec import EmulationSpec, check_spec
-from storm_lab.errors import UserError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
 from storm_lab.live.conditions import conditions, windows_of
@@ -163,7 +163,9 @@ def play_live(
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
-        _kill_all(stage.storm, names.values())
+        # What went wrong first is to be told, even if Nimbus does not answer any more.
+        with suppress(StormLabError):
+            _kill_all(stage.storm, names.values())
         raise
     finally:
         over.set()

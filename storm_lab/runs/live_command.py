@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -90,12 +91,19 @@ def run(
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
+    mhz = machine_mhz()  # once: on many machines it is never the same
+    # All are looked at before the first is played.
+    chosen = [
+        (release, [(task, _checked(task, release, mhz)) for task in tasks])
+        for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
+    ]
     folders: list[str] = []
-    for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds):
-        for folder in _play(release, tasks, runs):
-            folders.append(str(folder))
-            if not as_json:
-                click.echo(str(folder))
+    for release, specs in chosen:
+        with closing(_play(release, specs, runs)) as played:
+            for folder in played:
+                folders.append(str(folder))
+                if not as_json:
+                    click.echo(str(folder))
     if as_json:
         print_json(folders)
 
@@ -131,10 +139,10 @@ def _by_release(
     return found
 
 
-def _play(release: Release, tasks: list[LiveTask], home: Path | None) -> Iterator[Path]:
+def _play(
+    release: Release, specs: Iterable[tuple[LiveTask, EmulationSpec]], home: Path | None
+) -> Generator[Path, None, None]:
     """Play tasks one after another, those of one cluster on it; the folders of their runs."""
-    mhz = machine_mhz()  # once: on many machines it is never the same
-    specs = [(task, _checked(task, release, mhz)) for task in tasks]
     for _, group in groupby(specs, key=lambda pair: pair[1].cluster):
         members = list(group)
         with open_stage(release.version, members[0][1].cluster, say=_say) as stage:

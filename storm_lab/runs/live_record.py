@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -79,7 +79,7 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     return sorted(found, key=lambda play: play.release.storm)
 
 
-def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Iterator[Path]:
+def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
     Raises:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 import click
 from tqdm import tqdm
 
 from storm_lab.errors import UserError
+from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
@@ -46,17 +48,7 @@ def record(
 ) -> None:
     """Play the suite on real Storm and keep small recorded runs, in place of those that are there."""
     if listed:
-        scenes = {
-            sitting.name: [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)]
-            for sitting in SITTINGS.values()
-        }
-        if as_json:
-            print_json(
-                [{"name": s.name, "title": s.title, "scenes": scenes[s.name]} for s in SITTINGS.values()]
-            )
-            return
-        for sitting in SITTINGS.values():
-            click.echo(f"{sitting.name:10} {sitting.title}: {', '.join(scenes[sitting.name])}")
+        _list(as_json)
         return
     for name in names:
         find_sitting(name)
@@ -67,17 +59,44 @@ def record(
     with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR) as bar:
         order = [play.name for play in played_order(chosen)]
         folders: list[str] = []
-        for path in record_plays(
+        recorded = record_plays(
             chosen,
             folder or new_records_folder(),
             _say,
             lambda name, part: _show(bar, name, order.index(name) + part),
-        ):
-            folders.append(str(path))
-            if not as_json:
-                click.echo(str(path))
+        )
+        with closing(recorded):
+            for path in recorded:
+                folders.append(str(path))
+                if not as_json:
+                    click.echo(str(path))
     if as_json:
         print_json(folders)
+
+
+def _list(as_json: bool) -> None:
+    """The sittings with their scenes, and how long each takes."""
+    mhz = machine_mhz()
+    rows: list[dict[str, Any]] = [
+        {
+            "name": sitting.name,
+            "title": sitting.title,
+            "seconds": {
+                release.generation: sitting.describe(release.storm, mhz).duration_s
+                for release in releases_of(sitting)
+            },
+            "scenes": [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)],
+        }
+        for sitting in SITTINGS.values()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        spans = ", ".join(f"{seconds:.0f} s on {version}" for version, seconds in row["seconds"].items())
+        click.echo(f"{row['name']:10} {row['title']} ({spans}): {', '.join(row['scenes'])}")
+    whole_s = sum(sum(row["seconds"].values()) for row in rows)
+    click.echo(f"together {whole_s / 60:.0f} minutes, without the starts of clusters")
 
 
 @click.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))

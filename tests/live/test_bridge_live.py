@@ -107,6 +107,7 @@ def _submit(stage: Stage, tmp_path: Path) -> None:
     stage.storm.submit(Submission("chain", stage.jar, SUBMIT_CLASS, (str(folder),)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8", "1.2", "0.9.2"])
 def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path):
     with open_stage(version, NODES) as stage:
@@ -153,6 +154,7 @@ def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path)
         storm.kill("chain")
 
 
+@pytest.mark.slow
 def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
     spec = EmulationSpec(
         NODES,
@@ -193,6 +195,7 @@ def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
     )
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
         _submit(stage, tmp_path)
@@ -218,6 +221,7 @@ def _readme_scheduler(tmp_path: Path) -> str:
     return f"{tmp_path / file}:{name}"
 
 
+@pytest.mark.slow
 def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
         stage.bridge.policy.scheduler = scheduler_of(_readme_scheduler(tmp_path))

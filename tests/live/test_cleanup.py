@@ -149,6 +149,14 @@ def test_after_a_restart_of_the_machine_only_files_are_left(
     assert not place.folder.exists()
 
 
+def test_a_cluster_that_was_left_on_purpose_does_not_outlive_the_machines_restart(root: Path):
+    place = Place.make("2.8.3", root)
+    place.note(boot="another")
+    place.release()
+    assert [record.token for record in remove_orphans(root)] == [place.record.token]
+    assert list(root.iterdir()) == []
+
+
 def test_a_record_that_cannot_be_read_still_names_its_cluster(root: Path):
     place = Place.make("2.8.3", root)
     token = place.record.token

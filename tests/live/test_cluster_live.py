@@ -47,6 +47,9 @@ CHAIN = Topology(
 HOSTS = HostOptions(weight=10_000)
 """The machine may be busy with other tests."""
 
+QUICK = ("2.8.3", "0.9.2-incubating")
+"""Versions that are started at every change; the others are no different in what is likely to break."""
+
 SECONDS = 300
 """Longest wait for anything: a worker of 0.9 is missed after 30 s, and the machine may be busy."""
 
@@ -99,7 +102,10 @@ def listening_addresses(pids: list[int]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize(
+    "version",
+    [version if version in QUICK else pytest.param(version, marks=pytest.mark.slow) for version in RELEASES],
+)
 def test_every_release_runs_a_topology_and_leaves_nothing(version: str):
     with LiveStorm(version, NODES, hosts=HOSTS) as storm:
         record = storm._here.record
@@ -116,6 +122,7 @@ def test_every_release_runs_a_topology_and_leaves_nothing(version: str):
     assert_nothing_is_left(record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8.3", "0.9.2"])
 def test_a_killed_worker_has_a_successor(version: str):
     with LiveStorm(version, NODES, hosts=HOSTS) as storm:
@@ -131,6 +138,7 @@ def test_a_killed_worker_has_a_successor(version: str):
             storm.kill_worker(Slot("n1", 9999))
 
 
+@pytest.mark.slow
 def test_a_node_fails_and_comes_back():
     if why_no_namespaces() is not None:
         pytest.skip("hosts without links")
@@ -149,6 +157,7 @@ def test_a_node_fails_and_comes_back():
             storm.cut_link("n9")
 
 
+@pytest.mark.slow
 def test_links_that_are_cut_carry_nothing():
     if why_no_namespaces() is not None:
         pytest.skip("hosts without links")
@@ -177,6 +186,7 @@ def test_links_that_are_cut_carry_nothing():
         assert reaches("n1") and reaches(MASTER)
 
 
+@pytest.mark.slow
 def test_plain_processes_listen_at_their_own_addresses_only():
     with LiveStorm("2.8.3", NODES, hosts=HostOptions(kind="loopback")) as storm:
         assert storm.unrealised
@@ -187,6 +197,7 @@ def test_plain_processes_listen_at_their_own_addresses_only():
     assert_nothing_is_left(record)
 
 
+@pytest.mark.slow
 def test_a_node_has_the_cores_and_memory_of_its_description():
     if why_no_namespaces() is not None or not hierarchies():
         pytest.skip("hosts without limits")
@@ -222,6 +233,7 @@ def _command(program: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_cluster_runs_leaves_nothing():
     process = _command(UP_AND_WAIT)
     assert process.stdout is not None
@@ -232,6 +244,7 @@ def test_ctrl_c_while_a_cluster_runs_leaves_nothing():
     assert_nothing_is_left(place.record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.3, 1.5, 4.0])
 def test_ctrl_c_while_a_cluster_starts_leaves_nothing(seconds: float):
     process = _command(UP_AND_WAIT)
@@ -258,6 +271,33 @@ def test_kill_9_at_any_moment_leaves_what_live_down_removes(seconds: float):
     assert_nothing_is_left(place.record)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_scene_that_is_broken_off_leaves_no_run(number: signal.Signals, tmp_path: Path):
+    runs = tmp_path / "runs"
+    main = "import sys; from storm_lab.cli import main; main(sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", main, "live", "run", "chain-unacked", "--runs", str(runs)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def a_worker_writes() -> bool:
+        assert process.poll() is None
+        return any(any(place.folder.glob("play/run1/*/records/*")) for place in places())
+
+    wait("rows of a worker", a_worker_writes)
+    assert len(list(runs.glob("live/.partial-*"))) == 1
+    (place,) = places()
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    if number == signal.SIGKILL:
+        assert [record.token for record in remove_orphans()] == [place.record.token]
+    assert_nothing_is_left(place.record)
+    assert list((runs / "live").iterdir()) == []
+
+
+@pytest.mark.slow
 def test_a_daemon_that_ends_is_told_in_one_line(tmp_path: Path):
     # No such class: Nimbus ends at its start.
     with pytest.raises(Exception, match=r"^nimbus on master has ended") as error:

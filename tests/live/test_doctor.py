@@ -88,13 +88,17 @@ def test_too_little_memory_is_a_warning(tmp_path: Path):
     assert (finding.level, finding.text) == ("warn", "0.5 GB free; a cluster of two nodes takes about 1.2")
 
 
-def test_what_a_killed_command_has_left_is_named(tmp_path: Path):
+def test_what_a_killed_command_has_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert [finding.text for finding in doctor.check_left(tmp_path)] == ["none"]
-    kept, lost = Place.make("2.8.3", tmp_path), Place.make("0.9.7", tmp_path)
+    kept, ended, lost = (Place.make(version, tmp_path) for version in ("2.8.3", "1.2.4", "0.9.7"))
     kept.release()
+    ended.release()
     lost.disown()
+    running = {kept.record.token: [1]}
+    monkeypatch.setattr(doctor, "processes_of", lambda record: running.get(record.token, []))
     told = {finding.text: finding.level for finding in doctor.check_left(tmp_path)}
     assert told == {
         f"{kept.record.token} (Storm 2.8.3) runs": "ok",
+        f"{ended.record.token} (Storm 1.2.4) was left running, and runs no more": "warn",
         f"{lost.record.token} (Storm 0.9.7) was left by a command that was killed": "warn",
     }

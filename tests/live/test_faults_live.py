@@ -57,6 +57,7 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
 
 
 @pytest.mark.live
+@pytest.mark.slow
 def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
     faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(90.0, "chain", workers=1, wait_s=0.0))
     spec = chain(
@@ -107,6 +108,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
 
 
 @pytest.mark.live
+@pytest.mark.slow
 def test_a_node_that_is_lost_gives_its_executors_to_another(tmp_path: Path):
     spec = chain(
         RELEASES["1.2.4"].storm,

@@ -1,5 +1,6 @@
 """The command ``storm-lab live``: mistakes are one line, and nothing is fetched or started for them."""
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -103,11 +104,14 @@ def test_folders_that_storm_cannot_be_told_are_refused(
     assert "holds a blank, colon or star, which Storm's command lines cannot; choose another" in err
 
 
-def test_the_sittings_are_listed_with_their_scenes(storm_lab: Callable[..., Answer]):
+def test_the_sittings_are_listed_with_their_scenes_and_lengths(storm_lab: Callable[..., Answer]):
     status, out, _ = storm_lab("record", "--list")
     assert status == 0
+    *sittings, last = out.splitlines()
+    assert len(sittings) == len(SITTINGS)
     assert "light-2000-two-nodes" in out
-    assert len(out.splitlines()) == len(SITTINGS)
+    seconds = sum(int(word) for line in sittings for word in re.findall(r"(\d+) s on", line))
+    assert last == f"together {seconds / 60:.0f} minutes, without the starts of clusters"
 
 
 def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):

@@ -160,6 +160,7 @@ def test_the_emulator_is_near_the_recorded_runs():
 
 
 @pytest.mark.live
+@pytest.mark.slow
 def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
     from storm_lab.runs.live_record import record as record_plays
 
