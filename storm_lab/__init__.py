@@ -37,7 +37,7 @@ _HOMES = {
     "storm_lab.papers.registry": ("experiment", "experiments"),
     "storm_lab.runs.study": ("Study",),
     "storm_lab.runs.sweep": ("sweep",),
-    "storm_lab.runs.league": ("League", "league_table", "results"),
+    "storm_lab.tournament.league": ("League", "league_table", "results"),
 }  # fmt: skip
 """Module -> the public names that stand in it."""
 

@@ -34,8 +34,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "reporting": frozenset({"pipeline", "tuplelog", "experiments", "papers", "schedulers", "model"}),
     "runs": (ALL_BUT_CLI - {"runs", "bench"}) | {"live"},
     "calibration": (ALL_BUT_CLI - {"reporting", "bench"}) | {"live"},
+    "tournament": ALL_BUT_CLI - {"bench"},
+    "advice": ALL_BUT_CLI - {"bench"},
+    "teaching": ALL_BUT_CLI - {"bench"},
     "bench": ALL_BUT_CLI - {"bench"},
-    "cli": ALL_BUT_CLI | {"calibration"},
+    "cli": ALL_BUT_CLI | {"tournament", "advice", "calibration"},
 }
 
 

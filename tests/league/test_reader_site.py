@@ -15,8 +15,8 @@ from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play_all
-from storm_lab.runs.league import League
 from storm_lab.schedulers import make_scheduler
+from storm_lab.tournament.league import League
 from storm_lab.tuplelog import open_run
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 

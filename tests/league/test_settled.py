@@ -143,7 +143,7 @@ def test_a_policy_that_re_assigns_late_in_a_short_run_is_as_quick_as_in_a_long_o
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from storm_lab.machine.places import DATA_VARIABLE
-    from storm_lab.runs.league import League, results
+    from storm_lab.tournament.league import League, results
 
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     gain = {}

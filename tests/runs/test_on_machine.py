@@ -13,14 +13,14 @@ from storm_lab.league.example_site import example_site
 from storm_lab.league.settled import SettledRun
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.league import League
 from storm_lab.runs.live_constants import MachineConstants, read_constants
 from storm_lab.runs.namespace import CONSTANTS
 from storm_lab.runs.reproduce import notebook_job
 from storm_lab.runs.study import Study
-from storm_lab.runs.suite import suite
-from storm_lab.runs.tournament import Tournament
 from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tournament.league import League
+from storm_lab.tournament.suite import suite
+from storm_lab.tournament.tournament import Tournament
 
 SLUG = "tstorm-word-count"
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from storm_lab.advice.advise import advise_site
+from storm_lab.advice.bracket import fewest, highest, together
 from storm_lab.cli import main
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.runs.advise import advise_site
-from storm_lab.runs.bracket import fewest, highest, together
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 WORK_US = 10_000.0

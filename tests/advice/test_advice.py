@@ -4,7 +4,7 @@ import json
 import math
 from dataclasses import replace
 
-from storm_lab.league.advice import Advice, Choice, Fit, Interval, Measured, NodeLoss, Sensitivity, best_of
+from storm_lab.advice.advice import Advice, Choice, Fit, Interval, Measured, NodeLoss, Sensitivity, best_of
 
 
 def measured(latency: float, *, half: float = 0.1, nodes: float = 1.0, **facts: object) -> Measured:

@@ -11,9 +11,9 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.league import League, league_table, results
-from storm_lab.runs.league_table import TRANSITION
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
+from storm_lab.tournament.league import League, league_table, results
+from storm_lab.tournament.table import TRANSITION
 
 
 class Mine(Scheduler):  # type: ignore[type-arg]

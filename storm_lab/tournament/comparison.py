@@ -12,7 +12,7 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.ranking import LEVEL, TIE, against_baseline
-from storm_lab.runs.tournament import score_table
+from storm_lab.tournament.tournament import score_table
 
 BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
 

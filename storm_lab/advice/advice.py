@@ -1,6 +1,6 @@
 """Advice on a topology and its machines: what was found out, and what follows; plays nothing itself.
 
-`storm_lab.runs.advise` plays the runs and fills these in; every figure comes out of their tuple logs.
+`storm_lab.advice.advise` plays the runs and fills these in; every figure comes out of their tuple logs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pandas as pd
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.runs.tournament import MEASURES, score_table, summary_table
+from storm_lab.tournament.tournament import MEASURES, score_table, summary_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ class LeagueReport:
     """The findings of a tournament.
 
     Attributes:
-        rows: one row a run (`storm_lab.runs.tournament.Tournament.play`).
+        rows: one row a run (`storm_lab.tournament.tournament.Tournament.play`).
         own: the entrants that the reader brought.
         baseline: what gains are taken against.
         asking_ms: how long an answer takes, by scheduler, on the machine that measured it.
@@ -75,7 +75,7 @@ class LeagueReport:
 
     @property
     def cases(self) -> pd.DataFrame:
-        """One row a case and scheduler, as `storm_lab.runs.tournament.summary_table`."""
+        """One row a case and scheduler, as `storm_lab.tournament.tournament.summary_table`."""
         return summary_table(self.rows)
 
     @property
@@ -253,7 +253,7 @@ _INTRODUCTION = "# League\n\nThe results that lie beside this notebook: mean ran
 
 _CELLS = (
     "%matplotlib inline\nfrom pathlib import Path\n\n"
-    "from storm_lab.runs.league_report import diagram, read_report\n\n"
+    "from storm_lab.tournament.report import diagram, read_report\n\n"
     "report = read_report(Path())\nprint(report.text())",
     "diagram(report)",
     "report.cases.round(2)",

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from storm_lab.advice.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
+from storm_lab.advice.bracket import Key, fewest, highest, together
+from storm_lab.advice.measure import CURVE_S, Measurer, Setting
 from storm_lab.errors import UserError
-from storm_lab.league.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import field
 from storm_lab.league.imported_site import imported_site
@@ -28,8 +30,6 @@ from storm_lab.league.site_variants import (
     worker_counts,
 )
 from storm_lab.model.machines import Machines
-from storm_lab.runs.advise_measure import CURVE_S, Measurer, Setting
-from storm_lab.runs.bracket import Key, fewest, highest, together
 from storm_lab.runs.execute import JOBS
 from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.workloads.importers.imported import Imported

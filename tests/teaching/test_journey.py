@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.runs.journey import journey, ledger, roots_of
+from storm_lab.teaching.journey import journey, ledger, roots_of
 from storm_lab.tuplelog import open_run
 from tests.tuplelog.tiny import MS, S, root, write_run
 

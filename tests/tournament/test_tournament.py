@@ -12,12 +12,12 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
-from storm_lab.runs.comparison import compared, comparison_text
-from storm_lab.runs.league_report import LeagueReport, latex, read_report
-from storm_lab.runs.suite import Case, suite
-from storm_lab.runs.tournament import MEASURES, Tournament, score_table, scored
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
+from storm_lab.tournament.comparison import compared, comparison_text
+from storm_lab.tournament.report import LeagueReport, latex, read_report
+from storm_lab.tournament.suite import Case, suite
+from storm_lab.tournament.tournament import MEASURES, Tournament, score_table, scored
 
 SEEDS = (1, 2, 3, 4, 5)
 

@@ -16,11 +16,11 @@ from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import parse_seeds
-from storm_lab.runs.league_report import LeagueReport
 from storm_lab.runs.live_constants import read_constants
-from storm_lab.runs.suite import suite
-from storm_lab.runs.tournament import Tournament
 from storm_lab.schedulers.completion import complete_policies, complete_scheduler
+from storm_lab.tournament.report import LeagueReport
+from storm_lab.tournament.suite import suite
+from storm_lab.tournament.tournament import Tournament
 
 _SUITE_OPTIONS = (
     click.option(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from storm_lab.advice.advice import FULL, KEEPS_UP, ROOM, Interval, Measured, NodeLoss
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.league.advice import FULL, KEEPS_UP, ROOM, Interval, Measured, NodeLoss
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
 from storm_lab.league.site_variants import present_load, with_load

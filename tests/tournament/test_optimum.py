@@ -6,7 +6,7 @@ import pytest
 
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.model.version import V0_9_0
-from storm_lab.runs.optimum import excess_percent, least_traffic
+from storm_lab.tournament.optimum import excess_percent, least_traffic
 
 # Two pairs that talk much, and a little between them; a node takes 3 of 4 executors.
 TOPOLOGY = Topology(

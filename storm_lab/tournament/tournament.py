@@ -28,14 +28,14 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.league_table import KEEPS_UP, METRICS, measured_runs
 from storm_lab.runs.live_constants import MachineConstants
 from storm_lab.runs.on_machine import on_machine
-from storm_lab.runs.optimum import METRICS as TRAFFIC_METRICS
-from storm_lab.runs.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.runs.reused import reused_by_variant
-from storm_lab.runs.suite import Case
 from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
+from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
+from storm_lab.tournament.suite import Case
+from storm_lab.tournament.table import KEEPS_UP, METRICS, measured_runs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,0 +1,1 @@
+"""How a topology does best on some machines: played, measured, and said in a few sentences."""

@@ -1,0 +1,1 @@
+"""Schedulers against one another over a suite of cases: played, ranked, reported."""
