@@ -1,0 +1,73 @@
+"""The papers' algorithms under other readings than the chosen ones: fewer printed counts come out.
+
+What comes out under the chosen ones is measured by the experiment ``algorithms``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from storm_lab.model import Topology
+from storm_lab.papers.algorithms.tstorm import even_load, log_stream, throughput_test
+from storm_lab.papers.rstorm.layouts import layout
+from storm_lab.papers.rstorm.testbed import emulab
+from storm_lab.papers.tstorm.testbed import VERSION, blades
+from storm_lab.papers.tstorm.word_count import EXPERIMENT, topology
+from storm_lab.schedulers import SchedulingView, make_scheduler
+from storm_lab.schedulers.measures import measure, nodes_used
+from storm_lab.schedulers.papers.rstorm import RStormParameters, RStormScheduler
+
+
+def word_count(ackers: int = 2) -> Topology:
+    return topology(EXPERIMENT.checked({"ackers": ackers}))
+
+
+def loaded(one: Topology) -> SchedulingView:
+    return SchedulingView((one,), blades(), VERSION, load=even_load(one, blades()))
+
+
+def nodes(one: Topology, gamma: float, *reading: str) -> int:
+    result = make_scheduler("tstorm", [f"gamma={gamma}", *reading]).schedule(loaded(one))
+    assert result.status[one.id].scheduled
+    return nodes_used(result.assignment)
+
+
+def test_only_two_counted_ackers_give_the_printed_nodes_of_the_word_count() -> None:
+    assert [nodes(word_count(), gamma) for gamma in (1.8, 2.2)] == [7, 5]
+    assert [nodes(word_count(ackers=1), gamma) for gamma in (1.8, 2.2)] == [6, 6]
+    assert [nodes(word_count(), gamma, "count_ackers=false") for gamma in (1.8, 2.2)] == [6, 6]
+
+
+def test_preferring_empty_nodes_does_not_consolidate() -> None:
+    assert [nodes(throughput_test(), gamma) for gamma in (1.7, 6.0)] == [7, 2]
+    spread = [nodes(throughput_test(), gamma, "ties=emptiest") for gamma in (1.7, 6.0)]
+    assert spread[0] > 7
+    assert spread[1] > 2
+
+
+def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_nodes_stay_in_use() -> None:
+    view = loaded(throughput_test())
+    first = make_scheduler("tstorm-initial").schedule(view)
+    assert measure(view, first.assignment).workers == nodes_used(first.assignment) == 10
+    again = SchedulingView(view.topologies, view.cluster, view.version, first.assignment, view.load)
+    result = make_scheduler("tstorm", ["gamma=1"]).schedule(again)
+    assert not result.status["throughput-test"].scheduled
+    assert "no new schedule" in result.status["throughput-test"].message
+    assert dict(result.assignment.slots) == dict(first.assignment.slots)
+
+
+@pytest.mark.parametrize("one", [throughput_test(), word_count(), log_stream()], ids=lambda t: t.id)
+def test_gamma_1_spreads_almost_evenly_where_it_is_feasible(one: Topology) -> None:
+    view = loaded(one)
+    result = make_scheduler("tstorm", ["gamma=1", "cap=at-least-even"]).schedule(view)
+    assert measure(view, result.assignment).most_executors == -(-len(view.executors[one.id]) // 10)
+
+
+@pytest.mark.parametrize(("name", "machines"), [("linear", 6), ("diamond", 7), ("star", 6)])
+def test_rstorm_uses_the_printed_machines_on_a_scale_of_units_and_fewer_as_printed(
+    name: str, machines: int
+) -> None:
+    view = SchedulingView((layout(name).topology,), emulab(), VERSION)
+    assert nodes_used(make_scheduler("rstorm", ["scale=unit"]).schedule(view).assignment) == machines
+    literal = RStormScheduler(RStormParameters.literal()).schedule(view)
+    assert 1 <= nodes_used(literal.assignment) <= 4
