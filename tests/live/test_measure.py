@@ -44,7 +44,6 @@ SPEC = chain(
     ackers=1,
     duration_s=20.0,
 )
-TASKS = {"__acker": 1, "bolt1": 2, "bolt2": 3, "spout": 4}
 
 
 def _measured(value: float, half: float = 0.0) -> Measured:

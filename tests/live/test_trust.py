@@ -20,10 +20,6 @@ from storm_lab.runs.live_trust import compare, recorded_runs
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 RECORDS = records_folder()
-EVENT = {
-    "time_ns": np.array([1]),
-    **{name: [name] for name in ("actor", "action", "subject", "reason", "detail")},
-}
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Executing notebooks: checked, clean of what differs between machines, whole or not at all."""
 
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -40,13 +42,35 @@ def left(executed: Path) -> list[str]:
     return sorted(path.name for path in executed.parent.iterdir()) if executed.parent.is_dir() else []
 
 
-def test_parameters_reach_the_cells_and_pages_appear(tmp_path: Path, executed: Path) -> None:
-    execute_notebook(
-        template(tmp_path, "gamma = 1", "print(gamma, seeds)"), executed, {"gamma": 2.5, "seeds": (1, 2)}, "d"
-    )
-    assert outputs(executed) == "2.5 [1, 2]\n"
-    assert left(executed) == LEFT
-    assert "2.5 [1, 2]" in executed.with_suffix(".html").read_text()
+@dataclass(frozen=True)
+class Twice:
+    """A notebook executed for the digest d and then for e, and what it and its page held each time."""
+
+    executed: Path
+    bytes: list[tuple[bytes, bytes]]
+
+    def copied(self, folder: Path) -> Path:
+        """The executed notebook in a folder of the test's own."""
+        shutil.copytree(self.executed.parent, folder / "out")
+        return folder / "out" / self.executed.name
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
+    folder = tmp_path_factory.mktemp("twice")
+    executed = folder / "out" / "executed.ipynb"
+    path = template(folder, "gamma = 1", "print(gamma, seeds)")
+    found = []
+    for digest in "de":
+        execute_notebook(path, executed, {"gamma": 2.5, "seeds": (1, 2)}, digest)
+        found.append((executed.read_bytes(), executed.with_suffix(".html").read_bytes()))
+    return Twice(executed, found)
+
+
+def test_parameters_reach_the_cells_and_pages_appear(twice: Twice) -> None:
+    assert outputs(twice.executed) == "2.5 [1, 2]\n"
+    assert left(twice.executed) == LEFT
+    assert "2.5 [1, 2]" in twice.executed.with_suffix(".html").read_text()
 
 
 def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
@@ -60,44 +84,26 @@ def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
     assert [output.text for output in notebook.cells[0].outputs] == ["a\nb\n", "c\n", "d\n"]
 
 
-def test_two_executions_give_the_same_bytes(tmp_path: Path, executed: Path) -> None:
-    path = template(tmp_path, "gamma = 1", "print(gamma)")
-    execute_notebook(path, executed, {"gamma": 2.5}, "d")
-    first = [executed.read_bytes(), executed.with_suffix(".html").read_bytes()]
-    execute_notebook(path, executed, {"gamma": 2.5}, "d")
-    assert [executed.read_bytes(), executed.with_suffix(".html").read_bytes()] == first
-    metadata = nbformat.read(executed, 4).metadata
-    assert set(metadata) == {"kernelspec", "language_info"}
+def test_two_executions_give_the_same_bytes_whatever_they_were_made_from(twice: Twice) -> None:
+    assert twice.bytes[0] == twice.bytes[1]
+    assert set(nbformat.read(twice.executed, 4).metadata) == {"kernelspec", "language_info"}
 
 
-def test_the_page_needs_no_network(tmp_path: Path, executed: Path) -> None:
-    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
-    page = executed.with_suffix(".html").read_text()
+def test_the_page_needs_no_network(twice: Twice) -> None:
+    page = twice.executed.with_suffix(".html").read_text()
     for part in ('src="http', "src='http", 'href="http', "@import"):
         assert part not in page
 
 
-def test_an_executed_notebook_is_current_until_its_inputs_change(tmp_path: Path, executed: Path) -> None:
-    assert not is_current(executed, "d")
-    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
-    assert is_current(executed, "d")
-    assert not is_current(executed, "e")
-    executed.with_suffix(".html").unlink()
-    assert not is_current(executed, "d")
-    execute_notebook(template(tmp_path, "print('x')"), executed, {}, "d")
-    executed.write_text(executed.read_text() + " ")
-    assert not is_current(executed, "d"), "somebody has changed it"
-
-
-def test_what_comes_out_the_same_is_the_same_file_whatever_it_was_made_from(
-    tmp_path: Path, executed: Path
-) -> None:
-    path = template(tmp_path, "print('x')")
-    execute_notebook(path, executed, {}, "d")
-    before = executed.read_bytes(), executed.with_suffix(".html").read_bytes()
-    execute_notebook(path, executed, {}, "e")
-    assert (executed.read_bytes(), executed.with_suffix(".html").read_bytes()) == before
+def test_an_executed_notebook_is_current_until_its_inputs_change(twice: Twice, tmp_path: Path) -> None:
+    executed = twice.copied(tmp_path)
     assert is_current(executed, "e") and not is_current(executed, "d")
+    assert not is_current(executed.with_name("another.ipynb"), "e")
+    page = executed.with_suffix(".html").rename(tmp_path / "page.html")
+    assert not is_current(executed, "e")
+    page.rename(executed.with_suffix(".html"))
+    executed.write_text(executed.read_text() + " ")
+    assert not is_current(executed, "e"), "somebody has changed it"
 
 
 def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, executed: Path) -> None:
@@ -111,12 +117,12 @@ def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, ex
     assert left(executed) == []
 
 
-def test_a_failing_cell_keeps_what_was_there_before(tmp_path: Path, executed: Path) -> None:
-    execute_notebook(template(tmp_path, "print('good')"), executed, {}, "d")
+def test_a_failing_cell_keeps_what_was_there_before(twice: Twice, tmp_path: Path) -> None:
+    executed = twice.copied(tmp_path)
     with pytest.raises(NotebookFailed, match=r"template\.ipynb(.|\n)*ZeroDivisionError") as caught:
-        execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "e")
+        execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "f")
     assert "\x1b[" not in str(caught.value)
-    assert outputs(executed) == "good\n"
+    assert executed.read_bytes() == twice.bytes[1][0]
     assert left(executed) == LEFT
 
 
