@@ -142,6 +142,7 @@ def cli(context: click.Context) -> None:
 @json_option
 def doctor(as_json: bool) -> None:
     """Tell what this machine has and what is wrong with it; exit status 1 when something will not work."""
+    # Each command imports its own: help comes at once.
     from storm_lab.machine.doctor import print_findings, run_checks
 
     print_findings(run_checks(), as_json)

@@ -25,6 +25,7 @@ def check_notebook(path: Path) -> None:
 
 def write_notebook(path: Path, values: Mapping[str, object]) -> None:
     """Write the executed notebook. Its runs lie there already, so it takes seconds."""
+    # Here, for it takes longer than the help page, and few ask for a notebook.
     import papermill
 
     papermill.execute_notebook(

@@ -71,6 +71,7 @@ def calibrate(
     constants go into a file of their own.
     """
     if live:
+        # Only --live needs real Storm.
         from storm_lab.calibration.live_command import calibrate_live
 
         calibrate_live(versions or (_NEWEST,), records, out)

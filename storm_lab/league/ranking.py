@@ -97,6 +97,7 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
     Raises:
         UserError: a score is missing.
     """
+    # Here, for SciPy's statistics take long to import, and a help page needs none.
     from scipy import stats
 
     table = ranks(scores)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from storm_lab.errors import StormLabError
 
 if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
 _SETTLES_S = 5.0
@@ -23,6 +24,7 @@ _SETTLES_S = 5.0
 @contextmanager
 def ended_with_its_start() -> Iterator[None]:
     """Kill the Java machine that is started in this block if the block does not end well."""
+    # As above.
     from pyspark import java_gateway
 
     started: list[subprocess.Popen[Any]] = []

@@ -24,6 +24,7 @@ from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables, sorted_t
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
 if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
 _BATCH_RUNS = 800
@@ -137,6 +138,7 @@ def keep_metrics(
 
 def _session_for(runs: Sequence[Run]) -> SparkSession:
     """A session for these runs and nothing else."""
+    # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import all_rows
 

@@ -38,6 +38,7 @@ from storm_lab.runs.execute import (
 )
 
 if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
 

@@ -38,6 +38,7 @@ from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
 from storm_lab.runs.on_machine import on_machine
 
 if TYPE_CHECKING:
+    # Matplotlib takes long to import, and who only plays draws nothing.
     from matplotlib.figure import Figure
 
 

@@ -31,6 +31,7 @@ from storm_lab.runs.grid import Setting, Subject, settings_of
 from storm_lab.runs.sweep_table import METRIC_TABLES, metric_names, run_rows, summary_rows
 
 if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
 Where = Literal["local", "spark"]
@@ -93,6 +94,7 @@ class Sweep:
         names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
         played: tuple[PlayedRun, ...]
         if where == "spark":
+            # As above.
             from storm_lab.pipeline.session import spark_session
             from storm_lab.runs.spark_play import let_spark_find, play_on_spark
 

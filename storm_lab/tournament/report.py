@@ -18,6 +18,7 @@ from storm_lab.machine.whole_file import write_whole
 from storm_lab.tournament.tournament import MEASURES, score_table, summary_table
 
 if TYPE_CHECKING:
+    # Matplotlib takes long to import, and who only plays draws nothing.
     from matplotlib.figure import Figure
 
 
@@ -140,6 +141,7 @@ class LeagueReport:
         return tuple(paths)
 
     def _draw(self, folder: Path) -> list[Path]:
+        # As above.
         from matplotlib import rc_context
 
         figure = diagram(self)

@@ -38,6 +38,7 @@ from storm_lab.tournament.suite import Case
 from storm_lab.tournament.table import KEEPS_UP, METRICS, measured_runs
 
 if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -102,6 +103,7 @@ class Tournament:
         specs = [spec for own in by_case.values() for spec in own]
         played: tuple[PlayedRun, ...]
         if on_spark:
+            # As above.
             from storm_lab.pipeline.session import spark_session
             from storm_lab.runs.spark_play import let_spark_find, play_on_spark
 

@@ -107,6 +107,13 @@ def test_every_room_is_in_the_table() -> None:
     assert rooms <= set(MAY_IMPORT), f"not in the table: {', '.join(sorted(rooms - set(MAY_IMPORT)))}"
 
 
+def test_every_room_is_on_the_map_of_contributing() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    on_map = {name.strip("`/").removesuffix(".py") for row in rows for name in row.replace(",", " ").split()}
+    assert on_map == set(MAY_IMPORT) | LEAVES
+
+
 def test_the_table_has_no_circle() -> None:
     below = dict(MAY_IMPORT)
     while below:

@@ -15,6 +15,7 @@ from storm_lab.emulator.control.zookeeper import Record
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
+    # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 

@@ -31,6 +31,7 @@ from storm_lab.model import (
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 
 if TYPE_CHECKING:
+    # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 ACTOR = "nimbus"

@@ -16,6 +16,7 @@ from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.model import Slot
 
 if TYPE_CHECKING:
+    # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
     from storm_lab.emulator.control.supervisor import Supervisor
 

@@ -22,6 +22,7 @@ from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
 
 if TYPE_CHECKING:
+    # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 

@@ -282,6 +282,7 @@ def _mean(values: NDArray[np.float64]) -> Measured | None:
 
 
 def _half_width(values: NDArray[np.float64]) -> float:
+    # Here, for SciPy's statistics take long to import, and who plays needs none.
     from scipy import stats
 
     if len(values) < 2:

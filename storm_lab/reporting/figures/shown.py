@@ -20,6 +20,7 @@ def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
     That is its size on screen in pixels, a text alternative, and the name of the file that it was saved as.
     The text is the figure's label, which `save_figure` sets, else its title. Same figure, same bytes.
     """
+    # Only notebooks show, and what else draws needs neither Pillow nor IPython.
     from PIL import Image
 
     stream = BytesIO()

@@ -17,6 +17,7 @@ from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
+    # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
     from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
     from storm_lab.emulator.control.worker import WorkerProcess
