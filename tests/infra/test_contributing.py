@@ -146,6 +146,27 @@ def test_the_experiment_is_listed_and_measures_its_claim(checkout: Path) -> None
     assert said_by(checkout, "-c", MEASURED).split() == ["example-latency", "0.6"]
 
 
+PLAYED = """
+from dataclasses import replace
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.migration.quiet_start import QuietStart
+from storm_lab.emulator.emulation import Emulation
+from storm_lab.papers.registry import experiment
+
+declared = experiment("example-latency")
+run = declared.runs(declared.checked({"seeds": [1]}))[0]
+faults = FaultPlan.of_rows([{"fault": "brown-out", "at_s": 35, "factor": 0.5}])
+played = Emulation(replace(run.describe(run), migration=QuietStart(), faults=faults))
+decisions = played.run().decisions
+print(*(f"{item.action} {item.detail}" for item in decisions if item.action == "brown-out"))
+"""
+
+
+@pytest.mark.slow
+def test_the_fault_strikes_a_run_under_the_migration_method(checkout: Path) -> None:
+    assert said_by(checkout, "-c", PLAYED).startswith("brown-out")
+
+
 @pytest.mark.slow
 def test_the_experiment_is_played(checkout: Path) -> None:
     storm_lab(checkout, "run", "example-latency", "-p", "seeds=1", "--emulate-only", "--jobs", "1")
