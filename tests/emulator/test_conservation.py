@@ -131,8 +131,8 @@ from storm_lab.emulator.state.jit import ENABLED
 from storm_lab.model import Grouping
 from storm_lab.model.version import V0_8_2, V2_8_8
 assert not ENABLED
-print(digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.1)))
-print(digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.1)))
+print(digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)))
+print(digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)))
 """
 
 
@@ -147,8 +147,8 @@ def test_without_the_compiler_the_same_code_gives_the_same_bytes() -> None:
     )
     assert plain.returncode == 0, plain.stderr
     assert plain.stdout.split() == [
-        digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.1)),
-        digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.1)),
+        digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)),
+        digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)),
     ]
 
 

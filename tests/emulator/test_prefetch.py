@@ -20,6 +20,6 @@ def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
 
 
 def test_every_index_on_the_way_exists() -> None:
-    longest, counts = counts_after(60)
+    longest, counts = counts_after(25)
     assert longest > 10 * _LONG
-    assert printed(__name__, "t.counts_after(60)") == str((longest, counts))
+    assert printed(__name__, "t.counts_after(25)") == str((longest, counts))
