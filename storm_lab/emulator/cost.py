@@ -84,7 +84,8 @@ class CostModel:
         unit="us",
         low=0,
         high=60,
-        source="system call and turn of the event loop that read all that a batch holds from one worker; "
+        source="system call and turn of the event loop that read all that a batch holds from one worker, in "
+        "all versions; "
         f"{_RANGE}. Tuples that wait share it; 0 leaves it to them",
         fitted=True,
     )
@@ -92,8 +93,9 @@ class CostModel:
         12.3,
         unit="us",
         low=0,
-        high=60,
-        source=f"system call that writes all that a batch holds for one worker; {_RANGE}",
+        high=250,
+        source="wake of the event loop that writes all that a batch holds for one worker, and its system "
+        f"call, in all versions; {_RANGE}. On virtual cores several times that",
         fitted=True,
     )
     deliver_us: float = constant(
@@ -180,6 +182,31 @@ class CostModel:
         "a spout, three a worker), or between an idle spout's turns; live Storm 0.9.2: 5.6 ms/s of an idle "
         "worker, less its heartbeat, in 630 waits, on a core that does 2.6 times as much. On idle virtual "
         "cores each takes 16 to 20 us, three times that",
+    )
+    asleep_us: float = constant(
+        0.0,
+        unit="us",
+        low=0,
+        high=400,
+        source="what ending a wait costs more after a long sleep of the thread, when its core sleeps too and "
+        "its caches are cold. Threads of Java 17 that wake each other, on idle virtual cores: 8 us after 0.2 "
+        "ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on. 0: nobody measured it on hardware "
+        "that is not virtual",
+    )
+    sleep_half_us: float = constant(
+        1500.0,
+        unit="us",
+        low=100,
+        high=20000,
+        source="sleep after which ending it costs half of that; the same measurement",
+    )
+    timer_slack_us: float = constant(
+        55.0,
+        unit="us",
+        low=0,
+        high=200,
+        source="how much later than asked a sleep ends: Linux's timer slack of 50 us, and the wake; "
+        "parkNanos(1) of Java 17 takes 55 us, and a sleep of 1 ms in live Storm, 0.9.2 and 2.8.3, 1.06 ms",
     )
     flush_us: float = constant(
         26.0,
@@ -284,12 +311,13 @@ class CostModel:
         "JVM: 0.30 to 0.39 in CPU, 0.34 and 0.35 in time without the longest in a thousand; 0 = no spread",
     )
     look_us: float = constant(
-        23.0,
+        19.0,
         unit="us",
         low=0,
         high=40,
-        source="2.x: CPU of one look of an idle thread at its queue (parkNanos); live Storm 2.8.3: 8 to 10 "
-        "us on a core that does 2.6 times as much; 0 = idle threads are woken, and looking is free",
+        source="2.x: CPU of one look of an idle thread at its queue (parkNanos); Java 17 and idle bolts of "
+        "live Storm 2.8.3: 5.9 us on a core that does 2.6 times as much at 2.5 GHz; 0 = idle threads are "
+        "woken, and looking is free",
     )
     look_beside: float = constant(
         0.45,

@@ -13,8 +13,9 @@ import pandas as pd
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.live.releases import find_release
+from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Sitting
@@ -101,20 +102,33 @@ def _recorded(run: Run) -> Recorded:
 def emulated(
     sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel | None = None
 ) -> Iterator[Look]:
-    """A sitting as the emulator plays it."""
+    """A sitting as the emulator plays it; CPU without compilers, as it is measured on real Storm."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
     spec = replace(spec, seed=seed, cost=cost or spec.cost)
+    compiled = replace(spec, cost=replace(spec.cost, compile_s=0.0))
+    with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
+        cpu = Look(_played(compiled, sitting, release, mhz, Path(scratch) / "cpu"), compiled, mhz)
+        yield Look(_played(spec, sitting, release, mhz, Path(scratch) / "whole"), spec, mhz, cpu)
+
+
+def _played(spec: EmulationSpec, sitting: Sitting, release: Release, mhz: float, folder: Path) -> Run:
     digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
     identity = RunIdentity(
-        EXPERIMENT, sitting.name, {"mhz": mhz}, seed, str(release.storm), "", "", digests, spec.sample_every
+        EXPERIMENT,
+        sitting.name,
+        {"mhz": mhz},
+        spec.seed,
+        str(release.storm),
+        "",
+        "",
+        digests,
+        spec.sample_every,
     )
-    with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-        folder = Path(scratch) / identity.run
-        with RunWriter(folder, identity) as log:
-            outcome = Emulation(spec).run(log)
-            log.finish(duration_ns=outcome.duration_ns)
-        yield Look(open_run(folder), spec, mhz)
+    with RunWriter(folder / identity.run, identity) as log:
+        outcome = Emulation(spec).run(log)
+        log.finish(duration_ns=outcome.duration_ns)
+    return open_run(folder / identity.run)
 
 
 def compare(

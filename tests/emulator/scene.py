@@ -47,6 +47,7 @@ PLAIN = CostModel(
     service_cv=0.0,
     consumer_wake_us=0.0,
     flush_us=0.0,
+    timer_slack_us=0.0,
     look_us=0.0,
     idle_jvm_share=0.02,
     zeromq_factor=1.0,

@@ -16,7 +16,7 @@ from storm_lab.model.version import V0_9_7, V2_8_8
 
 ONE = Slot("node0", 6700)
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
-LOOKS = replace(QUIET, look_us=10.0, look_beside=1.0)
+LOOKS = replace(QUIET, look_us=10.0, look_beside=1.0, timer_slack_us=55.0)
 
 
 def apart(executor: Executor) -> Slot:
@@ -64,7 +64,7 @@ def spans(scene: Scene, first: str, last: str) -> np.ndarray:
 def test_a_bolt_that_gets_nothing_looks_a_thousand_times_and_then_every_millisecond() -> None:
     # The one tuple comes right after the start.
     looks = share_of(played(LOOKS, 1.0, 0.001, place=apart), "bolt0", 1.0) * SECOND / (10 * US)
-    assert looks == pytest.approx(1000 + (1000 - 55) / 1.06, rel=0.02)
+    assert looks == pytest.approx(1000 + (1000 - 55) / 1.055, rel=0.02)
 
 
 def test_a_tuple_waits_for_the_next_look() -> None:
@@ -93,13 +93,13 @@ def test_threads_that_look_slow_down_those_that_work_on_the_same_core() -> None:
         )
         for cost in (QUIET, LOOKS)
     )
-    # While the bolt works the acker looks each 55 us, spout and transfer thread each 1.06 ms.
+    # While the bolt works the acker looks each 55 us, and the spout each 1.055 ms.
     assert woken == pytest.approx(10 * MS, rel=5e-3)
-    assert beside == pytest.approx(woken / (1 - 10 / 55 - 2 * 10 / 1060), rel=0.01)
+    assert beside == pytest.approx(woken / (1 - 10 / 55 - 10 / 1055), rel=0.01)
 
 
 def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
-    # Three idle bolts would look for 40 us each 55 us, on one core; spout and transfer thread each 1.06 ms.
+    # Three idle bolts would look for 40 us each 55 us, on one core; the spout each 1.055 ms.
     scene = start(
         chain((1, 3), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -110,7 +110,7 @@ def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
         cost=replace(LOOKS, look_us=40.0),
     )
     scene.plane.run_until(100 * MS)
-    wanted, others = 3 * 40 / 55, 2 * 40 / 1060
+    wanted, others = 3 * 40 / 55, 40 / 1055
     assert share_of(scene, "bolt0", 0.1) == pytest.approx(wanted / (wanted + others), rel=0.02)
     # A thousand looks have not been had after 60 ms, nor after 100.
     assert scene.plane.kernel.node["polling"][0] > 2 * 1024
@@ -131,10 +131,36 @@ def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
         scene.plane.run_until(50 * MS)
         return share_of(scene, "bolt0", 0.05) * 55 / 4
 
-    # Spout and transfer thread look each 1.06 ms.
-    by_rate = {1: 4 + 2 * 55 / 1060, 4: 1.0}
+    # The spout looks each 1.055 ms.
+    by_rate = {1: 4 + 55 / 1055, 4: 1.0}
     assert taken(4) == pytest.approx(10 * (0.4 + 0.6 / (by_rate[1] / 4)), rel=0.02)
     assert taken(1) == pytest.approx(10 * (0.4 + 0.6 / by_rate[1]), rel=0.02)
+
+
+def test_looks_that_fall_due_together_on_a_full_core_are_had() -> None:
+    # Fine looks of 24 bolts end at different instants, and want twelve times the core that they have.
+    scene = start(
+        chain((1, 24), ackers=1),
+        chain_trace([constant_work(30 * US, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=40.0, anchored=True),
+        nodes(1, cores=1),
+        lambda _: ONE,
+        version=V2_8_8,
+        cost=replace(LOOKS, look_us=23.0),
+    )
+    scene.plane.run_until(SECOND)
+    assert len(spans(scene, "start_ns", "end_ns")) >= 40
+    assert scene.plane.events < 3000
+
+
+def test_only_who_sends_to_other_workers_has_a_transfer_thread_that_looks() -> None:
+    def looks_each(place: Callable[[Executor], Slot]) -> int:
+        scene = played(LOOKS, 1.0, per_s=10.0, place=place)
+        k = scene.plane.kernel
+        return int(k.thread["look_every"][k.worker["transfer_thread"][scene.workers[ONE]]])
+
+    assert looks_each(lambda _: ONE) == 0
+    assert looks_each(apart) == 1055 * US
 
 
 def test_a_worker_that_is_gone_looks_no_more() -> None:

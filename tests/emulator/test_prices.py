@@ -127,6 +127,24 @@ def test_every_thread_that_is_woken_pays_for_it(
     assert priced - free == pytest.approx(7 * woken, abs=0.01)
 
 
+@pytest.mark.parametrize(("place", "woken"), [(together, 2), (apart, 5 + 1)])
+def test_ending_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken: int) -> None:
+    # The tuple finds threads that have slept for 10 ms; the event loop that writes it is another one.
+    free, priced = (
+        woken_us(one_tuple(V1_0_6, place, replace(QUIET, write_us=1.0, asleep_us=us, sleep_half_us=2500.0)))
+        for us in (0.0, 10.0)
+    )
+    assert priced - free == pytest.approx(woken * 10 * 10 / (10 + 2.5), rel=0.05)
+
+
+def test_system_calls_cost_the_same_in_all_versions() -> None:
+    for cost in (QUIET, replace(QUIET, storm_2_factor=0.1)):
+        none, some = (
+            enqueued_us(one_tuple(V2_8_8, apart, replace(cost, write_us=us, read_us=us))) for us in (0.0, 7.0)
+        )
+        assert some - none == pytest.approx(2 * 7, abs=0.01)
+
+
 def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:
     costs = []
     for wake in (0.0, 7.0):

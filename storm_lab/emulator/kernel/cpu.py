@@ -69,7 +69,7 @@ def look_speed(k: State, node: int) -> int:
     p = node_at(k, node)
     if _has_room(k, node):
         return 1024
-    return _taken_by_looks(k, node) * 1024 // p.polling if p.polling > 0 else 1024
+    return max(1, _taken_by_looks(k, node) * 1024 // p.polling) if p.polling > 0 else 1024
 
 
 @inline
@@ -95,7 +95,7 @@ def advance(k: State, node: int) -> None:
     if passed > 0:
         p.v_at += passed
         if p.lookers > 0:
-            looked = passed if _has_room(k, node) else (passed * look_speed(k, node)) >> 10
+            looked = passed * look_speed(k, node)
             p.looked += looked
             p.look_work += (looked * p.look_part) >> 10
         if p.active > 0:
@@ -143,6 +143,13 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
 
 
 @inline
+def long_sleep_work(k: State, slept: int) -> int:
+    """What ending a wait costs more after it took ``slept`` ns."""
+    c = cost_at(k, 0)
+    return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
+
+
+@inline
 def start_burst(k: State, thread: int, work: int) -> None:
     """Let a thread want CPU for ``work`` ns (at the reference clock) of the framework's code from now on."""
     start_call(k, thread, work, 0)
@@ -150,7 +157,7 @@ def start_burst(k: State, thread: int, work: int) -> None:
 
 @jit
 def start_call(k: State, thread: int, work: int, user: int) -> None:
-    """As :func:`start_burst`, with ``user`` ns of user code besides.
+    """As :func:`start_burst`, with ``user`` ns of user code, or of the operating system, besides.
 
     Cold code does not slow that down, and what processor and version make of Storm's own code does not
     concern it.
@@ -166,7 +173,8 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
     work += user
     if t.woken != 0:
         t.woken = 0
-        work += (cost_at(k, 0).wait_work * p.system) >> 16
+        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, s_at(k, 0).now - t.idle_from)
+        work += (wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
     if p.active >= p.threads:

@@ -69,6 +69,7 @@ def _open_thread(
     # By name: numpy sets attributes in Python, which shows where thousands of threads start.
     t["kind"], t["state"], t["capacity"], t["waits"] = kind, IDLE, capacity, 0
     t["node"], t["worker"], t["executor"] = node, worker, executor
+    t["idle_from"] = int(k.s[0].now)
     for field in _NONE_YET:
         t[field] = -1
 
@@ -95,8 +96,6 @@ def open_worker(k: Kernel, worker: int, node: int, topology: int, first_thread: 
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
-    if k.cost[0].look > 0:
-        start_idling(handle(k), first_thread + 1)
     _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
 
 

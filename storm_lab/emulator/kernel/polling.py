@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.cpu import advance, look_speed
+from storm_lab.emulator.kernel.cpu import advance, long_sleep_work, look_speed
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import IDLE, MAIN, SPOUT, TRANSFER, WAKING
@@ -36,7 +36,7 @@ def set_polling(k: State, thread: int, every: int) -> None:
     if every > 0:
         p.lookers += 1
         p.look_rate += _rate_of(k, every)
-        share = _look(k, thread) * 1024 // every
+        share = _look(k, thread, every) * 1024 // every
     p.alone += share - t.polls
     t.polls = share
     t.look_every = every
@@ -58,11 +58,12 @@ def _rate_of(k: State, every: int) -> int:
 
 
 @inline
-def _look(k: State, thread: int) -> int:
-    """CPU of one look, or of a spout's empty turn, on the thread's node."""
+def _look(k: State, thread: int, slept: int) -> int:
+    """CPU of one look, or of a spout's empty turn, on the thread's node, after ``slept`` ns."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
+    work += long_sleep_work(k, slept)
     return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
@@ -71,15 +72,15 @@ def _charge(k: State, thread: int) -> None:
     """Charge the looks that an idle thread has had so far; its node's clocks show now."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    t.cpu += (p.look_work - t.look_paid) * _look(k, thread) // t.look_every
+    t.cpu += ((p.look_work - t.look_paid) >> 10) * _look(k, thread, t.look_every) // t.look_every
     t.look_paid = p.look_work
 
 
 @inline
 def _until(k: State, thread: int, left: int) -> int:
-    """When its node's ``looked`` will have gone on by ``left`` ns, at its present speed."""
+    """When its node's ``looked`` will have gone on by ``left`` (of 1024 a ns), at its present speed."""
     speed = look_speed(k, thread_at(k, thread).node)
-    return s_at(k, 0).now + (left * 1024 + speed - 1) // speed
+    return s_at(k, 0).now + (left + speed - 1) // speed
 
 
 @jit
@@ -87,12 +88,13 @@ def fall_idle(k: State, thread: int) -> None:
     """A thread has nothing to do."""
     t = thread_at(k, thread)
     t.state = IDLE
+    t.idle_from = s_at(k, 0).now
     c = cost_at(k, 0)
     if c.look == 0 or (t.kind != MAIN and t.kind != TRANSFER):
         return
     if t.kind == MAIN:
         set_polling(k, thread, c.fine_look)
-        schedule(k, timer_source(k, thread), _until(k, thread, c.fine_time))
+        schedule(k, timer_source(k, thread), _until(k, thread, c.fine_time << 10))
     else:
         set_polling(k, thread, c.coarse_look)
 
@@ -123,7 +125,8 @@ def look_later(k: State, thread: int) -> None:
     t.state = WAKING
     advance(k, t.node)
     passed = node_at(k, t.node).looked - t.look_from
-    next_look = max(1, (passed + t.look_every - 1) // t.look_every) * t.look_every
+    every = t.look_every << 10
+    next_look = max(1, (passed + every - 1) // every) * every
     schedule(k, timer_source(k, thread), _until(k, thread, next_look - passed))
 
 
@@ -139,7 +142,7 @@ def slow_down(k: State, thread: int) -> None:
     """An idle thread that has looked in vain for a thousand times sleeps between looks from now on."""
     t = thread_at(k, thread)
     advance(k, t.node)
-    left = cost_at(k, 0).fine_time - (node_at(k, t.node).looked - t.look_from)
+    left = (cost_at(k, 0).fine_time << 10) - (node_at(k, t.node).looked - t.look_from)
     if left > 0:
         schedule(k, timer_source(k, thread), _until(k, thread, left))
     else:

@@ -17,7 +17,7 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.cpu import start_burst, work_off
+from storm_lab.emulator.kernel.cpu import long_sleep_work, start_burst, start_call, work_off
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
@@ -113,7 +113,8 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     """Take what is there, up to ``most`` messages, and spend the CPU that handling them costs."""
     t = thread_at(k, thread)
     c = cost_at(k, 0)
-    work = 0
+    work = calls = 0
+    slept = s_at(k, 0).now - t.idle_from
     # Grows with every burst that starts, so this batch has a number of its own.
     batch = s_at(k, 0).seq + 1
     t.hand_over = batch
@@ -133,11 +134,11 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         elif t.kind == TRANSFER:
             work += c.transfer
             if c.write != 0 and is_first(k, executor_at(k, message_at(k, m).target).worker, batch):
-                work += c.write
+                calls += c.write + long_sleep_work(k, slept)
         elif t.kind == NETWORK or s_at(k, 0).netty == 0:
             work += c.receive
             if c.read != 0 and is_first(k, sender_of(k, t.worker, m), batch):
-                work += c.read
+                calls += c.read
             if s_at(k, 0).version_1 != 0:
                 work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
                 if t.kind == RECEIVE:
@@ -147,7 +148,9 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         add_output(k, thread, m)
     if t.kind == SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
-    start_burst(k, thread, work)
+    start_call(k, thread, work, (calls * node_at(k, t.node).system) >> 16)
+    # Who goes on without a pause has not slept.
+    t.idle_from = s_at(k, 0).now
 
 
 @jit

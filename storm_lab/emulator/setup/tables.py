@@ -67,9 +67,8 @@ V0_9_3 = StormVersion((0, 9, 3))
 # Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
 TIMER_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
-# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), which takes 55 us, then sleeps of 1 ms (1.06 ms).
-FINE_LOOK_NS = 55_000
-COARSE_LOOK_NS = 1_060_000
+# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), then sleeps of 1 ms.
+FINE_LOOKS = 1000
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
 # topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
 # at once. Of 2.x: tuples.
@@ -290,12 +289,15 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
         c.log_receive = round(c.log_receive / cost.storm_2_factor)
     c.header_bytes = round(cost.header_bytes)
     c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
-    c.idle_sleep = NS_PER_MS
+    slack = round(cost.timer_slack_us * NS_PER_US)
+    c.idle_sleep = NS_PER_MS + slack
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
     c.wait_work = round(cost.consumer_wake_us * NS_PER_US)
     rounds = cost.housekeeping_period_ms / TIMER_MS
+    c.asleep = round(cost.asleep_us * NS_PER_US)
+    c.sleep_half = round(cost.sleep_half_us * NS_PER_US)
     c.empty_turn = c.wait_work
     if version < V1_0_0:
         c.empty_batch = c.wait_work
@@ -313,10 +315,10 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     if version >= V2_0_0 and cost.look_us > 0:
         c.look = c.empty_turn = round(cost.look_us * NS_PER_US)
         c.look_beside = round(1024 * cost.look_beside)
-        c.fine_look = FINE_LOOK_NS
-        c.fine_time = 1000 * FINE_LOOK_NS
-        c.coarse_look = COARSE_LOOK_NS
-        c.idle_sleep = COARSE_LOOK_NS
+        # It parks for a nanosecond, and what that takes is late.
+        c.fine_look = max(slack, NS_PER_US)
+        c.fine_time = FINE_LOOKS * c.fine_look
+        c.coarse_look = c.idle_sleep
     c.receive_batch = round(cost.receive_batch)
     c.send_batch = round(cost.send_batch)
     return table

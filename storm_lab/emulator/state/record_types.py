@@ -109,6 +109,8 @@ COSTS = record(
     ("housekeeping_period", I8),
     ("housekeeping_work", I8),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
+    ("asleep", I8),  # what that costs more after a long sleep ...
+    ("sleep_half", I8),  # ... half of it after one so long
     ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
     ("publish_work", I8),  # of a worker with a thread that waits for room, a housekeeping period
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
@@ -150,8 +152,8 @@ NODE = lined_record(
     ("polling", I4),  # what they take of its cores where there is room, of 1024
     ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
     ("look_part", I4),  # what looks cost, of 1024 that one costs whose core was asleep
-    ("looked", I8),  # a clock that runs as fast as they look
-    ("look_work", I8),  # and one that runs as fast as they take CPU
+    ("looked", I8),  # a clock that runs as fast as they look, in ns / 1024: threads wait for instants of it
+    ("look_work", I8),  # and one that runs as fast as they take CPU, in ns / 1024
     # What follows only the network touches.
     ("nic_out_free", I8),
     ("nic_in_free", I8),
@@ -285,6 +287,7 @@ THREAD = lined_record(
     ("held_places", I4),  # of these; free when the batch is done
     ("next_log", I4),
     ("polls", I4),  # what its looks take of a core, of 1024
+    ("idle_from", I8),  # when it fell idle
     ("look_every", I8),  # time from one look to the next; 0 = it does not look
     ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
     ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`

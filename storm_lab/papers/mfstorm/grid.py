@@ -27,7 +27,8 @@ READING_S = 60.0
 
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every cell per seed; the paper prints one run each. Little is random here"
+        "one emulation of every cell per seed; the paper prints one run each. Little is random here",
+        tuple(range(1, 11)),
     ),
     Parameter(
         "duration_s",

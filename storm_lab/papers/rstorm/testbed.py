@@ -47,7 +47,8 @@ WORKERS = Parameter(
     high=48,
 )
 SEEDS = seed_parameter(
-    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes"
+    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes",
+    tuple(range(1, 11)),
 )
 
 

@@ -47,7 +47,7 @@ CONVERGED = 0.75
 """Share of a run after which the tuner counts as having converged."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    seed_parameter("one emulation of every setting per seed; nothing is printed"),
+    seed_parameter("one emulation of every setting per seed; nothing is printed", tuple(range(1, 11))),
     Parameter(
         "limits",
         (1, 2, 5, 10, 30, 100, 300, 1000),
