@@ -93,7 +93,7 @@ class CostModel:
         12.3,
         unit="us",
         low=0,
-        high=250,
+        high=400,
         source="wake of the event loop that writes all that a batch holds for one worker, and its system "
         f"call, in all versions; {_RANGE}. On virtual cores several times that",
         fitted=True,
@@ -193,12 +193,20 @@ class CostModel:
         "ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on. 0: nobody measured it on hardware "
         "that is not virtual",
     )
+    asleep_delay_us: float = constant(
+        0.0,
+        unit="us",
+        low=0,
+        high=300,
+        source="how much later a woken thread runs after a long sleep; the same measurement: 10 to 20 us "
+        "after 0.06 ms of sleep, 30 to 115 after 1, 40 to 160 from 5 ms on. 0 as above",
+    )
     sleep_half_us: float = constant(
         1500.0,
         unit="us",
         low=100,
         high=20000,
-        source="sleep after which ending it costs half of that; the same measurement",
+        source="sleep after which ending it costs and lasts half as much more; the same measurement",
     )
     timer_slack_us: float = constant(
         55.0,
