@@ -86,7 +86,7 @@ def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
     click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():
-        edge = ", at the edge of its range" if value in ranges[name] else ""
+        edge = ", at the edge of its range" if value in ranges.get(name, ()) else ""
         click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{edge})")
     for name in FACTORS:
         before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))

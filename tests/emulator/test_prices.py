@@ -58,10 +58,6 @@ def enqueued_us(scene: Scene) -> float:
     return float(scene.tape.column("executions", "enqueue_ns")[0]) / US
 
 
-def started_us(scene: Scene) -> float:
-    return float(scene.tape.column("executions", "start_ns")[0]) / US
-
-
 def cpu_us(scene: Scene) -> float:
     return 1000 * float(sum(scene.tape.column("cpu", "cpu_ms")))
 
@@ -139,33 +135,6 @@ def test_ending_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken
         for us in (0.0, 10.0)
     )
     assert priced - free == pytest.approx(woken * 10 * 10 / (10 + 2.5), rel=0.05)
-
-
-def test_a_woken_thread_runs_later_after_a_long_sleep() -> None:
-    # The bolt has slept for 10 ms and the send thread, too: half of the delay is due after 2.5 ms.
-    soon, late = (
-        started_us(one_tuple(V1_0_6, together, replace(QUIET, asleep_delay_us=us, sleep_half_us=2500.0)))
-        for us in (0.0, 10.0)
-    )
-    assert late - soon == pytest.approx(2 * 10 * 10 / (10 + 2.5), rel=0.01)
-
-
-def test_a_thread_that_has_hardly_slept_overtakes_one_that_wakes_up_slowly() -> None:
-    # A tuple comes each 1.4 ms to one of three bolts: some have just fallen asleep, and some slept for long.
-    scene = start(
-        chain((1, 3), ackers=0),
-        chain_trace([constant_work(MS, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=700.0, anchored=False),
-        nodes(1, cores=8),
-        together,
-        version=V1_0_6,
-        cost=replace(QUIET, asleep_delay_us=200.0),
-    )
-    scene.plane.run_until(SECOND)
-    scene.plane.finish()
-    waits = scene.tape.column("executions", "start_ns") - scene.tape.column("executions", "enqueue_ns")
-    assert len(waits) > 690
-    assert waits.min() < 60 * US < 150 * US < waits.max() < 300 * US
 
 
 def test_system_calls_cost_the_same_in_all_versions() -> None:

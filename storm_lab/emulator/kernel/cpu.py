@@ -143,16 +143,10 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
 
 
 @inline
-def after_sleep(k: State, most: int, slept: int) -> int:
-    """What a price or delay comes to after a sleep of ``slept`` ns that is ``most`` after a very long one."""
-    return most * slept // (slept + cost_at(k, 0).sleep_half)
-
-
-@inline
 def long_sleep_work(k: State, slept: int) -> int:
     """What ending a wait costs more after it took ``slept`` ns."""
     c = cost_at(k, 0)
-    return after_sleep(k, c.asleep, slept) if c.asleep > 0 else 0
+    return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
 @inline

@@ -13,7 +13,6 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.cpu import after_sleep
 from storm_lab.emulator.kernel.polling import look_later, looks_for_itself
 from storm_lab.emulator.state.arrays import (
     cost_at,
@@ -117,23 +116,6 @@ def add_output(k: State, thread: int, m: int) -> None:
     t.out_tail = m
 
 
-@jit
-def _wake_before_others(k: State, thread: int) -> None:
-    """Put a thread into its node's list of those that wake up, whose last one runs later than it."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
-    if t.since < thread_at(k, p.wake_head).since:
-        t.next_wake = p.wake_head
-        p.wake_head = thread
-        schedule(k, s_at(k, 0).nodes + t.node, t.since)
-        return
-    before = p.wake_head
-    while thread_at(k, thread_at(k, before).next_wake).since <= t.since:
-        before = thread_at(k, before).next_wake
-    t.next_wake = thread_at(k, before).next_wake
-    thread_at(k, before).next_wake = thread
-
-
 @inline
 def wake(k: State, thread: int) -> None:
     """Let an idle thread notice its queue: it runs after the node's wake-up latency."""
@@ -142,16 +124,11 @@ def wake(k: State, thread: int) -> None:
     t.state = WAKING
     t.woken = 1
     t.since = s.now + cost_at(k, 0).wake
-    if cost_at(k, 0).asleep_delay > 0:
-        t.since += after_sleep(k, cost_at(k, 0).asleep_delay, s.now - t.idle_from)
     node = t.node
     p = node_at(k, node)
     if p.wake_head < 0:
         p.wake_head = thread
         schedule(k, s.nodes + node, t.since)
-    elif t.since < thread_at(k, p.wake_tail).since:
-        _wake_before_others(k, thread)
-        return
     else:
         thread_at(k, p.wake_tail).next_wake = thread
     p.wake_tail = thread

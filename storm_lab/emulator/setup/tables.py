@@ -297,7 +297,6 @@ def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.wait_work = round(cost.consumer_wake_us * NS_PER_US)
     rounds = cost.housekeeping_period_ms / TIMER_MS
     c.asleep = round(cost.asleep_us * NS_PER_US)
-    c.asleep_delay = round(cost.asleep_delay_us * NS_PER_US)
     c.sleep_half = round(cost.sleep_half_us * NS_PER_US)
     c.empty_turn = c.wait_work
     if version < V1_0_0:

@@ -110,8 +110,7 @@ COSTS = record(
     ("housekeeping_work", I8),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
-    ("asleep_delay", I8),  # how much later a woken thread runs after a long sleep
-    ("sleep_half", I8),  # half of either after a sleep so long
+    ("sleep_half", I8),  # half of that after one so long
     ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
     ("publish_work", I8),  # of a worker with a thread that waits for room, a housekeeping period
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
