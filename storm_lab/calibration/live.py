@@ -3,8 +3,9 @@
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is how fast the machine is for the framework's code
 (``reference_mhz``: the clock at which the CPU costs would hold there), how long a woken thread takes to run
-(``wake_us``), and what an operating system on it takes: for ending a long sleep (``asleep_us``), for writing to another worker (``write_us``), and for ending a
-short sleep (``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on).
+(``wake_us``), and what an operating system on it takes: for ending a long sleep (``asleep_us``), for writing
+to another worker (``write_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking
+at an empty queue (``look_us``, from then on).
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ _FITTED = ("reference_mhz", "wake_us", "asleep_us", "write_us")
 _FITTED_BEFORE_2 = ("consumer_wake_us",)
 _FITTED_FROM_2 = ("look_us",)
 _BEGIN: Values = {"wake_us": 10.0, "consumer_wake_us": 40.0, "asleep_us": 200.0, "write_us": 100.0}
-"""Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of Java
-17 that wake each other took there, as an older core would. Slow wakes are a second valley, in which one sleep
-too many fits.
+"""Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of
+Java 17 that wake each other took there, as an older core would. Slow wakes are a second valley, in which one
+sleep too many fits.
 """
 _MEASURED: Values = {"lan_us": 11.0, "loopback_us": 9.0}
 """Between namespaces, and processes, of one machine: one way of sockets that are polled all the time."""
