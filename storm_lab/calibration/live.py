@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.search import Found, Ranges, Values, evaluations_of, search
+from storm_lab.calibration.search import Found, Ranges, Values, search_stepwise, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -82,7 +82,7 @@ def ranges_of(generation: str) -> Ranges:
 
 def tries_of(generation: str) -> int:
     """How many sets of constants a fit tries at most, the first and the last included."""
-    return evaluations_of(ranges_of(generation), ROUNDS) + 1
+    return steps_of(ranges_of(generation), ROUNDS) + 1
 
 
 def fit_live(
@@ -113,7 +113,7 @@ def fit_live(
             tell()
         return found
 
-    best: Found = search(start, ranges, evaluate, rounds)
+    best: Found = search_stepwise(start, ranges, evaluate, rounds)
     return LiveFit(best.values, before, _rows(looks, best.values))
 
 

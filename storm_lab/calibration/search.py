@@ -17,6 +17,9 @@ from scipy.optimize import least_squares
 STEP = 0.15
 """Of the finite differences, in logarithms: queues and batches make finer ones noise."""
 
+FIRST_STEP = 0.6
+"""Of the search by steps, in logarithms; the next ones are a half of it, a third, ..."""
+
 Floats = NDArray[np.float64]
 Values = Mapping[str, float]
 Ranges = Mapping[str, tuple[float, float]]
@@ -41,6 +44,11 @@ class Found:
 def evaluations_of(ranges: Ranges, rounds: int) -> int:
     """How many sets of constants a search tries at most."""
     return 1 + rounds + (rounds + 1) * len(ranges) if rounds else 1
+
+
+def steps_of(ranges: Ranges, rounds: int) -> int:
+    """How many sets of constants a search by steps tries at most."""
+    return 1 + 2 * rounds * len(ranges)
 
 
 def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
@@ -74,4 +82,35 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
     if rounds:
         place = np.clip(np.log([start[name] for name in ranges]), lows, highs)
         least_squares(residuals, place, slopes, (lows, highs), method="dogbox", max_nfev=rounds + 1)
+    return best
+
+
+def search_stepwise(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
+    """The best constants found by moving one after the other, in steps that grow smaller with each round.
+
+    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none.
+    """
+    (first,) = evaluate([start])
+    best = Found(dict(start), first)
+
+    def moved(name: str, factor: float) -> bool:
+        nonlocal best
+        low, high = ranges[name]
+        value = min(high, max(low, float(f"{best.values[name] * factor:.3g}")))
+        if value == best.values[name]:
+            return False
+        values = {**best.values, name: value}
+        (residuals,) = evaluate([values])
+        tried = Found(values, residuals)
+        better = tried.loss < best.loss
+        best = min(best, tried, key=lambda found: found.loss)
+        return better
+
+    for number in range(1, rounds + 1):
+        factor = math.exp(FIRST_STEP / number)
+        for name in ranges:
+            if moved(name, 1 / factor):
+                moved(name, 1 / factor)
+            else:
+                moved(name, factor)
     return best
