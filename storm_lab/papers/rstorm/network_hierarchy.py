@@ -7,6 +7,7 @@ latency is what passes between the spout's emit and the tuple's entry into the b
 from __future__ import annotations
 
 from dataclasses import replace
+
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
