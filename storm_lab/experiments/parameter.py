@@ -6,8 +6,8 @@ The command line, the notebooks and the tests check values here, and nowhere els
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storm_lab.errors import UserError, unknown_name
@@ -113,9 +113,21 @@ class Parameter:
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
 
 
+MOST_SEEDS = tuple(range(1, 31))
+"""As many as are ever played: where fewer leave on which side of an edge of its band a mean lies."""
+
+
 def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Parameter:
     """The parameter ``seeds`` of an experiment."""
     return Parameter("seeds", default, doc, low=0, high=2**31 - 1)
+
+
+def with_defaults(declared: Sequence[Parameter], **defaults: ParameterValue) -> tuple[Parameter, ...]:
+    """The same parameters, some of them with other defaults."""
+    return tuple(
+        replace(parameter, default=defaults[parameter.name]) if parameter.name in defaults else parameter
+        for parameter in declared
+    )
 
 
 class Parameters(Mapping[str, ParameterValue]):

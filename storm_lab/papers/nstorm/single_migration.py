@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
 from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.papers.nstorm.durations import (
     Samples,
@@ -39,7 +39,7 @@ PRINTED = Setting(REBALANCE, wait_s=30.0)
 _LEVEL = 60
 _STANDSTILL = 100
 PARAMETERS: tuple[Parameter, ...] = (
-    *COMMON,
+    *with_defaults(COMMON, seeds=MOST_SEEDS),
     Parameter(
         "rebalance_wait_s",
         14.5,

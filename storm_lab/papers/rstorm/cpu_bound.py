@@ -21,7 +21,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run, value_of
 from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
@@ -42,7 +42,7 @@ IN_USE = "utilisation_used_nodes"
 ALL = "utilisation_all_nodes"
 
 PARAMETERS: tuple[Parameter, ...] = (
-    SEEDS,
+    replace(SEEDS, default=MOST_SEEDS),
     Parameter(
         "duration_s",
         200.0,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
 from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, concerns, explained, played, variant_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
@@ -38,7 +38,7 @@ PRINTED = {
 _PAGE_LOAD, _PROCESSING = YAHOO
 
 PARAMETERS: tuple[Parameter, ...] = (
-    *STREAMING,
+    *with_defaults(STREAMING, seeds=MOST_SEEDS),
     Parameter(
         "page_load_workers",
         MACHINES,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
 from storm_lab.experiments.readings import Tables, measured, measurement
 from storm_lab.papers.tstorm.overload_relief import GAMMAS, STREAMS, describe_word_count, relief_settings
 from storm_lab.papers.tstorm.relief_readings import (
@@ -21,19 +21,15 @@ from storm_lab.papers.tstorm.relief_readings import (
     noticed_s,
     quotients,
 )
-from storm_lab.papers.tstorm.testbed import COMMON, with_defaults
+from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
 
 SLUG = "tstorm-overload-wordcount"
 
-SEEDS = tuple(range(1, 31))
-"""As many as are ever played. With five, the interval of the time at which the overload is noticed, which is
-a multiple of the monitors' 20 s, reaches across an edge of its band."""
-
 PARAMETERS: tuple[Parameter, ...] = (
     *GAMMAS,
     STREAMS,
-    *with_defaults(COMMON, seeds=SEEDS),
+    *with_defaults(COMMON, seeds=MOST_SEEDS),
     *with_defaults(WORKLOAD, lines_per_s=75.0),
 )
 """Two streams of figure 6's rate are more than the five database bolts can store on any number of nodes; a

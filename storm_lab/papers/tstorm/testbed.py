@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.online_scheduling import PARAMETERS
-from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TSTORM_V, TSTORM_V_CORES, numbered
 from storm_lab.model.version import V0_8_2
@@ -82,11 +82,3 @@ COMMON: tuple[Parameter, ...] = (
     ),
 )
 """Parameters of every experiment of section V; ranges from what the paper leaves open."""
-
-
-def with_defaults(declared: tuple[Parameter, ...], **defaults: ParameterValue) -> tuple[Parameter, ...]:
-    """The same parameters, some of them with other defaults."""
-    return tuple(
-        replace(parameter, default=defaults[parameter.name]) if parameter.name in defaults else parameter
-        for parameter in declared
-    )
