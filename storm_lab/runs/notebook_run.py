@@ -24,7 +24,6 @@ from storm_lab.machine.places import project_root, reports_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page, page_files
 from storm_lab.runs.notebook import bytes_digest, stamp_of
-from storm_lab.runs.warm_kernel import warm_up
 
 KERNEL = "python3"
 _TRIES = 3
@@ -71,9 +70,6 @@ def execute_notebook(
 
 
 def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
-    # First, so that it gets ready while papermill is imported.
-    warm_up()
-
     import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError

@@ -13,17 +13,14 @@ from storm_lab.schedulers.graph.traffic import inter_node_traffic
 class PlacementMeasures:
     """What a placement costs.
 
-    ``nodes`` and ``workers`` in use; ``inter_node_traffic`` and ``total_traffic`` in tuples/s;
-    ``most_executors`` and ``fewest_executors`` on any node in use; ``nodes_over_memory``: nodes whose
-    executors ask for more than is offered.
+    ``nodes`` and ``workers`` in use; ``inter_node_traffic`` in tuples/s; ``most_executors`` on any node
+    in use; ``nodes_over_memory``: nodes whose executors ask for more than is offered.
     """
 
     nodes: int
     workers: int
     inter_node_traffic: float
-    total_traffic: float
     most_executors: int
-    fewest_executors: int
     nodes_over_memory: int
 
 
@@ -45,9 +42,7 @@ def measure(view: SchedulingView, assignment: Assignment) -> PlacementMeasures:
         nodes=len(per_node),
         workers=len(set(assignment.slots.values())),
         inter_node_traffic=inter_node_traffic(assignment.slots, load.traffic),
-        total_traffic=float(sum(load.traffic.values())),
         most_executors=max(per_node.values(), default=0),
-        fewest_executors=min(per_node.values(), default=0),
         nodes_over_memory=sum(
             node in nodes and used > nodes[node].offer.total_memory_mb for node, used in memory.items()
         ),

@@ -37,13 +37,13 @@ def migration_gantt(
     start_s: float,
     end_s: float,
     about: About,
-    actions: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
     """Draw actors, executors and tuples of a migration, one above the other.
 
-    Above, a lane for each supervisor and each other kind of actor with its actions; in the middle a row for
-    each executor that moved; below, the tuples that a sender held and sent on, and those lost.
+    Above, a lane for each supervisor and each other kind of actor with its actions, but for the sending of
+    held tuples; in the middle a row for each executor that moved; below, the tuples that a sender held and
+    sent on, and those lost.
 
     A bar ends where its thread or process was stopped and begins where one was started. A dotted line from
     one to the next is the transfer, in which the executor ran nowhere, with its length; two bars above each
@@ -55,7 +55,6 @@ def migration_gantt(
         start_s: start of the window to show, in seconds.
         end_s: end of the window to show, in seconds.
         about: for the foot; a migration is that of one seed.
-        actions: what to show of the control plane; everything but the sending of held tuples by default.
         title: above the figure; nothing if empty.
 
     Raises:
@@ -68,9 +67,7 @@ def migration_gantt(
     moved, still = _moved(shown, start_s, end_s)
     inside = control[(control["time_s"] >= start_s) & (control["time_s"] <= end_s)]
     fates = tuple_fates(inside)
-    events = (
-        inside[inside["action"].isin(actions)] if actions else inside[inside["action"] != "send-buffered"]
-    )
+    events = inside[inside["action"] != "send-buffered"]
     lanes = sorted({_lane(actor) for actor in events["actor"]}, key=natural)
     nodes = sorted(set(shown["node"]), key=natural)
     colours = colour_of(nodes)

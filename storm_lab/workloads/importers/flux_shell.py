@@ -18,10 +18,9 @@ _NOTHING = "NONE_BUT_FLUX_WANTS_SOMETHING_HERE"
 
 @dataclass(slots=True)
 class ShellCommand:
-    """The command line of a component in another language, and the directory it is in, where one is given."""
+    """The command line of a component in another language, with its settings."""
 
     words: tuple[str, ...] = ()
-    directory: str = ""
     config: dict[str, object] = field(default_factory=dict)
 
 
