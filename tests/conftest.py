@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from storm_lab.identity.closure import PACKAGE, Code, own_code
+from storm_lab.pipeline.session import spark_session
 
 # A loaded machine is no failure: how long an example takes is never tested.
 settings.register_profile("untimed", settings(), deadline=None)
@@ -32,6 +33,13 @@ def shared_dir() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no reference folder (../shared) beside the checkout")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def brief_session(request: pytest.FixtureRequest) -> None:
+    """Let the one Spark session of a test's process be one for small jobs, whoever asks for it first."""
+    if request.node.get_closest_marker("spark") is not None:
+        spark_session(brief=True)
 
 
 @pytest.fixture(scope="session")

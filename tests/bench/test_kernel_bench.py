@@ -42,6 +42,7 @@ def test_the_c_program_plays_the_kernel_s_events_to_the_nanosecond(model: Model,
     assert ours.exact[1] > 500
 
 
+@pytest.mark.slow
 def test_simpy_plays_the_same_model_within_sampling_error() -> None:
     model = Model(spouts=2, bolts=4, ackers=2, rate_per_s=2500.0)
     ours = play_kernel(model, NS_PER_S // 2, 10 * NS_PER_S)
@@ -58,6 +59,7 @@ def test_simpy_plays_the_same_model_within_sampling_error() -> None:
         ({"rate_per_s": 5000.0}, "utilisation|latency"),
     ],
 )
+@pytest.mark.slow
 def test_engines_that_play_different_models_are_not_compared(change: dict[str, float], word: str) -> None:
     one = play_kernel(Model(), NS_PER_S // 2, 8 * NS_PER_S)
     other = play_kernel(replace(Model(), **change), NS_PER_S // 2, 8 * NS_PER_S)
@@ -73,6 +75,7 @@ def test_a_latency_that_is_hardly_known_voids_the_comparison() -> None:
         kernel.require_agreement("one", [rough], "other", [rough])
 
 
+@pytest.mark.slow
 def test_ratios_are_of_speeds_in_the_same_run(program: Path) -> None:
     del program
     figures = kernel.compare_engines(Model(), rounds=2, seconds=5.0)
@@ -85,6 +88,7 @@ def test_ratios_are_of_speeds_in_the_same_run(program: Path) -> None:
     assert json.loads(json.dumps(figures)) == figures
 
 
+@pytest.mark.slow
 def test_without_a_compiler_there_is_no_ratio_but_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kernel_c, "COMPILERS", ("no-such-compiler",))
     figures = kernel.compare_engines(Model(), rounds=2, seconds=5.0)

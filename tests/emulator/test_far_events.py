@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from storm_lab.bench._kernel_model import Model, start
 from storm_lab.emulator.state.kinds import NEVER, UNSCHEDULED
 from tests.emulator.uncompiled import printed
@@ -48,6 +50,7 @@ def test_stops_between_do_not_change_what_happens() -> None:
     assert counts_after(MANY, [900]) == counts_after(MANY, [*range(7, 900, 7), 900])
 
 
+@pytest.mark.slow
 def test_the_horizon_is_the_same_without_the_compiler() -> None:
     compiled = counts_after(MANY, [200])
     assert compiled[0] == 1

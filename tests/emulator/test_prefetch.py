@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from storm_lab.bench._kernel_model import Model, start
 from storm_lab.emulator.events.prefetch import _LONG
 from tests.emulator.uncompiled import printed
@@ -19,6 +21,7 @@ def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
     return int(plane.kernel.thread["length"].max()), [task[name].tolist() for name in COUNTED]
 
 
+@pytest.mark.slow
 def test_every_index_on_the_way_exists() -> None:
     longest, counts = counts_after(25)
     assert longest > 10 * _LONG

@@ -300,6 +300,7 @@ def rows_after_a_death() -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.slow
 def test_without_the_compiler_the_same_lines_come_again() -> None:
     root = Path(__file__).parents[2]
     plain = subprocess.run(

@@ -90,12 +90,14 @@ needs_wheel = pytest.mark.skipif(
 
 class TestWherePipComesFrom:
     @needs_wheel
+    @pytest.mark.slow
     def test_from_a_wheel_of_the_system(self, bare_venv: Path) -> None:
         assert not has_pip(bare_venv)
         assert pip_source.pip_from_wheels(str(bare_venv / "bin" / "python"), BUNDLED_WHEELS)
         assert has_pip(bare_venv)
 
     @needs_wheel
+    @pytest.mark.slow
     def test_from_the_package_archive(
         self, bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

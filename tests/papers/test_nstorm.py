@@ -284,6 +284,7 @@ def test_the_worst_case_is_among_the_phases() -> None:
     assert away.loc[0.0, 1.0] == 0.0
 
 
+@pytest.mark.slow
 def test_methods_keep_their_order_where_no_call_is_lost() -> None:
     # Whole mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
     # Senders keep what they cannot send, or every move would cost the only call there is.

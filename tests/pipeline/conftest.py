@@ -19,7 +19,7 @@ from tests.pipeline.scenarios import write_all
 
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
-    return spark_session()
+    return spark_session(brief=True)
 
 
 @pytest.fixture(scope="session")

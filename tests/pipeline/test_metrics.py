@@ -61,6 +61,7 @@ def test_percentiles_in_two_passes_are_those_of_one(logs: Logs, bin_s: float) ->
     pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
+@pytest.mark.slow
 def test_two_bins_and_the_whole_run_in_two_passes_are_those_of_one(logs: Logs) -> None:
     one, two = (
         latencies(logs.table("roots"), logs.runs, logs.scopes, 0.05, 60.0, two_passes=ways)
