@@ -30,8 +30,9 @@ def series(**changes: object) -> Figure:
         "about": ABOUT,
         "nodes": example.occupancy(),
         "end_s": 1000.0,
+        "panels": [f.Panel("gamma 1.8", TWO, events)],
     } | changes
-    return f.time_series(example.latency(), [f.Panel("gamma 1.8", TWO, events)], **arguments)
+    return f.time_series(example.latency(), **arguments)
 
 
 def placed() -> pd.DataFrame:
@@ -173,6 +174,13 @@ def test_faults_and_re_assignments_are_marked_where_they_happened():
     at = {float(line.get_xdata()[0]) for line in axes.lines if len(set(line.get_xdata())) == 1}
     assert {353.0, 700.0} <= at
     assert "node-3 fails" in words(series())
+
+
+def test_equal_events_close_together_have_one_label_that_counts_them():
+    moved = tuple(f.Event(t_s) for t_s in (100.0, 160.0, 220.0, 700.0))
+    figure = series(panels=[f.Panel("gamma 1.8", TWO, moved)])
+    found = [text.get_text() for text in figure.axes[0].texts if "assignment" in text.get_text()]
+    assert found == ["3 \N{MULTIPLICATION SIGN} re-assignment", "re-assignment"]
 
 
 def test_nodes_in_use_are_averaged_over_seeds_as_steps():

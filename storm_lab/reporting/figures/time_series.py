@@ -40,6 +40,10 @@ class EventKind(StrEnum):
     FAULT = "fault"
 
 
+_LABEL_PART = 0.16
+"""Of the time axis that an event's label takes up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """A vertical mark at ``t_s`` seconds; ``label`` is written beside it."""
@@ -114,7 +118,7 @@ def time_series(
         for place, panel in enumerate(panels):
             upper = axes[place * len(ratios)]
             _draw_values(upper, values, panel, value, top, logarithmic)
-            _draw_events(upper, panel.events, labelled=True)
+            _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
             # Without a strip below a panel is too low for a long label in one line.
             label = unit if nodes is not None else fill(",\N{NO-BREAK SPACE}".join(unit.rsplit(", ", 1)), 16)
@@ -123,7 +127,7 @@ def time_series(
                 strip = axes[place * 2 + 1]
                 _draw_nodes(strip, nodes, panel, right)
                 _draw_printed(strip, [mark for mark in panel.printed if mark.nodes], right)
-                _draw_events(strip, panel.events, labelled=False)
+                _draw_events(strip, panel.events, labels_apart_s=None)
         axes[-1].set_xlabel("time since submission, s")
         axes[-1].set_xlim(0, right)
         if title:
@@ -229,15 +233,25 @@ def _dash(place: int) -> object:
     return (0, dash) if dash else "-"
 
 
-def _draw_events(axes: Axes, events: Sequence[Event], *, labelled: bool) -> None:
+def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float | None) -> None:
+    """Mark events. Of equal ones that follow each other too closely for labels, the first says how many."""
     for event in events:
         fault = event.kind is EventKind.FAULT
         axes.axvline(event.t_s, color=INK if fault else MUTED, linewidth=1.1, linestyle="-" if fault else ":")
-        if labelled:
-            sign = "✕ " if fault else ""
-            axes.annotate(
-                f"{sign}{event.label or event.kind.value}", (event.t_s, 0.96),
-                xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
-                va="top", fontsize=8, color=INK, zorder=6,
-                bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
-            )  # fmt: skip
+    if labels_apart_s is None:
+        return
+    groups: list[tuple[str, list[float]]] = []
+    for event in sorted(events, key=lambda event: event.t_s):
+        sign = "✕ " if event.kind is EventKind.FAULT else ""
+        text = f"{sign}{event.label or event.kind.value}"
+        if groups and groups[-1][0] == text and event.t_s - groups[-1][1][-1] < labels_apart_s:
+            groups[-1][1].append(event.t_s)
+        else:
+            groups.append((text, [event.t_s]))
+    for text, times in groups:
+        axes.annotate(
+            f"{len(times)} × {text}" if len(times) > 1 else text, (times[0], 0.96),
+            xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
+            va="top", fontsize=8, color=INK, zorder=6,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+        )  # fmt: skip
