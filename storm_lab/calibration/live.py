@@ -3,9 +3,10 @@
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is how fast the machine is for the framework's code
 (``reference_mhz``: the clock at which the CPU costs would hold there), how long a woken thread takes to run
-(``wake_us``), and what an operating system on it takes: for ending a long sleep (``asleep_us``), for writing
-to another worker (``write_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking
-at an empty queue (``look_us``, from then on).
+(``wake_us``), what an operating system on it takes: for ending a long sleep (``asleep_us``), for writing to
+another worker (``write_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking at
+an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``). What
+compiling takes (``compile_s``) is measured: the CPU of the compilers' threads.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from storm_lab.runs.live_trust import Recorded, emulated
 
 SITTINGS = ("waiting", "light")
 """What is played to calibrate a machine: some five minutes of real Storm."""
-_FITTED_ON = (*SITTINGS, "flood")
-"""Of runs that are there already also floods, which tell a tuple's cost from that of a wait."""
+_FITTED_ON = (*SITTINGS, "flood", "load", "packing")
+"""Of runs that are there already also floods, which tell a tuple's cost from that of a wait, and crowds."""
 
 ROUNDS = 2
 WEIGHTS: Mapping[Measure, float] = {
@@ -43,17 +44,26 @@ WEIGHTS: Mapping[Measure, float] = {
 }
 """Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
 
-_FITTED = ("reference_mhz", "wake_us", "asleep_us", "write_us")
+_FITTED = ("reference_mhz", "wake_us", "asleep_us", "write_us", "warm_up_calls")
 _FITTED_BEFORE_2 = ("consumer_wake_us",)
 _FITTED_FROM_2 = ("look_us",)
-_BEGIN: Values = {"wake_us": 10.0, "consumer_wake_us": 40.0, "asleep_us": 200.0, "write_us": 100.0}
+_BEGIN: Values = {
+    "wake_us": 10.0,
+    "consumer_wake_us": 40.0,
+    "asleep_us": 400.0,
+    "write_us": 100.0,
+    "warm_up_calls": 20_000.0,
+}
 """Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of
-Java 17 that wake each other took there, as an older core would. Slow wakes are a second valley, in which one
-sleep too many fits.
+Java 17 that wake each other took there, as an older core would, and near the calls after which recorded
+floods had lost half of what cold code costs. Slow wakes are a second valley, where one sleep too many fits.
 """
 _MEASURED: Values = {"lan_us": 11.0, "loopback_us": 9.0}
 """Between namespaces, and processes, of the machine of data/live: one way of sockets that are polled all the
 time. Taken for any machine whose hosts are namespaces, as these are; it is not measured anew."""
+_BUSY = 20_000
+"""Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
+_LONGEST_COMPILE_S = next(c.high for c in constants_of(CostModel()) if c.name == "compile_s")
 _WORST = 1.0
 """Largest residual: a scene that the emulator cannot play at all must not decide everything."""
 
@@ -98,7 +108,16 @@ def fit_live(
     looks = [(each, each.look()) for each in own]
     ranges = ranges_of(generation)
     start = dict(_MEASURED) | {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
-    before = _rows(looks, start)
+    compiled_s = compiler_seconds([look for _, look in looks])
+
+    def whole(values: Values) -> Values:
+        """With what compiling takes, on a core of the reference clock."""
+        if compiled_s is None:
+            return values
+        at_reference = compiled_s * own[0].mhz / values["reference_mhz"]
+        return {**values, "compile_s": min(_LONGEST_COMPILE_S, float(f"{at_reference:.3g}"))}
+
+    before = _rows(looks, whole(start))
     if not any(_residual(row) for row in before):
         raise UserError(
             "no recorded scene can be calibrated on",
@@ -110,12 +129,22 @@ def fit_live(
     def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
         found = []
         for values in tried:
-            found.append(np.array([term for row in _rows(looks, values) for term in _residual(row)]))
+            found.append(np.array([term for row in _rows(looks, whole(values)) for term in _residual(row)]))
             tell()
         return found
 
     best: Found = search_stepwise(start, ranges, evaluate, rounds)
-    return LiveFit(best.values, before, _rows(looks, best.values))
+    constants = whole(best.values)
+    return LiveFit(constants, before, _rows(looks, constants))
+
+
+def compiler_seconds(looks: Sequence[Look]) -> float | None:
+    """CPU, in seconds, that compilers take in a worker from its first tuple on: the median over workers.
+
+    Of workers whose topology has executed `_BUSY` tuples; None where there is none.
+    """
+    found = [seconds for look in looks for seconds in look.compiler_seconds(_BUSY)]
+    return float(np.median(found)) if found else None
 
 
 def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:

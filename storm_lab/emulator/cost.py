@@ -195,11 +195,12 @@ class CostModel:
         0.0,
         unit="us",
         low=0,
-        high=400,
-        source="what ending a wait costs more after a long sleep of the thread, when its core sleeps too and "
-        "its caches are cold. Threads of Java 17 that wake each other, on idle virtual cores: 8 us after 0.2 "
-        "ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on. 0: nobody measured it on hardware "
-        "that is not virtual",
+        high=1000,
+        source="what ending a wait costs more after a long sleep of the thread and of the core that takes it "
+        "up, which stays awake while others use it. Threads of Java 17 that wake each other, on idle virtual "
+        "cores: 8 us after 0.2 ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on; of C, on two "
+        "cores: 25 after 20 ms, 7 where another thread keeps the core busy. 0: nobody measured it on "
+        "hardware that is not virtual",
     )
     sleep_half_us: float = constant(
         1500.0,
@@ -298,9 +299,10 @@ class CostModel:
         2400.0,
         unit="calls",
         low=200,
-        high=15000,
+        high=100000,
         source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
-        "plain JVM with HotSpot's server compiler (threshold 10,000)",
+        "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: ten "
+        "times as many, CPU a tuple of live Storm's saturated chains",
     )
     compile_s: float = constant(
         12.0,

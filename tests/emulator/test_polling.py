@@ -137,6 +137,23 @@ def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
     assert taken(1) == pytest.approx(10 * (0.4 + 0.6 / by_rate[1]), rel=0.02)
 
 
+def test_the_looks_of_others_cut_a_cores_sleep_short() -> None:
+    scene = start(
+        chain((1, 4), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=0.001),
+        nodes(1, cores=1),
+        lambda _: ONE,
+        version=V2_8_8,
+        cost=LOOKS,
+    )
+    scene.plane.run_until(50 * MS)
+    threads = scene.plane.kernel.thread
+    slept = sorted(threads["look_slept"][threads["look_every"] == 55 * US], reverse=True)
+    # The spout starts second; by the time that the last bolt falls idle it looks each 1.055 ms only.
+    assert slept == pytest.approx([55 * US / max(1, others) for others in (0, 2, 3, 3 + 55 / 1055)], rel=1e-3)
+
+
 def test_looks_that_fall_due_together_on_a_full_core_are_had() -> None:
     # Fine looks of 24 bolts end at different instants, and want twelve times the core that they have.
     scene = start(

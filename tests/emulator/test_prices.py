@@ -33,13 +33,14 @@ def one_tuple(
     place: Callable[[Executor], Slot],
     cost: CostModel = QUIET,
     work_per_clock: float = 1.0,
+    cores: int = 8,
 ) -> Scene:
     """A spout sends a single tuple to a bolt, which takes 1 ms of user code for it; half a second."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS, 1)]),
         ONE_LINE,
-        nodes(2, cores=8, nic_mbps=1e6, work_per_clock=work_per_clock),
+        nodes(2, cores=cores, nic_mbps=1e6, work_per_clock=work_per_clock),
         place,
         version=version,
         cost=cost,
@@ -135,6 +136,16 @@ def test_ending_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken
         for us in (0.0, 10.0)
     )
     assert priced - free == pytest.approx(woken * 10 * 10 / (10 + 2.5), rel=0.05)
+
+
+@pytest.mark.parametrize("wake_us", [5.0, 50.0])
+def test_a_core_that_has_just_been_busy_ends_long_sleeps_for_less(wake_us: float) -> None:
+    # The only core works on the tuple before each thread that is woken in turn, and rests while it is woken.
+    cost = replace(QUIET, wake_us=wake_us, sleep_half_us=150.0)
+    free, priced = (
+        woken_us(one_tuple(V1_0_6, together, replace(cost, asleep_us=us), cores=1)) for us in (0.0, 10.0)
+    )
+    assert priced - free == pytest.approx(2 * 10 * wake_us / (wake_us + 150), abs=0.01)
 
 
 def test_system_calls_cost_the_same_in_all_versions() -> None:

@@ -144,9 +144,18 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
 
 @inline
 def long_sleep_work(k: State, slept: int) -> int:
-    """What ending a wait costs more after it took ``slept`` ns."""
+    """What ending a wait costs more after the thread, and the core that takes it up, slept ``slept`` ns."""
     c = cost_at(k, 0)
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
+
+
+@inline
+def rest_of(k: State, thread: int) -> int:
+    """How long a thread that waited and the core that takes it up have both slept, in ns."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    now = s_at(k, 0).now
+    return 0 if p.active >= p.cores else min(now - t.idle_from, now - p.rested_at)
 
 
 @inline
@@ -173,7 +182,7 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
     work += user
     if t.woken != 0:
         t.woken = 0
-        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, s_at(k, 0).now - t.idle_from)
+        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, rest_of(k, thread))
         work += (wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
@@ -204,8 +213,10 @@ def place_of(k: State, node: int, thread: int) -> int:
 def leave_cpu(k: State, node: int, i: int) -> None:
     """Take the burst at place ``i`` out of a node's run queue: it is done, or its thread was killed."""
     p = node_at(k, node)
-    p.active -= 1
-    n = p.active
+    n = p.active - 1
+    p.active = n
+    if n == p.cores - 1:
+        p.rested_at = s_at(k, 0).now
     if i == n:
         return
     first = node * s_at(k, 0).queue_width

@@ -34,9 +34,11 @@ def set_polling(k: State, thread: int, every: int) -> None:
         p.look_rate -= _rate_of(k, t.look_every)
     share = 0
     if every > 0:
+        # The looks of others keep the core awake.
+        t.look_slept = every if p.look_rate == 0 else min(every, c.fine_look * 1024 * p.cores // p.look_rate)
         p.lookers += 1
         p.look_rate += _rate_of(k, every)
-        share = _look(k, thread, every) * 1024 // every
+        share = _look(k, thread) * 1024 // every
     p.alone += share - t.polls
     t.polls = share
     t.look_every = every
@@ -58,12 +60,12 @@ def _rate_of(k: State, every: int) -> int:
 
 
 @inline
-def _look(k: State, thread: int, slept: int) -> int:
-    """CPU of one look, or of a spout's empty turn, on the thread's node, after ``slept`` ns."""
+def _look(k: State, thread: int) -> int:
+    """CPU of one look of an idle thread, or of a spout's empty turn, on its node."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
-    work += long_sleep_work(k, slept)
+    work += long_sleep_work(k, t.look_slept)
     return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
@@ -72,7 +74,7 @@ def _charge(k: State, thread: int) -> None:
     """Charge the looks that an idle thread has had so far; its node's clocks show now."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    t.cpu += ((p.look_work - t.look_paid) >> 10) * _look(k, thread, t.look_every) // t.look_every
+    t.cpu += ((p.look_work - t.look_paid) >> 10) * _look(k, thread) // t.look_every
     t.look_paid = p.look_work
 
 

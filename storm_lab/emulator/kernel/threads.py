@@ -17,7 +17,7 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.cpu import long_sleep_work, start_burst, start_call, work_off
+from storm_lab.emulator.kernel.cpu import long_sleep_work, rest_of, start_burst, start_call, work_off
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
@@ -114,7 +114,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     t = thread_at(k, thread)
     c = cost_at(k, 0)
     work = calls = 0
-    slept = s_at(k, 0).now - t.idle_from
+    slept = rest_of(k, thread)
     # Grows with every burst that starts, so this batch has a number of its own.
     batch = s_at(k, 0).seq + 1
     t.hand_over = batch

@@ -137,6 +137,7 @@ COSTS = record(
 NODE = lined_record(
     ("v", I8),  # virtual CPU time, 2**-SHARE_BITS ns
     ("v_at", I8),  # when it was last advanced
+    ("rested_at", I8),  # when the last of its cores fell idle
     ("active", I4),  # threads that want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
@@ -289,6 +290,7 @@ THREAD = lined_record(
     ("polls", I4),  # what its looks take of a core, of 1024
     ("idle_from", I8),  # when it fell idle
     ("look_every", I8),  # time from one look to the next; 0 = it does not look
+    ("look_slept", I8),  # how long its core sleeps before each, in ns
     ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
     ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else

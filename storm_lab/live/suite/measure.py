@@ -87,6 +87,20 @@ class Look:
         rows["cpu_ms"] *= rows["node"].map(self._clock)
         return rows
 
+    def compiler_seconds(self, executions: int) -> list[float]:
+        """CPU of compilers in each worker since its topology's first tuple, in s.
+
+        Of topologies whose sinks have executed so many tuples at least.
+        """
+        rows = _frame(self.run, "cpu", ("start_ns", "topology", "worker", "thread", "cpu_ms"))
+        rows = rows[rows["thread"] == "compiler"]
+        found: list[float] = []
+        for topology, counts in self._counts[self._counts["executed"] > 0].groupby("topology"):
+            if counts["executed"].sum() >= executions:
+                own = rows[(rows["topology"] == topology) & (rows["start_ns"] >= counts["start_ns"].min())]
+                found += list(own.groupby("worker")["cpu_ms"].sum() / 1e3)
+        return found
+
     @cached_property
     def _roots(self) -> pd.DataFrame:
         rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
