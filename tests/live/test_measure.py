@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storm_lab.calibration.live import compiler_seconds
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.live.scenes import HERE, chain
 from storm_lab.live.suite.compare import (
@@ -188,6 +189,14 @@ def test_cpu_of_the_emulator_is_told_in_cores_of_the_machine(tmp_path):
     # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
     look = Look(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
     assert look.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
+
+
+def test_compilers_of_busy_workers_are_told_in_seconds(tmp_path):
+    # Half of a core for 20 s; 17 s of 100 tuples/s have gone by.
+    look = Look(_run(tmp_path / "run"), SPEC, MHZ)
+    assert look.compiler_seconds(1700) == [10.0]
+    assert look.compiler_seconds(1701) == []
+    assert compiler_seconds([look]) is None
 
 
 def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
