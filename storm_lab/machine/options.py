@@ -12,6 +12,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 jobs_option = click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
 )
+on_spark_option = click.option(
+    "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."
+)
 fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
 constants_option = click.option(
     "--constants",

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -33,8 +33,6 @@ from storm_lab.runs.sweep_table import METRIC_TABLES, metric_names, run_rows, su
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
-
-Where = Literal["local", "spark"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Sweep:
     def run(
         self,
         *,
-        where: Where = "local",
+        on_spark: bool = False,
         jobs: int = JOBS,
         show_progress: bool = False,
         fresh: bool = False,
@@ -78,7 +76,7 @@ class Sweep:
     ) -> SweepResult:
         """Play what is missing, compute the metrics of all runs from their logs, and tabulate them.
 
-        ``where`` is this machine's processes, ``jobs`` at a time, or Spark: ``spark``, else the session of
+        They are played by ``jobs`` processes of this machine or ``on_spark``: ``spark``, else the session of
         the environment (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run
         that is refused or fails gets a row that says why; the others go on.
 
@@ -93,7 +91,7 @@ class Sweep:
 
         names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
         played: tuple[PlayedRun, ...]
-        if where == "spark":
+        if on_spark:
             # As above.
             from storm_lab.pipeline.session import spark_session
             from storm_lab.runs.spark_play import let_spark_find, play_on_spark
@@ -170,7 +168,7 @@ def sweep(
     seeds: Sequence[int] | None = None,
     schedulers: Sequence[str] = (),
     only: Sequence[str] = (),
-    where: Where = "local",
+    on_spark: bool = False,
     jobs: int = JOBS,
     show_progress: bool = True,
     home: Path | None = None,
@@ -189,7 +187,7 @@ def sweep(
     """
     subject = Subject.of(experiment, schedulers)
     found = planned(subject, parameters or {}, vary or {}, seeds, only)
-    return found.run(where=where, jobs=jobs, show_progress=show_progress, home=home).rows
+    return found.run(on_spark=on_spark, jobs=jobs, show_progress=show_progress, home=home).rows
 
 
 def planned(

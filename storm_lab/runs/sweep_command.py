@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import cast
 
 import click
 import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.options import examples, jobs_option, json_option
+from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.reused import reused_line
-from storm_lab.runs.sweep import SweepResult, Where, planned
+from storm_lab.runs.sweep import SweepResult, planned
 from storm_lab.runs.sweep_table import shown
 from storm_lab.schedulers.completion import complete_scheduler
 
@@ -29,7 +28,7 @@ from storm_lab.schedulers.completion import complete_scheduler
         'storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json',
         "storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8",
         "storm-lab sweep rstorm-network-bound --scheduler my_idea.py:MyIdea --scheduler rstorm",
-        "storm-lab sweep tstorm-word-count --seeds 1-20 --where spark",
+        "storm-lab sweep tstorm-word-count --seeds 1-20 --on-spark",
     )
 )
 @click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
@@ -53,13 +52,7 @@ from storm_lab.schedulers.completion import complete_scheduler
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
 )
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric for the summary.")
-@click.option(
-    "--where",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
-    help="Processes of this machine, or a Spark job (STORM_LAB_SPARK_MASTER or _REMOTE says where).",
-)
+@on_spark_option
 @jobs_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--fresh", is_flag=True, help="Play again what is there already.")
@@ -73,7 +66,7 @@ def sweep(
     schedulers: tuple[str, ...],
     only: tuple[str, ...],
     metrics: tuple[str, ...],
-    where: str,
+    on_spark: bool,
     jobs: int,
     out: Path | None,
     fresh: bool,
@@ -101,7 +94,7 @@ def sweep(
         count = {"settings": len(found.settings), "runs": len(folders), "there": whole}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
-    done = found.run(where=cast(Where, where), jobs=jobs, show_progress=True, fresh=fresh)
+    done = found.run(on_spark=on_spark, jobs=jobs, show_progress=True, fresh=fresh)
     folder = done.write(out)
     if as_json:
         click.echo(json.dumps(_document(done, folder), indent=1, ensure_ascii=False))

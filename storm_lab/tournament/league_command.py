@@ -10,7 +10,14 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
-from storm_lab.machine.options import constants_option, examples, jobs_option, json_option, print_json
+from storm_lab.machine.options import (
+    constants_option,
+    examples,
+    jobs_option,
+    json_option,
+    on_spark_option,
+    print_json,
+)
 from storm_lab.machine.places import data_folder
 from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
@@ -52,9 +59,7 @@ _SUITE_OPTIONS = (
         help="Virtual seconds of a run.",
     ),
     jobs_option,
-    click.option(
-        "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."
-    ),
+    on_spark_option,
     json_option,
 )
 

@@ -198,12 +198,12 @@ def test_other_runs_go_on_when_one_fails(tmp_path: Path, emulate: Callable[..., 
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("where", ["local", "spark"])
+@pytest.mark.parametrize("on_spark", [False, True])
 def test_a_sweep_gives_a_row_for_every_run_and_goes_on_with_what_is_missing(
-    where: str, tmp_path: Path
+    on_spark: bool, tmp_path: Path
 ) -> None:
     home = tmp_path / "runs"
-    asked = {"where": where, "jobs": 1, "seeds": (3, 5), "home": home, "show_progress": False}
+    asked = {"on_spark": on_spark, "jobs": 1, "seeds": (3, 5), "home": home, "show_progress": False}
     once = sweep("tiny", vary={"rate": [7]}, **asked)  # type: ignore[arg-type]
     played = {run: run.stat().st_mtime_ns for run in home.glob("tiny/*/manifest.json")}
     assert len(played) == 4
