@@ -141,14 +141,15 @@ NODE = lined_record(
     ("active", I4),  # threads that want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
-    ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
     ("slow", I4),  # cost multiplier, of 1024: clock, processes, memory
     ("extra", I4),  # multiplier of a fault, of 1024
     ("storm", I4),  # multiplier of Storm's own code, of 65536: processor, version
     ("system", I4),  # multiplier of periodic work and wake-ups, of 65536: processor
+    ("lookers", I4),  # idle threads that look at their queues, and idle spouts
     ("wake_head", I4),
     ("wake_tail", I4),
-    ("lookers", I4),  # idle threads that look at their queues, and idle spouts
+    # A line of memory later: what is used where threads look, or want more than there is.
+    ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
     ("alone", I4),  # what their looks and turns would take of a core each if it were alone, of 1024
     ("polling", I4),  # what they take of its cores where there is room, of 1024
     ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
@@ -290,9 +291,9 @@ THREAD = lined_record(
     ("polls", I4),  # what its looks take of a core, of 1024
     ("idle_from", I8),  # when it fell idle
     ("look_every", I8),  # time from one look to the next; 0 = it does not look
-    ("look_slept", I8),  # how long its core sleeps before each, in ns
     ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
     ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
+    ("look_slept", I8),  # how long its core sleeps before each of its looks, in ns
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
 )
 
