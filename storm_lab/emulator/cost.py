@@ -301,8 +301,8 @@ class CostModel:
         low=200,
         high=100000,
         source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
-        "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: ten "
-        "times as many, CPU a tuple of live Storm's saturated chains",
+        "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: "
+        "fifteen times as many, fitted to floods and bursts of live Storm",
     )
     compile_s: float = constant(
         12.0,

@@ -137,7 +137,7 @@ COSTS = record(
 NODE = lined_record(
     ("v", I8),  # virtual CPU time, 2**-SHARE_BITS ns
     ("v_at", I8),  # when it was last advanced
-    ("rested_at", I8),  # when the last of its cores fell idle
+    ("rested_at", I8),  # since when it has had a core to spare
     ("active", I4),  # threads that want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
