@@ -8,8 +8,10 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
+from storm_lab.papers.registry import experiments
 from storm_lab.reporting.readme import PICTURE, picture, update_readme, updated, updated_readme, verdict_table
 from storm_lab.reporting.record import collect_verdicts
+from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.schedulers import SchedulingView, check_result
 from tests.reporting.example_report import write_example
 
@@ -21,6 +23,12 @@ def test_the_generated_parts_are_up_to_date():
     assert updated_readme(README, ROOT / "reports") == README, (
         "README.md is stale; run: python -m storm_lab.reporting.readme"
     )
+
+
+def test_what_a_whole_reproduction_takes_was_measured_for_every_experiment():
+    costs = expected_costs()
+    assert set(costs) == {item.slug for item in experiments()}, "write it anew: storm-lab bench expected"
+    assert cost_text(tuple(costs.values())) in README
 
 
 def test_the_table_counts_every_claim(tmp_path):
