@@ -49,6 +49,14 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             home = place.folder / "records"
             _play(generations, home)
         found = recorded_runs(home)
+        machines = sorted({each.machine for each in found})
+        if len(machines) > 1:
+            raise UserError(
+                "these are records of several machines",
+                field="--records",
+                value=str(home),
+                remedy=f"name the folder of one: {', '.join(machines)}",
+            )
         fits = {generation: _fit(generation, found) for generation in generations}
     machine: dict[str, Any] = {"core_mhz": round(machine_mhz()), "cores": os.cpu_count()}
     if records is not None:

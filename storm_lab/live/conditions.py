@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import platform
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
         "storm": storm.release.version,
         "python": platform.python_version(),
         "kernel": platform.release(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
@@ -82,7 +83,14 @@ def _waits(before: Sample, after: Sample) -> dict[str, int]:
     return found
 
 
-def _processor() -> str:
+def machine_name() -> str:
+    """What this machine is called among others: after its processor, as ``amd-epyc``."""
+    told = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
+    return "-".join(re.findall(r"[a-z0-9]+", told)) or "machine"
+
+
+def processor() -> str:
+    """The processor's name as the kernel tells it, else the architecture's."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

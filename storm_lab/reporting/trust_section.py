@@ -15,7 +15,7 @@ EXPERIMENT = "live-trust"
 
 _KEYS = (
     "scenes", "predicted_scenes", "orderings_wrong", "orderings_told", "unusable_measures", "measures",
-    "machine", "rule", "factors", "rows", "unusable", "orderings", "misses",
+    "machine", "machines", "rule", "factors", "rows", "unusable", "orderings", "misses",
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ class TrustSection:
 
     Attributes:
         document: counts, medians, orderings, as they were compared.
-        groups: sittings with the rows of their scenes.
+        groups: sittings on each machine with the rows of their scenes.
         reasons: why predicted values are missed, with those values; the reason of the farthest first.
     """
 
@@ -68,7 +68,8 @@ def _section(document: Mapping[str, Any]) -> TrustSection:
     rows = [*document["rows"], *document["unusable"]]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(f"{row['sitting']}, Storm {row['storm']}", []).append(row)
+        played = f"{row['sitting']}, Storm {row['storm']}"
+        groups.setdefault(f"{row['machine']}: {played}" if row["machine"] else played, []).append(row)
     predicted = [miss for miss in document["misses"] if miss["half"] == "predicted"]
     reasons: dict[str, list[Mapping[str, Any]]] = {}
     for miss in predicted:

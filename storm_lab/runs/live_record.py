@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from storm_lab.live.conditions import machine_name
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
@@ -58,9 +59,9 @@ def records_folder() -> Path:
 
 
 def new_records_folder() -> Path:
-    """Where recorded runs go: beside those of the checkout, else into the folder for data."""
+    """Where this machine's recorded runs go: beside those of the checkout, else into the folder for data."""
     root = checkout()
-    return data_folder() / "live" if root is None else root / RECORDS
+    return (data_folder() / "live" if root is None else root / RECORDS) / machine_name()
 
 
 def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:

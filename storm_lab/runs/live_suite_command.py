@@ -16,10 +16,9 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import constants_option, examples, json_option, print_json
-from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
 from storm_lab.runs.live_record import record as record_plays
-from storm_lab.runs.live_trust import SEEDS, compare, recorded_runs
+from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -35,7 +34,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.argument("names", nargs=-1, metavar="[SITTING]...")
 @click.option("--version", "versions", multiple=True, metavar="V", help="Only these versions of Storm.")
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
-@click.option("--folder", type=_FOLDER, help="Where recorded runs go; data/live without.")
+@click.option("--folder", type=_FOLDER, help="Where recorded runs go; without, data/live/MACHINE.")
 @click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
 @json_option
 def record(
@@ -114,7 +113,7 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     """Compare the emulator with recorded runs of real Storm, scene by scene."""
     home = folder or records_folder()
     found = recorded_runs(home)
-    names = {(each.sitting.name, each.generation) for each in found}
+    names = {play_of(each) for each in found}
     with tqdm(total=len(names), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
         done = -1
 
@@ -123,7 +122,8 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
             done += 1
             _show(bar, name, done)
 
-        compared = compare(found, read_costs(home, constants), seeds=range(1, seeds + 1), tell=tell)
+        costs = costs_of(found, home, constants)
+        compared = compare(found, costs, seeds=range(1, seeds + 1), tell=tell)
     if as_json:
         print_json(compared.document())
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -33,12 +33,13 @@ SEEDS = (1,)
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded run with the sitting that it is of."""
+    """A recorded run with the sitting that it is of, and the machine, as its folder is called, if any."""
 
     run: Run
     sitting: Sitting
     generation: str
     mhz: float
+    machine: str = ""
 
     def look(self) -> Look:
         """Its tables."""
@@ -47,20 +48,21 @@ class Recorded:
 
 
 def recorded_runs(home: Path) -> list[Recorded]:
-    """All recorded runs in a folder, sitting by sitting.
+    """All recorded runs in a folder, or in the folders of several machines in it; sitting by sitting.
 
     Raises:
         UserError: there is none, one is damaged, or one is of a sitting that is described otherwise now.
     """
     found = []
-    for folder in sorted(path for path in home.glob("*") if (path / "manifest.json").is_file()):
+    manifests = [*home.glob("*/manifest.json"), *home.glob("*/*/manifest.json")]
+    for folder in sorted(path.parent for path in manifests):
         try:
             run = open_run(folder)
         except RunRefused as refusal:
             raise UserError(
                 str(refusal), field="record", value=str(folder), remedy="run storm-lab live record"
             ) from refusal
-        found.append(_recorded(run))
+        found.append(_recorded(run, "" if folder.parent == home else folder.parent.name))
     if not found:
         raise UserError(
             "there are no recorded runs",
@@ -70,11 +72,17 @@ def recorded_runs(home: Path) -> list[Recorded]:
         )
     order = list(SITTINGS)
     return sorted(
-        found, key=lambda each: (order.index(each.sitting.name), each.generation, each.run.manifest.run)
+        found,
+        key=lambda each: (
+            each.machine,
+            order.index(each.sitting.name),
+            each.generation,
+            each.run.manifest.run,
+        ),
     )
 
 
-def _recorded(run: Run) -> Recorded:
+def _recorded(run: Run, machine: str) -> Recorded:
     identity = run.manifest.identity
     if identity.experiment != EXPERIMENT or identity.variant not in SITTINGS:
         raise UserError(
@@ -95,7 +103,20 @@ def _recorded(run: Run) -> Recorded:
             value=str(run.folder),
             remedy="run storm-lab live record",
         )
-    return Recorded(run, sitting, release.generation, mhz)
+    return Recorded(run, sitting, release.generation, mhz, machine)
+
+
+Costs = Mapping[str, Mapping[str, CostModel]]
+"""Cost models by machine and generation of Storm."""
+
+
+def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None) -> Costs:
+    """The constants of the machines of recorded runs: of a given file, else those that lie beside the runs.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    return {name: read_costs(home / name, given) for name in dict.fromkeys(each.machine for each in recorded)}
 
 
 @contextmanager
@@ -133,7 +154,7 @@ def _played(spec: EmulationSpec, sitting: Sitting, release: Release, mhz: float,
 
 def compare(
     recorded: Sequence[Recorded],
-    costs: Mapping[str, CostModel],
+    costs: Costs,
     *,
     seeds: Sequence[int] = SEEDS,
     tell: Told = lambda name: None,
@@ -142,20 +163,25 @@ def compare(
 
     Args:
         recorded: in the order of `recorded_runs`.
-        costs: constants by generation of Storm; the cost model's own where there are none.
+        costs: of each machine; the cost model's own constants where there are none.
         seeds: of the emulations.
         tell: called before each emulation.
     """
     rows: list[Row] = []
     orderings = []
-    for (name, generation), group in groupby(recorded, key=lambda each: (each.sitting.name, each.generation)):
+    for (machine, name, generation), group in groupby(recorded, key=play_of):
         members = list(group)
         sitting = members[0].sitting
         tell(f"{name} on Storm {generation}")
-        own = _rows(sitting, generation, members, costs.get(generation), seeds)
+        own = _rows(sitting, generation, members, costs.get(machine, {}).get(generation), seeds)
         rows += own
-        orderings += orderings_of(sitting, generation, {row.name: row for row in own})
+        orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
     return Trust(tuple(rows), tuple(orderings))
+
+
+def play_of(recorded: Recorded) -> tuple[str, str, str]:
+    """What the emulator plays once for all repeats of it: machine, sitting and generation of Storm."""
+    return recorded.machine, recorded.sitting.name, recorded.generation
 
 
 def _rows(
@@ -171,7 +197,8 @@ def _rows(
         looks = [
             plays.enter_context(emulated(sitting, generation, members[0].mhz, seed, cost)) for seed in seeds
         ]
-        return compare_sitting(sitting, generation, scenes, [each.look() for each in members], looks)
+        recorded = [each.look() for each in members]
+        return compare_sitting(sitting, generation, scenes, recorded, looks, members[0].machine)
 
 
 def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
@@ -181,7 +208,8 @@ def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
         UserError: the recorded runs or the constants cannot be used.
     """
     folder = home or records_folder()
-    return compare(recorded_runs(folder), read_costs(folder), seeds=seeds)
+    recorded = recorded_runs(folder)
+    return compare(recorded, costs_of(recorded, folder), seeds=seeds)
 
 
 def machine_words(recorded: Sequence[Recorded]) -> str:

@@ -51,7 +51,16 @@ def _measured(value: float, half: float = 0.0) -> Measured:
     return Measured(value, value - half, value + half, 5)
 
 
-def _run(folder: Path, *, runtime: str = "live", silent: tuple[float, float] = (12.0, 15.0), starved=()):
+def _run(
+    folder: Path,
+    *,
+    runtime: str = "live",
+    silent: tuple[float, float] = (12.0, 15.0),
+    starved=(),
+    used_cores: tuple[float, ...] = (0.3,),
+    busy_cores: float = 2.0,
+    quota_cores: float | None = None,
+):
     """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
     with RunWriter(folder, identity) as log:
@@ -156,13 +165,17 @@ def _run(folder: Path, *, runtime: str = "live", silent: tuple[float, float] = (
             },
         )
         waiting = [9.0 if second in starved else 0.1 for second in range(20)]
-        host = {"used_cores": [0.3] * 20, "throttled": [0.0] * 20, "waiting": waiting}
+        hosts = {
+            f"n{number}": {"used_cores": [used] * 20, "throttled": [0.0] * 20, "waiting": waiting}
+            for number, used in enumerate(used_cores, 1)
+        }
         conditions = {
             "cores": 2,
+            "quota_cores": {"n1": quota_cores},
             "windows": {
                 "end_s": [second + 1.0 for second in range(20)],
-                "busy_cores": [2.0] * 20,
-                "hosts": {"n1": host},
+                "busy_cores": [busy_cores] * 20,
+                "hosts": hosts,
             },
         }
         log.finish(duration_ns=20 * S, conditions=conditions if runtime == "live" else None)
@@ -206,6 +219,25 @@ def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
     assert "fewer than 3 seconds" in look.missing(_scene(), Measure.THROUGHPUT)
     look = Look(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
     assert look.measure(_scene(), Measure.THROUGHPUT).count == 6
+
+
+@pytest.mark.parametrize(
+    ("case", "counts"),
+    [
+        # Two hosts of a core each use both cores.
+        ({"used_cores": (0.9, 0.9), "quota_cores": 0.9}, True),
+        # Without quotas each should have had both.
+        ({"used_cores": (0.9, 0.9)}, False),
+        ({"used_cores": (1.8, 0.1)}, True),
+        # Threads that wake up together wait for each other on a machine that idles.
+        ({"used_cores": (0.6, 0.6), "busy_cores": 1.2}, True),
+    ],
+)
+def test_hosts_starve_where_the_machine_is_full_and_they_have_not_had_what_they_are_due(
+    tmp_path, case, counts
+):
+    look = Look(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
+    assert (look.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
 
 
 def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):

@@ -1,6 +1,7 @@
 """The report's section on the emulator beside real Storm says what its document says, and nothing more."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live.suite.compare import Compared, Ordering, Row, Trust
 from storm_lab.live.suite.measure import Measured
-from storm_lab.live.suite.misses import UNKNOWN, misses_table, misses_text, reasons
+from storm_lab.live.suite.misses import UNKNOWN, Reason, misses_table, misses_text, reasons
 from storm_lab.live.suite.scene import Half, Measure
 from storm_lab.live.suite.sittings import suite_scenes
 from storm_lab.live.suite.trust_report import report_document
+from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
 from storm_lab.reporting.report import collect_report, render_report
 from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
 from tests.reporting.example_report import write_example
@@ -73,6 +75,32 @@ def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
     assert "&lt;some&gt; processor" in section
 
 
+def test_scenes_of_several_machines_are_told_apart(reports):
+    elsewhere = row("near", Half.PREDICTED, measured(100.0, 5.0), 110.0)
+    two = Trust(
+        (
+            *(replace(each, machine="amd") for each in TRUST.recorded),
+            replace(elsewhere, machine="intel"),
+        ),
+        tuple(replace(each, machine="amd") for each in TRUST.orderings),
+    )
+    table = machines_table(two).set_index("machine")
+    assert table["predicted scenes"].to_dict() == {"amd": 2, "intel": 1}
+    assert table.loc["amd", "CPU per tuple"] == pytest.approx(1.77)
+    assert table.loc["intel", "CPU per tuple"] == pytest.approx(1.1)
+    assert table["orderings wrong"].to_dict() == {"amd": "1 of 1", "intel": "0 of 0"}
+    assert orderings_table(two)["machine"].tolist() == ["amd", "amd"]
+    assert misses_table(two)["scene"].tolist() == ["amd next@2.8"]
+    assert any(line.endswith("Storm 2.8, intel") for line in trust_lines(two))
+    path = reports / "documents" / f"{EXPERIMENT}.json"
+    path.write_text(json.dumps(report_document(two, "amd and intel")), encoding="utf-8")
+    page = page_of(reports)
+    section = page[page.index('id="trust"') : page.index('id="figures"')]
+    assert "CPU per tuple, on amd" in section and "CPU per tuple, on intel" in section
+    assert "<code>amd next@2.8</code> cpu 2.50" in section
+    assert "intel: light, Storm 2.8: 1 scenes" in section
+
+
 def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
     write_example(tmp_path / "reports")
     page = page_of(tmp_path / "reports")
@@ -92,6 +120,13 @@ def test_only_what_is_predicted_and_misses_its_goal_is_listed_with_a_reason():
     assert table["why"].tolist() == [UNKNOWN]
     assert misses_text(table) == f"- {UNKNOWN} *next@2.8 (cpu)*"
     assert misses_text(table.iloc[:0]) == "Nothing is missed."
+
+
+def test_a_reason_may_hold_on_some_machines_only():
+    reason = Reason(("near@*",), (Measure.CPU,), "Only there.", ("there",))
+    assert reason.covers("near@2.8", Measure.CPU, "there")
+    assert not reason.covers("near@2.8", Measure.CPU, "here")
+    assert not reason.covers("near@2.8", Measure.P50, "there")
 
 
 def test_every_reason_is_for_scenes_of_the_suite_and_says_something():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
@@ -254,18 +255,27 @@ def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
 
 # ---- packing ----------------------------------------------------------------------------------------------
 
-_PACKING_START_S = Start(40.0, 100.0)
+_PACKING_START_S = Start(25.0, 35.0)
+"""From the submission until the workers run."""
+_PACKING_WARM_S, _PACKING_STRETCH_S = 35.0, 10.0
+"""Four workers that compile keep two cores busy for half a minute: latencies before are the compilers'."""
 _PACKING_RATE = 300.0
-"""Few enough that four JVMs which still compile do not saturate two cores."""
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
 def _packing_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(_PACKING_START_S.of(version))
-    names = [f"workers-{count}" for count in _WORKERS] + list(_CROWD)
-    return turns, {name: turns.rate(name, _PACKING_RATE, settle_s=15.0) for name in names}
+    """Each topology is submitted, warms up, is measured and killed: idle ones would share its cores."""
+    turns = Turns(0.0)
+    found: dict[str, tuple[float, float]] = {}
+    for name in (*(f"workers-{count}" for count in _WORKERS), *_CROWD):
+        turns.wait(_PACKING_START_S.of(version))
+        found[name] = turns.rate(
+            name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
+        )
+        turns.faults.append(KillTopology(turns.now_s, name, wait_s=0.0))
+    return turns, found
 
 
 def packing(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -278,7 +288,10 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain(name, SILENT, slots, slots, slots, slots, (1, 12, 12), _PACKING_WORK, ackers=1)
         for name, slots in _CROWD.items()
     ]
-    return sitting_of(version, mhz, [*few, *many], _packing_turns(version)[0], sample_every=100)
+    turns, found = _packing_turns(version)
+    before_s = _PACKING_START_S.of(version) + _PACKING_WARM_S
+    chains = [replace(chain, submit_s=found[chain.name][0] - before_s) for chain in (*few, *many)]
+    return sitting_of(version, mhz, chains, turns, sample_every=100)
 
 
 def packing_scenes(version: StormVersion) -> tuple[Scene, ...]:

@@ -80,13 +80,19 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A scene with its measures."""
+    """A scene with its measures, as it was played on one machine."""
 
     name: str
     sitting: str
     storm: str
     half: Half
     compared: tuple[Compared, ...]
+    machine: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name, after that of the machine if it has one."""
+        return f"{self.machine} {self.name}".strip()
 
     @property
     def usable(self) -> bool:
@@ -101,6 +107,7 @@ class Row:
         """As it is printed."""
         return {
             "scene": self.name,
+            "machine": self.machine,
             "sitting": self.sitting,
             "storm": self.storm,
             "half": self.half.value,
@@ -131,10 +138,17 @@ class Ordering:
     one: str
     other: str
     agrees: bool | None
+    machine: str = ""
 
     def document(self) -> dict[str, Any]:
         """As it is printed."""
-        return {"measure": self.measure.value, "one": self.one, "other": self.other, "agrees": self.agrees}
+        return {
+            "measure": self.measure.value,
+            "machine": self.machine,
+            "one": self.one,
+            "other": self.other,
+            "agrees": self.agrees,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +172,18 @@ class Trust:
     def predicted(self) -> tuple[Row, ...]:
         """The compared scenes that nothing was calibrated on."""
         return self.half(Half.PREDICTED)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The machines on which scenes were recorded."""
+        return tuple(dict.fromkeys(row.machine for row in self.recorded))
+
+    def on(self, machine: str) -> Trust:
+        """What was compared on one machine."""
+        return Trust(
+            tuple(row for row in self.recorded if row.machine == machine),
+            tuple(each for each in self.orderings if each.machine == machine),
+        )
 
     def half(self, half: Half) -> tuple[Row, ...]:
         """The compared scenes of a half."""
@@ -223,9 +249,14 @@ def pooled(values: Sequence[Measured]) -> Measured | None:
 
 
 def compare_sitting(
-    sitting: Sitting, generation: str, scenes: Sequence[Scene], live: Sequence[Look], emulated: Sequence[Look]
+    sitting: Sitting,
+    generation: str,
+    scenes: Sequence[Scene],
+    live: Sequence[Look],
+    emulated: Sequence[Look],
+    machine: str = "",
 ) -> list[Row]:
-    """The rows of one sitting on one version: plays on real Storm against plays of the emulator."""
+    """The rows of one sitting on one version and machine: real Storm's plays against the emulator's."""
     rows = []
     for scene in scenes:
         compared = tuple(
@@ -235,20 +266,24 @@ def compare_sitting(
             for what in scene.measures
         )
         rows.append(
-            Row(f"{scene.name}@{generation}", sitting.name, generation, half_of(scene.name), compared)
+            Row(
+                f"{scene.name}@{generation}", sitting.name, generation, half_of(scene.name), compared, machine
+            )
         )
     return rows
 
 
-def orderings_of(sitting: Sitting, generation: str, rows: Mapping[str, Row]) -> list[Ordering]:
-    """Whether the emulator orders the placements of a sitting as real Storm does."""
+def orderings_of(
+    sitting: Sitting, generation: str, rows: Mapping[str, Row], machine: str = ""
+) -> list[Ordering]:
+    """Whether the emulator orders the placements of a sitting as real Storm does, on one machine."""
     found = []
     for measure, *pair in sitting.orderings:
         one, other = (f"{name}@{generation}" for name in pair)
         agrees = None
         if one in rows and other in rows:
             agrees = _agrees(rows[one].of(measure), rows[other].of(measure))
-        found.append(Ordering(measure, one, other, agrees))
+        found.append(Ordering(measure, one, other, agrees, machine))
     return found
 
 

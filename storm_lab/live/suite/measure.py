@@ -30,11 +30,11 @@ _LEAST_ROOTS = 20
 _LATE_S = 5.0
 """Where workers come when their stretch has begun, it counts from so long after them on."""
 _FULL = 0.85
-"""Part of the machine's cores from which on the hosts take from one another."""
+"""Part of the machine's cores from which on it is full, or hosts that use them have what they are due."""
 _HELD = 0.25
 """Part of a quota's periods in which a host was held back, from which on it has had all that it is due."""
 _WAITING = 2.0
-"""Threads of workers that waited for a core: with more, while others had one, the hosts starved."""
+"""Threads of workers that waited for a core: with more, and the machine full, the hosts starved."""
 _NOT_COUNTED = ("compiler", "recorder")
 """Threads whose CPU is nobody's per tuple: the JVM's compiler, and what writes the measurements."""
 
@@ -180,11 +180,14 @@ class Look:
         facts = self.run.manifest.conditions
         windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
-        used = np.sum([host["used_cores"] for host in hosts], axis=0)
+        full = _FULL * float(facts["cores"])
+        held = any(quota is not None for quota in facts["quota_cores"].values())
+        # Under quotas hosts are due the machine together, else each of them all of it.
+        used = (np.sum if held else np.max)([host["used_cores"] for host in hosts], axis=0)
         waiting = np.sum(
             [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0
         )
-        starved = (waiting > _WAITING) & (used < _FULL * float(facts["cores"]))
+        starved = (waiting > _WAITING) & (np.asarray(windows["busy_cores"]) >= full) & (used < full)
         return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -19,15 +19,20 @@ UNKNOWN = "No reason is known."
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some measures of some scenes come out otherwise; scenes are patterns as of file names."""
+    """Why some measures of some scenes come out otherwise; scenes are patterns as of file names.
+
+    ``machines``: where it holds; without any, on all.
+    """
 
     scenes: tuple[str, ...]
     measures: tuple[Measure, ...]
     why: str
+    machines: tuple[str, ...] = ()
 
-    def covers(self, scene: str, measure: Measure) -> bool:
+    def covers(self, scene: str, measure: Measure, machine: str = "") -> bool:
         """Whether it is meant for this value."""
-        return measure in self.measures and any(fnmatchcase(scene, each) for each in self.scenes)
+        here = not self.machines or machine in self.machines
+        return here and measure in self.measures and any(fnmatchcase(scene, each) for each in self.scenes)
 
 
 @cache
@@ -35,7 +40,12 @@ def reasons() -> tuple[Reason, ...]:
     """All reasons, those first that are looked at first."""
     text = (resources.files("storm_lab.live.suite") / "misses.yaml").read_text(encoding="utf-8")
     return tuple(
-        Reason(tuple(each["scenes"]), tuple(Measure(name) for name in each["measures"]), each["why"])
+        Reason(
+            tuple(each["scenes"]),
+            tuple(Measure(name) for name in each["measures"]),
+            each["why"],
+            tuple(each.get("machines", ())),
+        )
         for each in yaml.safe_load(text)
     )
 
@@ -45,11 +55,12 @@ def is_missed(each: Compared) -> bool:
     return each.factor is not None and each.factor > GOAL_OF[each.measure]
 
 
-def why_missed(scene: str, each: Compared) -> str:
-    """The first reason for a value that is missed; empty for one that is not."""
+def why_missed(row: Row, each: Compared) -> str:
+    """The first reason for a value of a scene that is missed; empty for one that is not."""
     if not is_missed(each):
         return ""
-    return next((reason.why for reason in reasons() if reason.covers(scene, each.measure)), UNKNOWN)
+    covering = (reason.why for reason in reasons() if reason.covers(row.name, each.measure, row.machine))
+    return next(covering, UNKNOWN)
 
 
 def missed(rows: Iterable[Row]) -> list[tuple[Row, Compared]]:
@@ -61,7 +72,7 @@ def missed(rows: Iterable[Row]) -> list[tuple[Row, Compared]]:
 def misses_table(trust: Trust) -> pd.DataFrame:
     """A row for each predicted value that is missed, the farthest first, with its reason."""
     rows = [
-        (row.name, each.measure.value, each.factor, why_missed(row.name, each))
+        (row.label, each.measure.value, each.factor, why_missed(row, each))
         for row, each in missed(trust.predicted)
     ]
     return pd.DataFrame(rows, columns=["scene", "measure", "factor", "why"])

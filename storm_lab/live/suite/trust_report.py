@@ -23,13 +23,23 @@ def report_document(trust: Trust, machine: str) -> dict[str, Any]:
         "rule": RULE,
         "measures": sum(len(row.compared) for row in trust.recorded),
         "factors": [_factor(trust, name) for name in FACTORS],
+        "machines": [
+            {
+                "machine": name,
+                "predicted_scenes": len(trust.on(name).predicted),
+                "orderings_wrong": len(trust.on(name).wrong),
+                "factors": [_factor(trust.on(name), kind) for kind in FACTORS],
+            }
+            for name in trust.machines
+        ],
         "misses": [
             {
                 "scene": row.name,
+                "machine": row.machine,
                 "half": row.half.value,
                 "measure": each.measure.value,
                 "factor": each.factor,
-                "why": why_missed(row.name, each),
+                "why": why_missed(row, each),
             }
             for row, each in missed(trust.rows)
         ],

@@ -42,6 +42,18 @@ def factors_table(trust: Trust) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def machines_table(trust: Trust) -> pd.DataFrame:
+    """Median factors of error over the predicted scenes of each machine, and the orderings that are wrong."""
+    rows = []
+    for machine in trust.machines:
+        own = trust.on(machine)
+        told = sum(each.agrees is not None for each in own.orderings)
+        factors = [own.factor(name) for name in FACTORS]
+        rows.append((machine, len(own.predicted), *factors, f"{len(own.wrong)} of {told}"))
+    columns = ["machine", "predicted scenes", *KINDS.values(), "orderings wrong"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def scenes_table(trust: Trust) -> pd.DataFrame:
     """A row for each measure of each compared scene: measured with its interval, predicted, factor of error.
 
@@ -53,7 +65,7 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
             measured = None if each.unusable else each.measured
             rows.append(
                 (
-                    row.name,
+                    row.label,
                     row.half.value,
                     each.measure.value,
                     UNITS[each.measure],
@@ -93,8 +105,11 @@ def unusable_table(trust: Trust) -> pd.DataFrame:
 
 def orderings_table(trust: Trust) -> pd.DataFrame:
     """A row for each pair of placements that the suite compares."""
-    rows = [(each.measure.value, each.one, each.other, _AGREES[each.agrees]) for each in trust.orderings]
-    return pd.DataFrame(rows, columns=["measure", "one", "other", "the emulator"])
+    rows = [
+        (each.machine, each.measure.value, each.one, each.other, _AGREES[each.agrees])
+        for each in trust.orderings
+    ]
+    return pd.DataFrame(rows, columns=["machine", "measure", "one", "other", "the emulator"])
 
 
 def trust_lines(trust: Trust) -> Iterator[str]:
@@ -102,9 +117,11 @@ def trust_lines(trust: Trust) -> Iterator[str]:
     yield _line(
         "", "half", "measure", "unit", f"{'real Storm':>10} {'95 % interval':>18} {'emulator':>9} factor"
     )
-    for (sitting, storm), rows in groupby(trust.recorded, key=lambda row: (row.sitting, row.storm)):
+    for (machine, sitting, storm), rows in groupby(
+        trust.recorded, key=lambda row: (row.machine, row.sitting, row.storm)
+    ):
         yield ""
-        yield f"{SITTINGS[sitting].title}, Storm {storm}"
+        yield f"{SITTINGS[sitting].title}, Storm {storm}{machine and ', ' + machine}"
         for row in rows:
             yield from _scene(row)
     yield from _orderings(trust)
@@ -136,7 +153,8 @@ def _orderings(trust: Trust) -> Iterator[str]:
     yield ""
     yield f"Which of two placements is better: wrong in {len(trust.wrong)} of {len(told)} pairs that differ"
     for each in trust.wrong:
-        yield f"  {each.one} against {each.other}, by {each.measure.value}: the other way round"
+        pair = f"{each.machine} {each.one}".strip()
+        yield f"  {pair} against {each.other}, by {each.measure.value}: the other way round"
 
 
 def _sum(trust: Trust) -> Iterator[str]:
