@@ -18,7 +18,7 @@ from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.runs.live_constants import read_constants
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.quick import QUICK, quick_studies
-from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies
+from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies, writable_reports
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
 from storm_lab.runs.study import Study, verdict_table
 
@@ -84,6 +84,7 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
         _first_look(slugs, jobs, fresh, as_json)
         return
     chosen = studies(slugs)
+    writable_reports()
     _say_cost(chosen)
     if no_notebooks:
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
