@@ -138,8 +138,9 @@ def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorou
     options += _archive_options(java, write=thorough) if archive else []
     options += _COMPILE_LATER if thorough else []
     if brief:
-        # Half of the processor time of a cold session is Java's second compiler.
-        options.append("-XX:TieredStopAtLevel=1")
+        # Half of the processor time of a cold session is Java's second compiler. Without it Java has a fifth
+        # of the room for compiled code, which some hundred queries fill, and then Spark ends.
+        options += ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -41,6 +41,11 @@ def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
     assert spark_session(master="spark://elsewhere:7077") is spark
 
 
+def test_a_brief_session_has_room_for_the_code_of_hundreds_of_queries(spark: SparkSession) -> None:
+    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    assert sum(pool.getUsage().getMax() for pool in pools if "Code" in pool.getName()) >= 200e6
+
+
 def test_an_unknown_master_is_one_clear_line() -> None:
     script = (
         "from storm_lab.errors import UserError\n"
