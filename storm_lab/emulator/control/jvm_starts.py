@@ -1,8 +1,8 @@
 """JVMs that start on one node share its cores: the more start at once, the longer each takes.
 
-On real Storm 0.9.2 and 2.8.3 (data/live; two cores of 2.5 GHz) 60 worker JVMs used 5 to 9 s of CPU until they
-were ready, however long that took: 3.6 to 5.5 s where a JVM started alone, 11 to 16 s where three did, 26 to
-34 s where six did.
+On real Storm 0.9.2 and 2.8.3 (the first machine of data/live; two cores of 2.5 GHz) 60 worker JVMs used 5 to
+9 s of CPU until they were ready, however long that took: 3.6 to 5.5 s where a JVM started alone, 11 to 16 s
+where three did, 26 to 34 s where six did.
 """
 
 from __future__ import annotations
