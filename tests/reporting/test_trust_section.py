@@ -98,7 +98,7 @@ def test_scenes_of_several_machines_are_told_apart(reports):
     section = page[page.index('id="trust"') : page.index('id="figures"')]
     assert "CPU per tuple, on amd" in section and "CPU per tuple, on intel" in section
     assert "<code>amd next@2.8</code> cpu 2.50" in section
-    assert "intel: light, Storm 2.8: 1 scenes" in section
+    assert "intel: light, Storm 2.8: 1 scene<" in section
 
 
 def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
