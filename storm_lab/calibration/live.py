@@ -7,7 +7,8 @@ message paths that share little code. What is fitted is how fast the machine is 
 another worker (``write_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking at
 an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``), from 2.0 on
 also what cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of
-the compilers' threads.
+the compilers' threads; so is how long a message takes between hosts (``lan_us``) and within one
+(``loopback_us``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from storm_lab.calibration.search import Found, Ranges, Values, search_stepwise,
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
+from storm_lab.live.links import LAN, LOOPBACK
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
@@ -60,9 +62,9 @@ _BEGIN: Values = {
 Java 17 that wake each other took there, as an older core would, and near the calls after which recorded
 floods had lost half of what cold code costs. Slow wakes are a second valley, where one sleep too many fits.
 """
-_MEASURED: Values = {"lan_us": 11.0, "loopback_us": 9.0}
-"""Between namespaces, and processes, of the machine of data/live: one way of sockets that are polled all the
-time. Taken for any machine whose hosts are namespaces, as these are; it is not measured anew."""
+_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
+"""Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
+before plays measured their links (`storm_lab.live.links`)."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
 _LONGEST_COMPILE_S = next(c.high for c in constants_of(CostModel()) if c.name == "compile_s")
@@ -109,7 +111,7 @@ def fit_live(
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     looks = [(each, each.look()) for each in own]
     ranges = ranges_of(generation)
-    start = dict(_MEASURED) | {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
+    start = links_of(own) | {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
     compiled_s = compiler_seconds([look for _, look in looks])
 
     def whole(values: Values) -> Values:
@@ -138,6 +140,15 @@ def fit_live(
     best: Found = search_stepwise(start, ranges, evaluate, rounds)
     constants = whole(best.values)
     return LiveFit(constants, before, _rows(looks, constants))
+
+
+def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
+    """How long a message takes between hosts, and within one, in us: the median over the runs."""
+    told = [each.run.manifest.conditions for each in recorded]
+    return {
+        name: float(np.median([facts[name] for facts in told if name in facts] or [us]))
+        for name, us in _LINKS.items()
+    }
 
 
 def compiler_seconds(looks: Sequence[Look]) -> float | None:

@@ -18,6 +18,7 @@ from storm_lab.live.collect import collect
 from storm_lab.live.conditions import conditions, windows_of
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
+from storm_lab.live.links import measure_links
 from storm_lab.live.live_records import LiveRecords
 from storm_lab.live.lives import Lives
 from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
@@ -63,6 +64,8 @@ class Stage:
     jar: Path
     bridge: Bridge
     folder: Path
+    links: Mapping[str, float]
+    """How long a message takes, as `measure_links` says."""
     runs: int = 0
 
 
@@ -88,7 +91,7 @@ def open_stage(
         LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
-        yield Stage(storm, release, jar, bridge, storm.new_folder("play"))
+        yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))
 
 
 def play_live(
@@ -192,7 +195,11 @@ def play_live(
         ],
     )
     lives = collect(records, log)
-    facts = conditions(stage.storm, sampler.samples) | {"windows": windows_of(sampler.samples, origin_ns)}
+    facts = {
+        **conditions(stage.storm, sampler.samples),
+        **stage.links,
+        "windows": windows_of(sampler.samples, origin_ns),
+    }
     return LiveOutcome(records.duration_ns, facts, lives, rounds)
 
 

@@ -1,0 +1,78 @@
+"""How long a message takes between two hosts of a cluster, and between two processes of one.
+
+Half a round trip of small messages over TCP between two programs that poll their sockets all the time
+(`echo`): the network's time without that of waking anybody, which is another constant's. Python's share of it
+is about 1 us.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from storm_lab.errors import StormLabError
+from storm_lab.live import echo
+from storm_lab.live.hosts import Host
+from storm_lab.live.processes import MARK
+from storm_lab.live.running_storm import RunningStorm
+
+LAN, LOOPBACK = "lan_us", "loopback_us"
+"""Names of the two latencies, in a run's conditions and among the costs of the emulator."""
+
+_PROGRAM = (sys.executable, "-I", "-S", str(Path(echo.__file__)))
+
+
+def measure_links(storm: RunningStorm) -> dict[str, float]:
+    """One-way latencies in us: ``lan_us`` between the first two nodes, ``loopback_us`` within the first.
+
+    A cluster of one node has only the latter.
+
+    Raises:
+        StormLabError: the programs cannot reach each other.
+    """
+    nodes = [storm.host(node.id) for node in storm.cluster.nodes[:2]]
+    found = {LOOPBACK: one_way_us(nodes[0], nodes[0], storm.token)}
+    if len(nodes) > 1:
+        found[LAN] = one_way_us(nodes[0], nodes[1], storm.token)
+    return {name: round(us, 1) for name, us in sorted(found.items())}
+
+
+def one_way_us(here: Host, there: Host, token: str) -> float:
+    """Half of a round trip (lower quartile) of a message between a process on one host and one on another.
+
+    Raises:
+        StormLabError: they cannot reach each other.
+    """
+    # What is left of a killed command is found by the mark.
+    environment: Mapping[str, str] = {**os.environ, MARK: token}
+    serving = subprocess.Popen(
+        there.command([*_PROGRAM, "serve", there.address]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    try:
+        assert serving.stdout is not None
+        port = serving.stdout.readline().strip()
+        asked = subprocess.run(
+            here.command([*_PROGRAM, "ask", there.address, port or "0"]),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=2 * echo.SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        asked = None
+    finally:
+        serving.kill()
+        serving.communicate()
+    if asked is None or asked.returncode != 0:
+        raise StormLabError(f"no message gets from host {here.name} to host {there.name}")
+    return float(asked.stdout)

@@ -1,0 +1,57 @@
+"""How long a message takes between hosts, measured with two small programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import pytest
+
+from storm_lab.calibration.live import links_of
+from storm_lab.errors import StormLabError
+from storm_lab.live.hosts import Host
+from storm_lab.live.links import measure_links, one_way_us
+from storm_lab.model.cluster import Cluster, Node
+
+HERE = Host("a", "127.0.0.1")
+
+
+@dataclass
+class PlainStorm:
+    """As much of a running cluster as the measurement asks for: hosts that are addresses."""
+
+    cluster: Cluster
+    token: str = "abcdef"
+
+    def host(self, name: str) -> Host:
+        return replace(HERE, name=name)
+
+
+def test_a_message_on_loopback_takes_microseconds() -> None:
+    assert 0.5 < one_way_us(HERE, HERE, "abcdef") < 100_000
+
+
+def test_two_nodes_have_a_link_between_them_and_one_has_none() -> None:
+    both = measure_links(PlainStorm(Cluster((Node("a"), Node("b")))))  # type: ignore[arg-type]
+    alone = measure_links(PlainStorm(Cluster((Node("a"),))))  # type: ignore[arg-type]
+    assert set(both) == {"lan_us", "loopback_us"}
+    assert set(alone) == {"loopback_us"}
+    assert all(us > 0 for us in both.values())
+
+
+def test_hosts_that_cannot_reach_each_other_are_named() -> None:
+    with pytest.raises(StormLabError, match="no message gets from host a to host b"):
+        one_way_us(HERE, Host("b", "192.0.2.1"), "abcdef")
+
+
+def recorded(**conditions: float) -> SimpleNamespace:
+    return SimpleNamespace(run=SimpleNamespace(manifest=SimpleNamespace(conditions=conditions)))
+
+
+def test_calibration_takes_the_links_that_plays_have_measured() -> None:
+    found = links_of([recorded(lan_us=7.0, loopback_us=5.0), recorded(lan_us=9.0), recorded()])  # type: ignore[list-item]
+    assert found == {"lan_us": 8.0, "loopback_us": 5.0}
+
+
+def test_older_recordings_without_links_get_the_first_machines() -> None:
+    assert links_of([recorded()]) == {"lan_us": 11.0, "loopback_us": 9.0}  # type: ignore[list-item]
