@@ -13,6 +13,7 @@ def test_other_rules_and_rates_are_short_runs_of_the_first_seed() -> None:
     assert set(short) == {
         "tstorm-w2",
         "tstorm-w4",
+        "tstorm-w5",
         "tstorm-w6",
         "tstorm-a0-g1.5",
         "tstorm-r130",

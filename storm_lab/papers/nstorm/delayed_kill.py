@@ -16,7 +16,7 @@ from storm_lab.papers.nstorm.durations import (
     total,
 )
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import measured_with_patience, run_specs, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_readings, run_specs, with_other_readings
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -51,7 +51,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         if delay_s != parameters.number("kill_delay_s")
     ]
     return (
-        *with_patience(parameters, (moving(parameters.integer("moved")), plus(parameters))),
+        *with_other_readings(parameters, (moving(parameters.integer("moved")), plus(parameters))),
         *run_specs(first, tried),
     )
 
@@ -64,8 +64,8 @@ def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them with other patience of the callers."""
-    return measured_with_patience(_measure, tables, parameters)
+    """The claims, and what comes out for them under the other readings."""
+    return measured_with_readings(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -18,7 +18,7 @@ from storm_lab.papers.nstorm.durations import (
     rate_between,
     total,
 )
-from storm_lab.papers.nstorm.runs import measured_with_patience, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -47,8 +47,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
-        *with_patience(parameters, [moving(m) for m in parameters.integers("moved")]),
-        *with_patience(short, [STILL]),
+        *with_other_readings(parameters, [moving(m) for m in parameters.integers("moved")]),
+        *with_other_readings(short, [STILL]),
     )
 
 
@@ -71,8 +71,8 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them with other patience of the callers."""
-    return measured_with_patience(_measure, tables, parameters)
+    """The claims, and what comes out for them under the other readings."""
+    return measured_with_readings(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

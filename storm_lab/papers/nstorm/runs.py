@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
@@ -13,18 +13,21 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters, ParameterValue
-from storm_lab.experiments.readings import Tables, under_reading
+from storm_lab.experiments.readings import Tables, with_readings
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
+    DROP,
     FIRST_S,
     MOVABLE,
     PERIOD_S,
     TOPOLOGY,
     VERSION,
+    WAIT,
     WARM_UP_S,
     WINDOW_S,
     plan,
@@ -35,6 +38,12 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 RUNS = "nstorm-migration"
 """Name under which the runs of all figures lie."""
+
+MESSAGES: Mapping[str, str] = {
+    DROP: "messages that are dropped where their executor is not there yet",
+    WAIT: "messages that wait for their executor",
+}
+"""Names of the readings of what becomes of messages during a move."""
 
 
 def migration(setting: Setting) -> MigrationMethod:
@@ -98,6 +107,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
         window_s=WINDOW_S,
         sample_every=spec.sample_every,
         warm_up_s=WARM_UP_S,
+        unreached=Unreached.KEEP if parameters.text("messages") == WAIT else None,
     )
 
 
@@ -106,6 +116,7 @@ _SHARED = (
     "words",
     "calls",
     "patience_s",
+    "messages",
     "round_trip_ms",
     "split_us",
     "count_us",
@@ -153,18 +164,31 @@ def run_specs(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Another reading of what is not printed: the end of its variants, its name, what it changes."""
+
+    tag: str
+    name: str
+    changes: Mapping[str, ParameterValue]
+
+
 def patience_tag(patience_s: float) -> str:
     """What the variants of a reading with this patience of the callers end with."""
     return trial_tag("patience_s", patience_s)
 
 
-def patience_readings(parameters: Parameters) -> dict[str, str]:
-    """The other readings of the callers' patience: end of their variants -> their name."""
-    return {
-        patience_tag(value): f"callers that give up after {value:g} s"
+def other_readings(parameters: Parameters) -> tuple[Reading, ...]:
+    """The other readings: of the callers' patience, and of what becomes of messages during a move."""
+    patience = tuple(
+        Reading(patience_tag(value), f"callers that give up after {value:g} s", {"patience_s": value})
         for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
         if value != parameters.number("patience_s")
-    }
+    )
+    if not parameters.flag("messages_tried"):
+        return patience
+    other = DROP if parameters.text("messages") == WAIT else WAIT
+    return (*patience, Reading(f"-{other}", MESSAGES[other], {"messages": other}))
 
 
 def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
@@ -172,20 +196,18 @@ def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
     return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("reading_seeds")]
 
 
-def measured_with_patience(
+def measured_with_readings(
     measure: Callable[[Tables, Parameters], tuple[Measurement, ...]], tables: Tables, parameters: Parameters
 ) -> tuple[Measurement, ...]:
-    """What ``measure`` finds with the callers' patience, and with each other reading of it."""
+    """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
     few = parameters.changed(seeds=reading_seeds(parameters))
-    return measure(tables, parameters) + tuple(
-        replace(each, reading=name)
-        for tag, name in patience_readings(parameters).items()
-        for each in measure(under_reading(tables, tag), few)
+    return with_readings(
+        measure, tables, parameters, {each.tag: each.name for each in other_readings(parameters)}, few
     )
 
 
-def with_patience(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
-    """The settings with the callers' patience, and with each other reading of it for some of the seeds.
+def with_other_readings(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
+    """The settings as they are, and under each other reading for some of the seeds.
 
     Raises:
         UserError: the text cannot be read.
@@ -193,9 +215,7 @@ def with_patience(parameters: Parameters, settings: Iterable[Setting]) -> tuple[
     wanted = tuple(settings)
     few = parameters.changed(seeds=reading_seeds(parameters))
     others = [
-        run_specs(few.changed(patience_s=value), wanted, tag=patience_tag(value))
-        for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
-        if value != parameters.number("patience_s")
+        run_specs(few.changed(**each.changes), wanted, tag=each.tag) for each in other_readings(parameters)
     ]
     return (*run_specs(parameters, wanted), *chain.from_iterable(others))
 

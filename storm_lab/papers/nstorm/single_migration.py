@@ -21,12 +21,12 @@ from storm_lab.papers.nstorm.durations import (
     total,
 )
 from storm_lab.papers.nstorm.runs import (
-    measured_with_patience,
+    measured_with_readings,
     patience_tag,
     reading_seeds,
     run_specs,
     trial_tag,
-    with_patience,
+    with_other_readings,
 )
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
@@ -100,7 +100,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
     few = parameters.changed(seeds=reading_seeds(parameters))
     return (
-        *with_patience(parameters, (fitted(parameters), STAR, NSTORM)),
+        *with_other_readings(parameters, (fitted(parameters), STAR, NSTORM)),
         *run_specs(few, [] if fitted(parameters) == PRINTED else [PRINTED]),
         *run_specs(first, [setting for setting in waits if setting not in known]),
         *_of_callers(parameters),
@@ -148,8 +148,8 @@ def fitted(parameters: Parameters) -> Setting:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them with other patience of the callers."""
-    return measured_with_patience(_measure, tables, parameters)
+    """The claims, and what comes out for them under the other readings."""
+    return measured_with_readings(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -12,7 +12,7 @@ from storm_lab.experiments.readings import Tables, beside, measurement, reductio
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import measured_with_patience, trial_tag, trials, with_patience
+from storm_lab.papers.nstorm.runs import measured_with_readings, trial_tag, trials, with_other_readings
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
@@ -67,7 +67,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
-        *with_patience(parameters, (moving(parameters.integer("moved")), *pairs)),
+        *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs)),
         *chain.from_iterable(trials(parameters, "poll_ms", pairs)),
     )
 
@@ -84,9 +84,9 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them with other patience of the callers, and other polls."""
+    """The claims, and what comes out for them under the other readings, and with other polls."""
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return measured_with_patience(_measure, tables, parameters) + tuple(
+    return measured_with_readings(_measure, tables, parameters) + tuple(
         found
         for poll_ms in dict.fromkeys(parameters.numbers("poll_ms_tried"))
         for found in beside(

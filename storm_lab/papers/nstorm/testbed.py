@@ -26,6 +26,10 @@ COUNTERS = 24
 WORKERS = 8
 """The printed topology parallelism 8, read as workers: two nodes of four slots, all in use."""
 
+DROP = "drop"
+WAIT = "wait"
+"""Fates of messages to an executor that has moved and is not there yet."""
+
 SHORTEST = 5
 """Least words of a sentence."""
 
@@ -83,7 +87,20 @@ COMMON: tuple[Parameter, ...] = (
         low=1,
         high=600,
     ),
-    Parameter("reading_seeds", 5, "how many of the seeds play the other patience", low=1, high=1000),
+    Parameter(
+        "messages",
+        DROP,
+        "what becomes of messages to an executor that is not there yet: dropped, as 0.9.7 drops them, or "
+        "kept by their senders; not printed of the paper's changed Storm",
+        choices=(DROP, WAIT),
+    ),
+    Parameter(
+        "messages_tried",
+        True,
+        "play the other fate of these messages as a reading: section IV-A says of N-Storm+ that nothing is "
+        "lost",
+    ),
+    Parameter("reading_seeds", 5, "how many of the seeds play the other readings", low=1, high=1000),
     Parameter(
         "round_trip_ms",
         2.0,

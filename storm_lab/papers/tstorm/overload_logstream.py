@@ -10,7 +10,13 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, beside, measurement
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
-from storm_lab.papers.tstorm.overload_relief import GAMMAS, STREAMS, describe_log_stream, relief_settings
+from storm_lab.papers.tstorm.overload_relief import (
+    GAMMAS,
+    STREAMS,
+    describe_log_stream,
+    rate_variant,
+    relief_settings,
+)
 from storm_lab.papers.tstorm.relief_readings import (
     BEFORE_S,
     NOTICED,
@@ -32,7 +38,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *GAMMAS,
     Parameter(
         "windows_tried",
-        (2, 4, 6),
+        (2, 4, 5, 6),
         f"other numbers of windows that make an overload, played for {TRIED_S:g} s with the first seed only",
         low=2,
         high=15,
@@ -103,11 +109,6 @@ def rule_variant(windows: int) -> str:
 def unacked_variant(gamma: float) -> str:
     """Variant of a run without ackers."""
     return f"{RELIEVED}-a0-g{gamma:g}"
-
-
-def rate_variant(lines_per_s: float) -> str:
-    """Variant of a run with other lines per second and stream."""
-    return f"{RELIEVED}-r{lines_per_s:g}"
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

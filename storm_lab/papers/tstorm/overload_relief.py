@@ -38,6 +38,11 @@ def tried_variant(gamma: float) -> str:
     return f"{RELIEVED}-g{gamma:g}"
 
 
+def rate_variant(lines_per_s: float) -> str:
+    """Variant of a run with other lines per second and stream."""
+    return f"{RELIEVED}-r{lines_per_s:g}"
+
+
 def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -> Assignment:
     """All executors of the topology in the first slot of the first node."""
     slot = cluster.nodes[0].slots[0]

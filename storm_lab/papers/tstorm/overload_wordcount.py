@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
-from storm_lab.experiments.readings import Tables, measured, measurement
-from storm_lab.papers.tstorm.overload_relief import GAMMAS, STREAMS, describe_word_count, relief_settings
+from storm_lab.experiments.readings import Tables, beside, measured, measurement
+from storm_lab.papers.tstorm.overload_relief import (
+    GAMMAS,
+    STREAMS,
+    describe_word_count,
+    rate_variant,
+    relief_settings,
+)
 from storm_lab.papers.tstorm.relief_readings import (
     BEFORE_S,
+    LOST_AT_MOST,
     NOTICED,
     RELIEVED,
     SETTLED_S,
@@ -31,15 +39,23 @@ PARAMETERS: tuple[Parameter, ...] = (
     STREAMS,
     *with_defaults(COMMON, seeds=MOST_SEEDS),
     *with_defaults(WORKLOAD, lines_per_s=75.0),
+    Parameter(
+        "rates_tried",
+        (60.0,),
+        "other lines per second and stream, played with the first seed only: few enough for the five "
+        "database bolts to store what comes",
+        unit="1/s",
+        low=20,
+        high=500,
+    ),
 )
-"""Two streams of figure 6's rate are more than the five database bolts can store on any number of nodes; a
-stream brings less here, so that two overload one worker and not what relieves it. Five rates from 60 to 100
-were tried, and this one was chosen because the overload is noticed and the topology recovers: both claims
-count as fitted."""
+"""Two streams of figure 6's rate are more than the five database bolts can store on any number of nodes. The
+rate was chosen on the time at which the overload is noticed, and it is still more than they can store; at
+rates that they can, the overload is noticed later than printed. So both claims count as fitted."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first seed with others.
+    """Every seed with the main gamma, the first seed with others, and with other rates.
 
     Raises:
         UserError: the text cannot be read.
@@ -50,12 +66,41 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             experiment=SLUG,
             describe=describe_word_count,
         )
-        for variant, seed, values in relief_settings(PARAMETERS, parameters, file="text")
+        for variant, seed, values in _settings(parameters)
     )
 
 
+def _settings(parameters: Parameters) -> Iterator[tuple[str, int, Parameters]]:
+    settings = relief_settings(PARAMETERS, parameters, file="text", apart=("rates_tried",))
+    yield from settings
+    _, seed, main = settings[0]
+    for rate in _rates(parameters):
+        yield rate_variant(rate), seed, main.changed(lines_per_s=rate * parameters.integer(STREAMS.name))
+
+
+def _rates(parameters: Parameters) -> tuple[float, ...]:
+    tried = dict.fromkeys(parameters.numbers("rates_tried"))
+    return tuple(rate for rate in tried if rate != parameters.number("lines_per_s"))
+
+
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 9."""
+    """The claims of figure 9, and the recovery at other rates."""
+    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+    return _measure(tables, parameters) + tuple(
+        found
+        for rate in _rates(parameters)
+        for found in beside(
+            _measure,
+            tables,
+            first,
+            rate_variant(rate).removeprefix(RELIEVED),
+            f"{rate:g} lines a second and stream",
+            claims=("tstorm-fig9-recover",),
+        )
+    )
+
+
+def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
     noticed, after = noticed_s(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds)
     drop = quotients(before_ms(tables, RELIEVED, seeds), after)
@@ -71,7 +116,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             ),
             "mixed",
             f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
-            f"{SETTLED_S:g} s on; nodes when the overload is noticed and in the first schedule made",
+            f"{SETTLED_S:g} s on, where at most {LOST_AT_MOST:.0%} of the tuples fail; nodes when the "
+            "overload is noticed and in the first schedule made",
         ),
     )
 

@@ -17,6 +17,8 @@ BEFORE_S = 60.0
 """The level under overload is taken over so long before the re-assignment."""
 SETTLED_S = 500.0
 """The level after it is taken from here on, as in the other figures of section V."""
+LOST_AT_MOST = 0.01
+"""Part of the tuples that may fail where a topology is said to have recovered."""
 
 
 def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
@@ -47,8 +49,30 @@ def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float 
 
 
 def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
-    """Mean processing time of the tuples that complete from `SETTLED_S` on."""
-    return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=SETTLED_S)
+    """Mean processing time of the tuples that complete from `SETTLED_S` on.
+
+    None for a seed in which more than `LOST_AT_MOST` of all tuples fail then: the few that complete are no
+    sample of what the topology does.
+    """
+    levels = mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=SETTLED_S)
+    lost = failed_share(tables, variant, seeds)
+    return [
+        None if share is None or share > LOST_AT_MOST else level
+        for level, share in zip(levels, lost, strict=True)
+    ]
+
+
+def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+    """Part of the tuples that end from `SETTLED_S` on which fail; None where none ends."""
+    found: list[float | None] = []
+    for seed in seeds:
+        counts = [
+            int(rows.loc[rows["t_s"] >= SETTLED_S, column].sum())
+            for table, column in ((tables.latency_10s, "tuples"), (tables.failures_10s, "failed"))
+            for rows in (of_run(table, variant, seed),)
+        ]
+        found.append(counts[1] / sum(counts) if sum(counts) else None)
+    return found
 
 
 def nodes_at(
