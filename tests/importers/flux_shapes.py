@@ -318,6 +318,20 @@ streams:
         _PLAYED,
         says=("bolt 'idle': it has no input",),
     ),
+    "bolts behind one that nobody feeds": Shape(
+        _CHAIN.replace(
+            "streams:",
+            "  - {id: idle, className: demo.Idle}\n  - {id: behind, className: demo.Idle}\nstreams:\n"
+            "  - {from: idle, to: behind, grouping: {type: SHUFFLE}}\n"
+            "  - {from: behind, to: split, grouping: {type: SHUFFLE, streamId: more}}",
+        ),
+        _PLAYED,
+        says=(
+            "bolt 'behind': it reads only from bolts that are left out",
+            "split's subscription to behind.more: that bolt is left out",
+        ),
+    ),
+    "settings alone": Shape("config: {topology.workers: 2}\n", missing=("a spout: there is none",)),
     "a stream to nobody": Shape(
         f"{_CHAIN}  - {{from: split, to: nobody, grouping: {{type: SHUFFLE}}}}\n",
         missing=("the stream to 'nobody': there is no such bolt; there are: lines, split",),

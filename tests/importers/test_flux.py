@@ -253,6 +253,30 @@ def test_properties_are_read_as_java_reads_them() -> None:
     }
 
 
+def test_an_include_is_named_as_it_stands_in_the_file(tmp_path: Path) -> None:
+    text = "includes: [{file: '${ENV-FOLDER}/conf.yaml'}]\nspouts: [{id: s, className: demo.S}]\n"
+    assert "the include ${ENV-FOLDER}/conf.yaml: it is not beside this file" in said(
+        import_text(tmp_path, text)
+    )
+
+
+def test_a_file_that_includes_itself_is_read_once(tmp_path: Path) -> None:
+    text = (
+        "includes: [{file: /app/topology.yaml, override: true}]\nspouts: [{id: s, className: demo.S}]\n"
+        "bolts: [{id: b, className: demo.B}]\nstreams: [{from: s, to: b, grouping: {type: SHUFFLE}}]\n"
+    )
+    imported = import_text(tmp_path, text)
+    assert [item.reason for item in imported.unusable] == ["it is this file itself"]
+    assert imported.files == ("topology.yaml",)
+    assert len(ready(imported).topology.component("b").inputs) == 1
+
+
+@pytest.mark.parametrize("name", ["backtype.storm.testing.TestWordSpout", "storm.kafka.KafkaSpout"])
+def test_packages_that_storm_had_before_1_0_tell_its_version(tmp_path: Path, name: str) -> None:
+    text = f"spouts: [{{id: s, className: {name}}}]\n"
+    assert ready(import_text(tmp_path, text)).version == StormVersion((0, 10, 2))
+
+
 def test_a_file_that_is_no_yaml_is_one_line(tmp_path: Path) -> None:
     # Met in the wild: a grouping that is not indented below its key.
     text = "streams:\n  - from: a\n    to: b\n      type: SHUFFLE\n"

@@ -387,6 +387,37 @@ def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_
     assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
 
 
+def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path: Path) -> None:
+    files = dict(STARRED)
+    files["src/own/__init__.py"] = ""
+    files["topologies/sums.py"] = "from own.lost.deep import x\n" + files["topologies/sums.py"]
+    imported = import_topology(written(tmp_path, files), run_python=True)
+    assert "the Python module own.lost: own has no such module" in said(imported)
+    assert "install it" not in said(imported)
+    assert ready(imported).calls is not None
+
+
+def test_an_error_on_import_is_told_with_the_line_of_the_module(tmp_path: Path) -> None:
+    files = {**STARRED, "src/broken.py": "import math\n\nmath.nothing\n"}
+    files["topologies/sums.py"] = "import broken\n" + files["topologies/sums.py"]
+    imported = import_topology(written(tmp_path, files), run_python=True)
+    assert "broken.py:3: AttributeError: module 'math' has no attribute 'nothing'" in said(imported)
+
+
+def test_a_class_whose_file_is_not_python_3_is_not_said_to_be_lost(tmp_path: Path) -> None:
+    files = {
+        "topologies/old.py": (
+            "from old_bolts import Old\nfrom streamparse import Spout, Topology\n\n"
+            "class S(Spout):\n    outputs = ['x']\n\n"
+            "class T(Topology):\n    s = S.spec()\n    old = Old.spec(inputs=[s])\n"
+        ),
+        "src/old_bolts.py": "from streamparse import Bolt\n\nclass Old(Bolt):\n    print 'hello'\n",
+    }
+    imported = import_topology(written(tmp_path, files))
+    assert "the class Old: its source, old_bolts.py, could not be read" in said(imported)
+    assert [c.id for c in ready(imported).topology.components] == ["s", "old"]
+
+
 def test_version_and_workers_that_nobody_says_are_told(tmp_path: Path) -> None:
     imported = import_topology(written(tmp_path, STARRED))
     assert {("sums", "Storm's version"), ("sums", "number of workers")} <= assumptions(imported)

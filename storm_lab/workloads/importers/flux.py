@@ -26,10 +26,12 @@ from storm_lab.workloads.importers.settings import TASKS, TICK, note_idle, read_
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))
-"""Played for files whose classes are in ``backtype.storm``, as they were until 0.10."""
+"""Played for files whose classes are in packages that Storm had until 0.10."""
+_BEFORE_APACHE = ("backtype.storm.", "storm.kafka.", "storm.trident.")
 _KEYS = {
     "name", "config", "includes", "components", "spouts", "bolts", "streams", "topologySource", "workerHooks",
 }  # fmt: skip
+_SETTINGS_ONLY = {"name", "config"}
 
 
 @dataclass(slots=True)
@@ -48,7 +50,9 @@ def looks_like_flux(part: Part) -> bool:
     for section in ("spouts", "bolts", "components", "workerHooks"):
         if any(item.get("className") is not None for item in part.under(section)):
             return True
-    return False
+    # A file of settings alone is for other files to include: what it lacks is told.
+    config = part.get("config")
+    return config is not None and any(config.items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
 
 
 def read_flux(
@@ -100,8 +104,8 @@ def _shown(config: Mapping[str, Part]) -> dict[str, Part]:
 
 
 def _refuse_source(source: Part, draft: Draft) -> None:
-    class_name = a_text(source.get("className")) or "?"
-    method = a_text(source.get("methodName")) or "getTopology"
+    class_name = as_written(a_text(source.get("className")) or "?")
+    method = as_written(a_text(source.get("methodName")) or "getTopology")
     draft.notes.missing(
         source.place,
         "topologySource",
@@ -197,6 +201,6 @@ def _guess_version(merged: Merged, draft: Draft) -> None:
     classes = [
         a_text(part.get("className")) or "" for part in (*merged.spouts.values(), *merged.bolts.values())
     ]
-    if any(name.startswith("backtype.storm.") for name in classes):
+    if any(name.startswith(_BEFORE_APACHE) for name in classes):
         draft.version = BEFORE_APACHE
     draft.version_assumed = "by the names of its classes; give storm_version"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.flux_text import as_written
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, flag
 
@@ -47,7 +48,7 @@ def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: N
             notes.cannot_use(entry.place, "includes of an included file", "Flux does not follow them either")
         _add(included, merged, notes, override=flag(entry.get("override")) is True)
     for hook in merged.hooks:
-        name = a_text(hook.get("className")) or a_text(hook.get("id")) or "?"
+        name = as_written(a_text(hook.get("className")) or a_text(hook.get("id")) or "?")
         notes.cannot_use(hook.place, f"the worker hook {name}", "code of hooks is not run")
     return merged
 
@@ -57,19 +58,20 @@ def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Note
     if not name:
         notes.cannot_use(entry.place, "an include", "it names no file")
         return None
-    file = _find(name, path)
+    file, what = _find(name, path), f"the include {as_written(name)}"
+    if file is not None and file.resolve() == path.resolve():
+        notes.cannot_use(entry.place, what, "it is this file itself")
+        return None
     if file is None:
         # StormCrawler and others include defaults that are inside a jar.
         inside = flag(entry.get("resource")) is True
         why = "it is not beside this file"
-        notes.cannot_use(
-            entry.place, f"the include {name}", f"it is a resource of a jar, and {why}" if inside else why
-        )
+        notes.cannot_use(entry.place, what, f"it is a resource of a jar, and {why}" if inside else why)
         return None
     try:
         return load(file)
     except UserError as error:
-        notes.cannot_use(entry.place, f"the include {name}", str(error))
+        notes.cannot_use(entry.place, what, str(error))
         return None
 
 

@@ -20,9 +20,9 @@ def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str])
     """
     notes = draft.notes
     for name in outcome.get("absent", ()):
-        notes.cannot_use(
-            draft.place, f"the Python module {name}", "it is not installed here: install it to use it"
-        )
+        package = name.rpartition(".")[0]
+        why = f"{package} has no such module" if package else "it is not installed here: install it to use it"
+        notes.cannot_use(draft.place, f"the Python module {name}", why)
     for name, reason in outcome.get("broken", {}).items():
         place = draft.components[name].place
         notes.cannot_use(place, f"running {name}", f"{reason}: played by its figures")

@@ -34,11 +34,15 @@ class _Module:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a component's class: whether it is a spout, and its declared attributes."""
+    """What is known of a component's class: whether it is a spout, and its declared attributes.
+
+    ``unreadable`` is the file that holds it, if that could not be read.
+    """
 
     is_spout: bool | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     found: bool = False
+    unreadable: str = ""
 
 
 def read_source(
@@ -142,7 +146,10 @@ class _Reader:
         spec = (dsl.SpoutSpec if is_spout else dsl.BoltSpec)(cls, **given)
         if not known.found:
             spec.outputs_known = False
-            self._notes.cannot_use(place, f"the class {owner}", "its source was not found in the project")
+            why = "its source was not found in the project"
+            if known.unreadable:
+                why = f"its source, {known.unreadable}, could not be read"
+            self._notes.cannot_use(place, f"the class {owner}", why)
         elif _has_unknown(known.attributes.get("outputs")):
             spec.outputs_known = False
             why = "they are computed, and reading does not compute: known is what bolts read of them"
@@ -162,7 +169,7 @@ class _Reader:
             wanted = ".".join(part for part in (reference.name, rest) if part)
             found, inner = self._imported(reference.module, wanted)
             if found is None:
-                known.is_spout = _kind_of(wanted)
+                known.is_spout, known.unreadable = _kind_of(wanted), inner
                 return known
             return self._class(inner, found, depth + 1)
         known.found = True
@@ -180,7 +187,11 @@ class _Reader:
         return known
 
     def _imported(self, name: str, wanted: str) -> tuple[_Module | None, str]:
-        """The module of the project that a dotted name means, and what is left of the name of the class."""
+        """The module of the project that a dotted name means, and what is left of the name of the class.
+
+        None with the name of its file, if there is one that could not be read.
+        """
+        unreadable = ""
         parts = [*name.strip(".").split("."), *wanted.split(".")]
         for end in range(len(parts) - 1, 0, -1):
             for folder in self._folders:
@@ -189,7 +200,8 @@ class _Reader:
                     module = self._load(path)
                     if module is not None:
                         return module, ".".join(parts[end:])
-        return None, ""
+                    unreadable = unreadable or (path.name if path.is_file() else "")
+        return None, unreadable
 
     def _import_all(self, name: str, scope: dict[str, Any]) -> None:
         """The public names of a module of the project."""

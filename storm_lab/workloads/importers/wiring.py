@@ -44,14 +44,30 @@ def subscriptions(draft: Draft, source: str, stream: str) -> list[tuple[DraftCom
 
 
 def _leave_out_idle(draft: Draft) -> None:
-    for component in list(draft.components.values()):
-        if not component.is_spout and not component.inputs:
+    """Leave out bolts that never get a tuple: those without input, and those that read from such only."""
+    idle = {c.id: c for c in draft.components.values() if not c.is_spout and not c.inputs}
+    why = "it has no input"
+    while idle:
+        for component in idle.values():
             del draft.components[component.id]
             draft.notes.cannot_use(
                 component.place,
                 f"bolt {component.id!r}",
-                "it has no input, so that it would never get a tuple: left out, and its executors with it",
+                f"{why}, so that it would never get a tuple: left out, and its executors with it",
             )
+        behind: dict[str, DraftComponent] = {}
+        for component in draft.components.values():
+            left = [item for item in component.inputs if item.source in idle]
+            if component.is_spout or not left:
+                continue
+            component.inputs = [item for item in component.inputs if item.source not in idle]
+            if not component.inputs:
+                behind[component.id] = component
+                continue
+            for item in left:
+                what = f"{component.id}'s subscription to {item.source}.{item.stream}"
+                draft.notes.cannot_use(item.place, what, "that bolt is left out: no tuple would come of it")
+        idle, why = behind, "it reads only from bolts that are left out"
 
 
 def _check_subscriptions(component: DraftComponent, draft: Draft) -> None:

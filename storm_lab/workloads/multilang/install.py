@@ -98,6 +98,8 @@ class AbsentModules:
 
     def __init__(self) -> None:
         self.roots: set[str] = set()
+        self.missed: set[str] = set()
+        """What is not there: packages by their root, and of packages that are there the modules they lack."""
 
     def find_spec(
         self, name: str, path: Iterable[str] | None = None, target: ModuleType | None = None
@@ -105,20 +107,32 @@ class AbsentModules:
         """The spec of an absent module."""
         if name.partition(".")[0] not in self.roots:
             return None
+        if self._missed_with(name) == name:
+            self.missed.add(name)
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """A module all of whose names are absent."""
-        return _AbsentModule(spec.name)
+        return _AbsentModule(spec.name, self._missed_with(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to run."""
+
+    def _missed_with(self, name: str) -> str:
+        """The outermost of the missed modules that hold a module: without it this one is not there either."""
+        parts = name.split(".")
+        outer = (".".join(parts[:end]) for end in range(1, len(parts)))
+        return next((module for module in outer if module in self.missed), name)
 
 
 class _AbsentModule(ModuleType):
     __all__: tuple[str, ...] = ()
 
+    def __init__(self, name: str, missed: str) -> None:
+        super().__init__(name)
+        self._missed = missed
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Absent(self.__name__.partition(".")[0], f"{self.__name__}.{name}")
+        return Absent(self._missed, f"{self.__name__}.{name}")

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class LoadError(Exception):
 
 
 class Loader:
-    """Loads user code; modules that are not installed are absent, by name in `absent.roots`."""
+    """Loads user code; modules that are not installed are absent, by name in `absent.missed`."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.absent = AbsentModules()
@@ -89,10 +90,20 @@ class Loader:
                 where = f"{Path(error.filename or what).name}:{error.lineno}"
                 raise LoadError(f"{where} is not Python {sys.version_info[0]}: {error.msg}") from None
             except (Exception, SystemExit) as error:
-                raise LoadError(f"{what}: {said(error)}") from None
+                raise LoadError(f"{self._where(error) or what}: {said(error)}") from None
             finally:
                 Absent.importing = False
         raise LoadError(f"{what} needs too many modules that are not installed")
+
+    def _where(self, error: BaseException) -> str:
+        """The innermost line of the user's code that an exception went through; empty if there is none."""
+        frames = [
+            (Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)
+        ]
+        for path, line in reversed(frames):
+            if any(path.resolve().is_relative_to(folder) for folder in self._folders):
+                return f"{path.name}:{line}"
+        return ""
 
     def _forget(self) -> None:
         """Forget the user's modules; others may not be imported a second time."""

@@ -43,7 +43,7 @@ def run_plan(plan: Plan) -> dict[str, Any]:
         try:
             topology = loader.topology(plan.topology_file)
         except LoadError as error:
-            return {"error": str(error), "absent": sorted(loader.absent.roots)}
+            return {"error": str(error), "absent": sorted(loader.absent.missed)}
         specs, faults = dsl.declared(topology)
         own = getattr(topology, "config", None)
         config = {**(own if isinstance(own, dict) else {}), **config}
@@ -54,7 +54,7 @@ def run_plan(plan: Plan) -> dict[str, Any]:
         "faults": faults,
     }
     outcome.update(_record(plan, specs, loader, clock))
-    outcome["absent"] = sorted(loader.absent.roots)
+    outcome["absent"] = sorted(loader.absent.missed)
     return outcome
 
 
