@@ -26,12 +26,11 @@ NOTEBOOKS = "notebooks"
 _BOOK = ".templates.json"
 """In the folder of copies: each copy's path, and the digest of the template that it was made from."""
 
-_SERVER = {
-    "KernelManager": {"transport_encryption": "auto"},
-    "ServerApp": {"tornado_settings": {"ws_ping_timeout": 30_000}},
-}
-"""Settings without which the server warns in the terminal: of kernels without encryption, and of its own
-default for a time-out, which is longer than the interval between two pings."""
+_SERVER = {"KernelManager": {"transport_encryption": "auto"}}
+"""Settings of the server, without which every kernel warns in the terminal that it has no encryption."""
+
+_OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
+"""Settings of the page: saved knobs would be "Error displaying widget" when they are opened again."""
 
 
 @click.command(
@@ -60,7 +59,11 @@ def without_announcements(folder: Path) -> dict[str, str]:
         UserError: the folder cannot be written to.
     """
     page = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-    files = {"labconfig/page_config.json": page, "jupyter_server_config.json": _SERVER}
+    files = {
+        "labconfig/page_config.json": page,
+        "labconfig/default_setting_overrides.json": _OVERRIDES,
+        "jupyter_server_config.json": _SERVER,
+    }
     with refused_by_system(
         "JupyterLab's settings cannot be written there",
         field=str(folder),

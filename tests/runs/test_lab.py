@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_server.services.config.manager import ConfigManager
 from jupyterlab_server.config import get_static_page_config
 from nbformat.sign import NotebookNotary
 
@@ -74,3 +75,10 @@ def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", settings)
     config = get_static_page_config(level="all")
     assert config["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"] is True
+
+
+def test_knobs_keep_their_state_in_a_saved_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", without_announcements(tmp_path)["JUPYTER_CONFIG_PATH"])
+    manager = ConfigManager(config_dir_name="labconfig")
+    changed = manager.get("default_setting_overrides")
+    assert changed["@jupyter-widgets/jupyterlab-manager:plugin"]["saveState"] is True
