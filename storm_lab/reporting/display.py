@@ -317,9 +317,18 @@ def show_richly(formatter: Any) -> None:
     Text is what a list of them shows, for example; a dataclass of a hundred executors is no readable line.
     """
     plain = formatter.parent.formatters["text/plain"]
+    # Nothing else shows a figure until a notebook says %matplotlib inline, which takes this one's place.
+    formatter.parent.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _picture)
     for module, name, html, line in _SHOWN:
         formatter.for_type_by_name(module, name, html)
         plain.for_type_by_name(module, name, _printer(name, line))
+
+
+def _picture(figure: Any) -> Any:
+    # Here, for matplotlib takes long to import.
+    from storm_lab.reporting.figures.shown import picture_of
+
+    return picture_of(figure)
 
 
 def _printer(name: str, line: Text) -> Callable[[Any, Any, bool], None]:

@@ -83,6 +83,14 @@ def test_what_can_be_shown_is_html_and_one_short_line() -> None:
     assert "one" in formatters["text/plain"](league)
 
 
+def test_a_figure_is_a_picture_without_a_word_to_matplotlib() -> None:
+    figure = storm_lab.time_series  # What draws imports matplotlib.
+    assert callable(figure)
+    picture, about = _formatters()["image/png"](import_module("matplotlib.figure").Figure())
+    assert picture.startswith(b"\x89PNG")
+    assert about["width"] > 100
+
+
 def test_tab_leads_to_no_name_that_the_package_only_uses_itself() -> None:
     assert not {"Any", "import_module", "sys"} & set(dir(storm_lab))
 
