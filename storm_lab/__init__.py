@@ -5,6 +5,19 @@
 >>> sl.Cluster((node,)).racks
 ('/default-rack',)
 
+From a topology to a figure, in a notebook::
+
+    import storm_lab as sl
+
+    site = sl.example_site(50.0)  # or a topology, its code and machines of yours: sl.Site.of
+    view = sl.SchedulingView((site.plan.topology,), site.cluster, version=site.version)
+    sl.make_scheduler("rstorm").schedule(view)  # who goes where
+    entrants = [sl.Entrant(name, sl.make_scheduler(name)) for name in ("default", "rstorm")]
+    league = sl.League.of(entrants, site, {"seeds": [1, 2, 3], "duration_s": 300.0})
+    rows = sl.results(league.metrics())  # plays what was not played before
+    shown = {"processing_ms": "processing time, ms", "nodes": "nodes in use"}
+    sl.comparison(rows, shown, about=sl.About(seeds=3, baseline="default"))
+
 What a reader needs stands here under one name. It is imported when it is first asked for, so that
 ``import storm_lab`` takes no time.
 """
@@ -32,12 +45,24 @@ _HOMES = {
     "storm_lab.emulator.cost": ("CostModel",),
     "storm_lab.emulator.source": ("SourceKind", "SourcePlan"),
     "storm_lab.errors": ("StormLabError", "UserError"),
+    "storm_lab.advice.advise": ("advise",),
     "storm_lab.league.entrant": ("Entrant",),
+    "storm_lab.league.example_site": ("example_site",),
     "storm_lab.league.reader_site": ("Site",),
     "storm_lab.papers.registry": ("experiment", "experiments"),
+    "storm_lab.pipeline.summary": ("metrics_of",),
+    "storm_lab.reporting.figures.comparison": ("comparison",),
+    "storm_lab.reporting.figures.placement_map": ("placement_map",),
+    "storm_lab.reporting.figures.style": ("About",),
+    "storm_lab.reporting.figures.time_series": ("Panel", "time_series"),
+    "storm_lab.reporting.figures.watch": ("watch",),
     "storm_lab.runs.study": ("Study",),
     "storm_lab.runs.sweep": ("sweep",),
+    "storm_lab.teaching.journey": ("played",),
+    "storm_lab.teaching.what_if": ("WhatIf",),
     "storm_lab.tournament.league": ("League", "league_table", "results"),
+    "storm_lab.tuplelog.chrome_trace": ("write_chrome_trace",),
+    "storm_lab.workloads.importers.importing": ("import_topology",),
 }  # fmt: skip
 """Module -> the public names that stand in it."""
 
@@ -55,7 +80,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    # What this file imports for itself is no name to be led to.
+    return sorted({*globals(), *__all__} - {"Any", "import_module", "sys"})
 
 
 def _show_in_notebooks() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, Topology
+from storm_lab.model.checks import check_whole
 from storm_lab.model.machines import ports
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
@@ -91,6 +92,7 @@ def example_site(
     Raises:
         UserError: as `Site.of`.
     """
+    check_whole("the example site", "nodes", nodes, low=1, high=1000)
     topology = Topology(
         "words",
         (

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from types import ModuleType
+from typing import Any
+
+from storm_lab.errors import UserError
+from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 
 CHOICE = "experiment"
 """Name in a notebook of several experiments that says which one it runs; no parameter of any."""
@@ -33,6 +37,38 @@ def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str,
         plain = {name: value for name, value in plain.items() if name in known}
     seen[slug] = (frozenset(plain), len(history))
     return plain
+
+
+def check_notebook(
+    notebook: str, namespace: MutableMapping[str, Any], **defaults: ParameterValue | Sequence[float]
+) -> None:
+    """Refuse a parameter that a notebook does not have, or of another type than its default.
+
+    For notebooks without an experiment. Their parameter cells are those of nothing but plain assignments that
+    set one of its parameters, and the one that papermill puts in. ``namespace`` is ``globals()``; what is
+    refused is taken out of it, so that it is gone once its line is.
+
+    Raises:
+        UserError: names the parameter and what there is or what is allowed.
+    """
+    declared = [
+        Parameter(
+            name, tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value, ""
+        )
+        for name, value in defaults.items()
+    ]
+    given = set(defaults)
+    for cell in namespace.get("In", ()):
+        names = _assigned([cell])
+        if names & set(defaults) or cell.lstrip().startswith("# Parameters"):
+            given |= names
+    values = {name: namespace[name] for name in sorted(given) if name in namespace}
+    try:
+        check_parameters(declared, values, f"the notebook {notebook}")
+    except UserError:
+        for name in given - set(defaults):
+            namespace.pop(name, None)
+        raise
 
 
 def _is_plain(name: str, value: object) -> bool:

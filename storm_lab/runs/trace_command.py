@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from storm_lab.errors import UserError
 from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.places import runs_folder
 from storm_lab.tuplelog import open_run
 from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 
@@ -21,9 +23,27 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 @click.option("--to", "to_s", type=float, help="Virtual seconds up to which; the end without.")
 @json_option
 def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: bool) -> None:
-    """Write the run in folder RUN as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev)."""
-    count = write_chrome_trace(open_run(folder), file, from_s=from_s, to_s=to_s)
+    """Write a run as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev).
+
+    RUN is its folder, or its name: sixteen digits, which every folder of runs is looked through for.
+    """
+    run = open_run(_folder_of(folder))
+    count = write_chrome_trace(run, file, from_s=from_s, to_s=to_s)
     if as_json:
         print_json({"executions": count, "file": str(file)})
     else:
         click.echo(f"{count} executions: {file}")
+
+
+def _folder_of(run: Path) -> Path:
+    if run.is_dir():
+        return run
+    found = sorted(runs_folder().glob(f"*/{run}")) if run.name == str(run) else []
+    if not found:
+        raise UserError(
+            "there is no such folder, and no such run in the folder of runs",
+            field="run",
+            value=str(run),
+            remedy="give a folder that holds a manifest.json, or the name of a run",
+        )
+    return found[0]

@@ -24,7 +24,7 @@ from storm_lab.league.example_site import example_site
 from storm_lab.league.reader_site import Site
 from storm_lab.model import MeasuredLoad, executors_of
 from storm_lab.reporting.figures.placement_map import placement_map
-from storm_lab.reporting.figures.style import LINES, About, foot, house_style, new_figure
+from storm_lab.reporting.figures.style import LINES, About, foot, head, house_style, new_figure
 from storm_lab.runs.play import play_description
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.ask import ask
@@ -205,15 +205,17 @@ def _measured_once(keyed: _Keyed) -> MeasuredLoad:
 
 def _latency(turn: Turn) -> Figure:
     with house_style():
-        figure = new_figure(2.4)
+        figure = new_figure(2.6)
         axes = figure.subplots()
         found = np.sort(turn.latencies_ms)
         if len(found):
             axes.step(found, 100 * np.arange(1, len(found) + 1) / len(found), color=LINES[0])
             mean, p99 = float(np.mean(found)), float(np.percentile(found, 99))
-            axes.axvline(mean, color=LINES[1], linestyle="--", label=f"mean {mean:.3g} ms")
-            axes.axvline(p99, color=LINES[2], linestyle=":", label=f"99th percentile {p99:.3g} ms")
-            axes.legend(loc="lower right")
+            marks = {
+                f"mean {_short(mean)} ms": axes.axvline(mean, color=LINES[1], linestyle="--"),
+                f"99th percentile {_short(p99)} ms": axes.axvline(p99, color=LINES[2], linestyle=":"),
+            }
+            head(figure, "", marks, len(marks))
         axes.set(xlabel="complete latency, ms", ylabel="lines up to here, %", xlim=(0, None), ylim=(0, 101))
         foot(
             figure,
@@ -221,3 +223,8 @@ def _latency(turn: Turn) -> Figure:
             f"{_PLAY_S:g} s of one play",
         )
     return figure
+
+
+def _short(value: float) -> str:
+    """Three digits, without powers of ten."""
+    return f"{float(f'{value:.3g}'):g}"

@@ -10,6 +10,7 @@ import pytest
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
+from storm_lab.league.example_site import example_site
 from storm_lab.league.reader_site import Site
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
@@ -128,3 +129,8 @@ def test_a_spout_needs_a_source_and_a_source_its_spout() -> None:
 def test_the_parameters_of_word_count_do_not_fit_a_site() -> None:
     with pytest.raises(UserError, match="lines_per_s"):
         League.of([], site(), {"lines_per_s": 3.0})
+
+
+def test_the_example_site_refuses_what_is_no_number_of_nodes() -> None:
+    with pytest.raises(UserError, match="nodes = 'three': the example site needs a whole number"):
+        example_site(50.0, nodes="three")  # type: ignore[arg-type]

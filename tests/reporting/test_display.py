@@ -2,11 +2,15 @@
 
 import xml.etree.ElementTree as ElementTree
 from importlib import import_module
+from typing import Any
+
+from IPython.core.formatters import DisplayFormatter
 
 import storm_lab
 from storm_lab.model import Assignment, Cluster, Component, Executor, Node, Slot, Subscription, Topology
 from storm_lab.reporting import display
-from storm_lab.schedulers import SchedulingResult, TopologyStatus
+from storm_lab.schedulers import SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.ask import ask
 
 CHAIN = Topology(
     id="chain",
@@ -47,16 +51,48 @@ def test_a_cluster_of_many_nodes_is_cut_and_says_so() -> None:
     assert "and 5 more" in display.cluster_html(cluster)
 
 
-def test_ipython_learns_every_class_by_its_name() -> None:
-    class Formatter:
-        def for_type_by_name(self, module: str, name: str, html: object) -> None:
-            known.append((module, name))
+def _formatters() -> dict[str, Any]:
+    formatters: dict[str, Any] = DisplayFormatter().formatters
+    display.show_richly(formatters["text/html"])
+    return formatters
 
-    known: list[tuple[str, str]] = []
-    display.show_richly(Formatter())
+
+def test_ipython_learns_every_class_by_its_name() -> None:
+    known = _formatters()["text/html"].deferred_printers
     assert len(known) >= 5
     for module, name in known:
         assert hasattr(import_module(module), name)
+
+
+def test_what_can_be_shown_is_html_and_one_short_line() -> None:
+    site = storm_lab.example_site(50.0)
+    scheduler = storm_lab.make_scheduler("rstorm")
+    view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, explain=True)
+    result = ask(scheduler, view)
+    league = storm_lab.League.of([storm_lab.Entrant("one", scheduler)], site, {"seeds": [1]})
+    study = storm_lab.Study.of("tstorm-word-count")
+    formatters = _formatters()
+    for each in (site.plan.topology, site.cluster, site, result.decisions[0], league, study):
+        assert "<table>" in formatters["text/html"](each)
+        line = formatters["text/plain"](each)
+        assert line.startswith(f"<{type(each).__name__} ")
+        assert len(line) < 200
+    assert (
+        formatters["text/plain"]([result.assignment]) == "[<Assignment 8 executors in 1 workers on 1 nodes>]"
+    )
+    assert "one" in formatters["text/plain"](league)
+
+
+def test_a_figure_is_a_picture_without_a_word_to_matplotlib() -> None:
+    figure = storm_lab.time_series  # What draws imports matplotlib.
+    assert callable(figure)
+    picture, about = _formatters()["image/png"](import_module("matplotlib.figure").Figure())
+    assert picture.startswith(b"\x89PNG")
+    assert about["width"] > 100
+
+
+def test_tab_leads_to_no_name_that_the_package_only_uses_itself() -> None:
+    assert not {"Any", "import_module", "sys"} & set(dir(storm_lab))
 
 
 def test_every_public_name_of_the_package_is_there_and_documented() -> None:

@@ -14,5 +14,6 @@ def test_the_player_asks_for_nothing_from_elsewhere_and_its_buttons_say_what_the
     alone = playing_alone(player)
     assert "://" not in alone.replace("http://www.w3.org", "")
     assert 'class="fa' not in alone
+    assert '<img alt="' in alone
     assert alone.count("▶") == 1 and alone.count("‖") == 1
     assert alone.count("<button") == player.count("<button") == 9

@@ -3,32 +3,50 @@
 import os
 from pathlib import Path
 
+import nbformat
 import pytest
+from jupyter_server.services.config.manager import ConfigManager
 from jupyterlab_server.config import get_static_page_config
+from nbformat.sign import NotebookNotary
 
 from storm_lab.errors import UserError
 from storm_lab.runs.lab import update_copies, without_announcements
+
+
+def _notebook(text: str) -> str:
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text, id="cell")]))
+
+
+@pytest.fixture(autouse=True)
+def _own_signatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
 
 
 @pytest.fixture
 def templates(tmp_path: Path) -> Path:
     folder = tmp_path / "notebooks"
     (folder / "tstorm").mkdir(parents=True)
-    (folder / "quickstart.ipynb").write_text("one")
-    (folder / "tstorm" / "word_count.ipynb").write_text("two")
+    (folder / "quickstart.ipynb").write_text(_notebook("one"))
+    (folder / "tstorm" / "word_count.ipynb").write_text(_notebook("two"))
     return folder
 
 
 def test_every_notebook_is_copied_with_its_folder(templates: Path, tmp_path: Path) -> None:
     assert update_copies(templates, tmp_path / "lab") == []
-    assert (tmp_path / "lab" / "tstorm" / "word_count.ipynb").read_text() == "two"
+    assert (tmp_path / "lab" / "tstorm" / "word_count.ipynb").read_text() == _notebook("two")
+
+
+def test_a_copy_is_trusted(templates: Path, tmp_path: Path) -> None:
+    update_copies(templates, tmp_path / "lab")
+    copy = nbformat.read(tmp_path / "lab" / "quickstart.ipynb", as_version=4)
+    assert NotebookNotary().check_signature(copy)
 
 
 def test_a_copy_that_nobody_changed_follows_its_template(templates: Path, tmp_path: Path) -> None:
     update_copies(templates, tmp_path / "lab")
-    (templates / "quickstart.ipynb").write_text("newer")
+    (templates / "quickstart.ipynb").write_text(_notebook("newer"))
     assert update_copies(templates, tmp_path / "lab") == []
-    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == "newer"
+    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
 
 
 def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: Path, tmp_path: Path) -> None:
@@ -36,12 +54,12 @@ def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: 
     mine = tmp_path / "lab" / "quickstart.ipynb"
     mine.write_text("mine")
     assert update_copies(templates, tmp_path / "lab") == []
-    (templates / "quickstart.ipynb").write_text("newer")
+    (templates / "quickstart.ipynb").write_text(_notebook("newer"))
     assert update_copies(templates, tmp_path / "lab") == ["quickstart.ipynb"]
     assert mine.read_text() == "mine"
     mine.unlink()
     assert update_copies(templates, tmp_path / "lab") == []
-    assert mine.read_text() == "newer"
+    assert mine.read_text() == _notebook("newer")
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(templates: Path, tmp_path: Path) -> None:
@@ -57,3 +75,10 @@ def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", settings)
     config = get_static_page_config(level="all")
     assert config["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"] is True
+
+
+def test_knobs_keep_their_state_in_a_saved_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", without_announcements(tmp_path)["JUPYTER_CONFIG_PATH"])
+    manager = ConfigManager(config_dir_name="labconfig")
+    changed = manager.get("default_setting_overrides")
+    assert changed["@jupyter-widgets/jupyterlab-manager:plugin"]["saveState"] is True

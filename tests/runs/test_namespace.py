@@ -3,7 +3,7 @@
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.runs.namespace import notebook_parameters
+from storm_lab.runs.namespace import check_notebook, notebook_parameters
 from storm_lab.runs.study import Study
 
 SLUG = "tstorm-word-count"
@@ -56,3 +56,33 @@ def test_two_experiments_in_one_notebook_do_not_share_their_names() -> None:
     Study.of_notebook(SLUG, namespace)
     run(namespace, "import pandas", pandas=pytest)
     assert notebook_parameters("another", namespace) == {"gammas": [1.8], "seeds": [1]}
+
+
+def check(namespace: dict[str, object]) -> None:
+    check_notebook("quickstart", namespace, gammas=[1.8], seeds=[1])
+
+
+def test_a_notebook_without_an_experiment_refuses_what_it_does_not_have() -> None:
+    namespace = kernel()
+    check(namespace)
+    run(namespace, "gammas = [1.8]\ngama = 2.2\nseeds = [1]", gama=2.2)
+    with pytest.raises(UserError, match="did you mean gammas"):
+        check(namespace)
+    run(namespace, "gammas = [1.8]\nseeds = [1]")
+    check(namespace)
+
+
+def test_it_refuses_what_papermill_puts_in_and_leaves_other_cells_alone() -> None:
+    namespace = kernel()
+    run(namespace, "note = 3", note=3)
+    check(namespace)
+    run(namespace, "# Parameters\nnodes = 3\n", nodes=3)
+    with pytest.raises(UserError, match="nodes"):
+        check(namespace)
+
+
+def test_it_refuses_a_parameter_of_another_type() -> None:
+    namespace = kernel()
+    run(namespace, "gammas = 1.8", gammas=1.8)
+    with pytest.raises(UserError, match="has the wrong type; give a list of numbers"):
+        check(namespace)

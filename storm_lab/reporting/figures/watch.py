@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_number
 from storm_lab.reporting.figures.style import INK, LINES, MUTED, colour_of, house_style, natural, new_figure
 from storm_lab.tuplelog.reader import Run
 
@@ -48,8 +49,10 @@ class Film:
         """The film of a run between two times, a picture each so many seconds.
 
         Raises:
-            UserError: it would have no picture or too many.
+            UserError: a time is no number, or it would have no picture or too many.
         """
+        for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
+            check_number("a film", name, seconds, unit="s")
         times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
         if not 0 < len(times) <= MOST_FRAMES:
             raise UserError(
@@ -139,7 +142,11 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
 
 
 def playing_alone(player: str) -> str:
-    """The player without the icon font that it fetches from a server; signs stand on its buttons instead."""
+    """The player without the icon font that it fetches from a server; signs stand on its buttons instead.
+
+    Its picture gets a text alternative.
+    """
+    player = player.replace("<img ", '<img alt="the picture of the film that is shown" ', 1)
     player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
     return re.sub(r'<i class="fa ([\w -]+)"></i>', lambda found: _SIGNS[found[1]], player)
 

@@ -1,0 +1,30 @@
+"""`storm-lab trace` finds a run by its folder and by its name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from storm_lab.errors import UserError
+from storm_lab.league.example_site import example_site
+from storm_lab.runs.trace_command import trace
+from storm_lab.teaching.journey import played
+
+
+def test_a_run_is_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    run = played(example_site(5.0), duration_s=60.0)
+    for given in (str(run.folder), run.run):
+        file = tmp_path / "trace.json"
+        assert CliRunner().invoke(trace, [given, str(file)], catch_exceptions=False).exit_code == 0
+        events = json.loads(file.read_text())["traceEvents"]
+        assert {"X", "M", "i"} <= {event["ph"] for event in events}
+        file.unlink()
+
+
+def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    result = CliRunner().invoke(trace, ["nope", "trace.json"])
+    assert isinstance(result.exception, UserError)
+    assert "no such run" in str(result.exception)
