@@ -156,7 +156,7 @@ class Tournament:
                 began = time.perf_counter()
                 try:
                     deepcopy(entrant.scheduler).schedule(view)
-                except Exception:
+                except (Exception, SystemExit):
                     # A loss, which the runs tell about.
                     continue
                 found[entrant.name].append(1000 * (time.perf_counter() - began))
