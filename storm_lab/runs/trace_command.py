@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from storm_lab.errors import UserError
 from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.tuplelog import open_run
 from storm_lab.tuplelog.chrome_trace import write_chrome_trace
@@ -22,6 +23,13 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 @json_option
 def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: bool) -> None:
     """Write the run in folder RUN as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev)."""
+    if not folder.is_dir():
+        raise UserError(
+            "there is no such folder",
+            field="RUN",
+            value=str(folder),
+            remedy="name one of data/runs/EXPERIMENT",
+        )
     count = write_chrome_trace(open_run(folder), file, from_s=from_s, to_s=to_s)
     if as_json:
         print_json({"executions": count, "file": str(file)})
