@@ -78,6 +78,12 @@ def test_names_that_no_module_can_have_are_refused(name: str) -> None:
         starter_files(name)
 
 
+def test_names_of_other_modules_are_refused() -> None:
+    for name in ("json", "storm-lab"):
+        with pytest.raises(UserError, match="another module has this name"):
+            starter_files(name)
+
+
 @pytest.mark.parametrize("name", [name for name in sorted(BUILT_IN) if name != "optimal"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> None:
