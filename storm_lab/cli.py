@@ -22,7 +22,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from storm_lab.errors import StormLabError, unknown_name
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
@@ -63,7 +63,7 @@ _COMPLETE = "_STORM_LAB_COMPLETE"
 """The environment variable through which a shell asks; click derives it from the program's name."""
 
 
-class _Commands(click.Group):
+class _Commands(Commands):
     """A group with commands of other modules, imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -82,14 +82,6 @@ class _Commands(click.Group):
         helps |= {name: _ELSEWHERE[name][1] for name in _elsewhere()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = ctx.resilient_parsing or not args or args[0] in self.list_commands(ctx)
-        if not known and not args[0].startswith("-"):
-            raise unknown_name("command", args[0], self.list_commands(ctx), "storm-lab")
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # Not through get_command, as above.

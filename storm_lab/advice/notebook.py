@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from storm_lab.errors import UserError
+from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.notebook import notebooks_folder
 
 TEMPLATE = "advise.ipynb"
@@ -21,6 +22,7 @@ def check_notebook(path: Path) -> None:
         raise UserError("is no notebook's name", field="notebook", value=str(path), remedy="end it in .ipynb")
     if not path.parent.is_dir():
         raise UserError("there is no such folder", field="notebook", value=str(path), remedy="make it first")
+    check_folder(path.parent, field="notebook")
 
 
 def write_notebook(path: Path, values: Mapping[str, object]) -> None:
@@ -28,11 +30,16 @@ def write_notebook(path: Path, values: Mapping[str, object]) -> None:
     # Here, for it takes longer than the help page, and few ask for a notebook.
     import papermill
 
+    from storm_lab.runs.notebook_run import KERNEL
+
     papermill.execute_notebook(
         str(notebooks_folder() / TEMPLATE),
         str(path),
         parameters=dict(values),
+        kernel_name=KERNEL,
         cwd=str(Path.cwd()),
         progress_bar=False,
         log_output=False,
+        # The kernel's own remarks would land between our lines.
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
     )

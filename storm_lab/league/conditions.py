@@ -62,9 +62,25 @@ class Conditions:
         for name, model in (("cost", CostModel()), ("times", ControlTimes())):
             if isinstance(values.get(name), Mapping):
                 values[name] = with_constants(model, values[name], name)
-        if "faults" in values and not isinstance(values["faults"], FaultPlan):
+        if isinstance(values.get("faults"), list | tuple):
             values["faults"] = _faults(values["faults"])
+        for name, value in values.items():
+            kind, form = _KINDS[name]
+            if not (isinstance(value, kind) or (value is None and name in _OPTIONAL)):
+                raise UserError(f"is no {kind.__name__}", field=name, value=value, remedy=f"give {form}")
         return cls(**values)
+
+
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "cost": (CostModel, "a CostModel, or the constants that differ by name"),
+    "times": (ControlTimes, "ControlTimes, or the durations that differ by name"),
+    "timers": (Timers, "Timers"),
+    "zookeeper": (ZooKeeperPlan, "a ZooKeeperPlan"),
+    "settings": (Mapping, "values by Storm's full keys"),
+    "faults": (FaultPlan, "a FaultPlan, or a list of faults"),
+    "placement": (Assignment, "an Assignment of slots by executor"),
+}
+_OPTIONAL = ("timers", "placement")
 
 
 def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:

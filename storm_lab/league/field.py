@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, said_by
 from storm_lab.league.entrant import Entrant
+from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.registry import make_scheduler
 from storm_lab.schedulers.scheduler_file import is_place, scheduler_of
 
@@ -40,6 +44,7 @@ def entrant_of(text: str) -> Entrant:
     """
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     scheduler = scheduler_of(rest)
+    _check_travels(scheduler, text)
     if is_place(rest):
         # What follows the class are its parameters; two settings of one class are two entrants.
         _, _, given = rest.partition(":")
@@ -59,7 +64,8 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tupl
         UserError: as `entrant_of`, or two of one name.
     """
     entrants = [entrant_of(text) for text in dict.fromkeys(own)]
-    for name in dict.fromkeys(policies):
+    # Who names a built-in policy as a scheduler of theirs does not mean it twice.
+    for name in (name for name in dict.fromkeys(policies) if name not in own):
         entrants.append(entrant_of(name) if name not in BUILT_IN else _built_in(name))
     names = [entrant.name for entrant in entrants]
     for name in names:
@@ -71,6 +77,29 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tupl
                 remedy='write another name = "..." into your class',
             )
     return tuple(entrants)
+
+
+def _check_travels(scheduler: Scheduler[Any], text: str) -> None:
+    """Refuse what no run can be given: every run has a copy, in a process and a folder of its own."""
+    if any(sign in scheduler.name for sign in _NO_FILE_NAME) or not scheduler.name.strip(" ."):
+        raise UserError(
+            f"files cannot be called {scheduler.name!r}",
+            field="scheduler",
+            value=text,
+            remedy='write another name = "..." into your class, of letters, digits, - and _',
+        )
+    try:
+        pickle.dumps(deepcopy(scheduler))
+    except Exception as error:
+        raise UserError(
+            f"it holds what cannot be copied for every run ({said_by(error).rpartition(' (')[0]})",
+            field="scheduler",
+            value=text,
+            remedy="make locks, files and lambdas in schedule, not in __init__",
+        ) from error
+
+
+_NO_FILE_NAME = "/\\:\0\n"
 
 
 def _built_in(name: str) -> Entrant:

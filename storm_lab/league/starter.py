@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from pathlib import Path
 
 from storm_lab.errors import UserError
@@ -120,6 +121,10 @@ def starter_files(name: str) -> dict[str, str]:
             field="name",
             value=name,
             remedy="use small letters, digits, - and _, a letter first: my-idea",
+        )
+    if module in sys.stdlib_module_names or module in ("storm_lab", "pytest"):
+        raise UserError(
+            "another module has this name", field="name", value=name, remedy=f"choose another: {name}-idea"
         )
     words = [word for word in module.split("_") if word]
     fields = {

@@ -23,7 +23,7 @@ from storm_lab.live.scheduler_command import scheduler
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.submission import SchedulerPlug
 from storm_lab.machine.doctor import print_findings
-from storm_lab.machine.options import examples, json_option
+from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.model.cluster import Cluster, Node
 
 NEWEST = next(iter(RELEASES))
@@ -34,7 +34,8 @@ _version = click.option(
 
 
 @click.group(
-    epilog=examples("storm-lab live doctor", "storm-lab live up --version 0.9.2", "storm-lab live down")
+    cls=Commands,
+    epilog=examples("storm-lab live doctor", "storm-lab live up --version 0.9.2", "storm-lab live down"),
 )
 def live() -> None:
     """Start real Apache Storm and play on it what the emulator plays.

@@ -28,7 +28,9 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
 @click.option(
     "--socket", type=click.Path(path_type=Path), required=True, help="Unix socket that Nimbus asks at."
 )
-@click.option("--param", "parameters", multiple=True, metavar="KEY=VALUE", help="Parameter of the scheduler.")
+@click.option(
+    "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheduler."
+)
 @click.option("--storm-version", metavar="V", help="Version of Storm; from 1.0 on it says so itself.")
 @click.option("--seed", default=0, show_default=True, help="Start of its random numbers.")
 def scheduler(

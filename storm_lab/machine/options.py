@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from storm_lab.errors import unknown_name
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 jobs_option = click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
@@ -38,3 +40,16 @@ def print_json(document: object) -> None:
 def examples(*lines: str) -> str:
     """Text for the end of a help page; click leaves it as it stands."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Commands(click.Group):
+    """A group that offers what there is where it has no command of the name that is given."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or refuse the name with those that there are."""
+        known = ctx.resilient_parsing or not args or args[0] in self.list_commands(ctx)
+        if not known and not args[0].startswith("-"):
+            raise unknown_name("command", args[0], self.list_commands(ctx), ctx.command_path)
+        return super().resolve_command(ctx, args)

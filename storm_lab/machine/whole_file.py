@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from storm_lab.errors import refused_by_system
 
 
 @contextmanager
@@ -27,3 +30,20 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that nobody ever reads a part of it; text is UTF-8."""
     with whole_file(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def check_folder(folder: Path, *, field: str) -> None:
+    """Make a folder for results, before the long work that they take.
+
+    Raises:
+        UserError: it cannot be made, or nothing can be written there.
+    """
+    with refused_by_system(
+        "the results cannot be written",
+        field=field,
+        value=str(folder),
+        remedy="name a folder that you may write to",
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from storm_lab.league.starter import starter_files, write_starter
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.options import Commands, examples, json_option, print_json
 
 
-@click.group(epilog=examples("storm-lab new scheduler my-idea"))
+@click.group(cls=Commands, epilog=examples("storm-lab new scheduler my-idea"))
 def new() -> None:
     """Begin something of your own."""
 

@@ -12,7 +12,8 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,13 @@ import nbformat
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.places import project_root, reports_folder
+from storm_lab.machine.places import (
+    DATA_VARIABLE,
+    REPORTS_VARIABLE,
+    data_folder,
+    project_root,
+    reports_folder,
+)
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page, page_files
 from storm_lab.runs.notebook import bytes_digest, stamp_of
@@ -78,17 +85,18 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     for attempt in range(1, _TRIES + 1):
         try:
-            papermill.execute_notebook(
-                str(template),
-                str(raw),
-                parameters=dict(values),
-                kernel_name=KERNEL,
-                cwd=str(template.parent),
-                progress_bar=False,
-                log_output=False,
-                # The kernel's own remarks, even on how it is shut down, would land between our lines.
-                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-            )
+            with _our_places():
+                papermill.execute_notebook(
+                    str(template),
+                    str(raw),
+                    parameters=dict(values),
+                    kernel_name=KERNEL,
+                    cwd=str(template.parent),
+                    progress_bar=False,
+                    log_output=False,
+                    # The kernel's own remarks, even on how it is shut down, would land between our lines.
+                    extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+                )
             return
         except PapermillExecutionError as error:
             if error.ename in _names_below(UserError):
@@ -104,6 +112,26 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 raise
             if attempt == _TRIES:
                 raise NotebookFailed(f"{template.name}: {error}") from error
+
+
+@contextmanager
+def _our_places() -> Iterator[None]:
+    """In this block a kernel finds data and reports where this process does.
+
+    It works in the folder of its template. Outside a checkout that is inside the installed package, and not
+    in the workspace where the user stands.
+    """
+    ours = {DATA_VARIABLE: str(data_folder()), REPORTS_VARIABLE: str(reports_folder())}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _names_below(kind: type[BaseException]) -> set[str]:

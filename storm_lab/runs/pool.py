@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
-from storm_lab.errors import StormLabError
+from storm_lab.errors import StormLabError, UserError, said_by
 
 Advance = Callable[[float], None]
 """Takes the share of a task that is done, 0 to 1."""
@@ -238,11 +238,19 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+class _Asked(SystemExit):
+    """This process was asked to end."""
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    raise _Asked(128 + number)
+
+
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # SystemExit unwinds through what the task has open, so that nothing half done stays.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _end)
     _end_with_parent()
     while True:
         try:
@@ -256,6 +264,11 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
         except BrokenPipeError:
             # The parent is gone, and the task has cleaned up on the way here.
             os._exit(1)
+        except _Asked:
+            raise
+        except SystemExit as error:
+            # Whoever wrote what is played here must not end it for all others.
+            pipe.send(UserError(f"the code that is played ends the process: {said_by(error)}", field="run"))
         except Exception:
             pipe.send(traceback.format_exc())
         else:

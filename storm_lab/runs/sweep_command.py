@@ -12,6 +12,7 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option
+from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
@@ -94,6 +95,8 @@ def sweep(
         count = {"settings": len(found.settings), "runs": len(folders), "there": whole}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
+    if out is not None:
+        check_folder(out, field="out")
     done = found.run(on_spark=on_spark, jobs=jobs, show_progress=True, fresh=fresh)
     folder = done.write(out)
     if as_json:

@@ -52,7 +52,7 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
         return kind(parse_parameters(kind.Parameters, [*_pieces(given), *parameters], owner=text))
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"it cannot be made: {said_by(error)}", field="scheduler", value=text) from error
 
 
@@ -102,7 +102,7 @@ def _module(name: str, place: str) -> ModuleType:
             field="scheduler",
             value=place,
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"it cannot be imported: {said_by(error)}", field="scheduler", value=place) from error
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from storm_lab.league.field import entrant_of, field
 from storm_lab.machine.options import examples, print_json
 from storm_lab.runs.grid import parse_seeds
+from storm_lab.runs.live_constants import read_constants
 from storm_lab.schedulers.completion import complete_scheduler
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.league_command import suite_options
@@ -31,7 +34,9 @@ def compare(
     only: tuple[str, ...],
     seeds: str,
     instances: int,
+    suite_seed: int,
     duration_s: float,
+    constants: Path | None,
     jobs: int,
     on_spark: bool,
     as_json: bool,
@@ -41,8 +46,9 @@ def compare(
     A and B as the league takes them. Exit status 0 whatever comes out.
     """
     entrants = field((one, other), ())
-    cases = suite(suite_name, only=only, instances=instances, duration_s=duration_s)
-    rows = Tournament(entrants, cases, parse_seeds(seeds)).play(jobs=jobs, on_spark=on_spark)
+    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
+    machine = None if constants is None else read_constants(constants)
+    rows = Tournament(entrants, cases, parse_seeds(seeds), machine).play(jobs=jobs, on_spark=on_spark)
     first, second = (entrant_of(text).name for text in (one, other))
     found = compared(rows, first, second)
     if as_json:

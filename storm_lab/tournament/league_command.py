@@ -19,6 +19,7 @@ from storm_lab.machine.options import (
     print_json,
 )
 from storm_lab.machine.places import data_folder
+from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
@@ -50,6 +51,7 @@ _SUITE_OPTIONS = (
         type=click.IntRange(1, 100),
         help="Generated suite: instances of each family on each kind of machines.",
     ),
+    click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it."),
     click.option(
         "--duration",
         "duration_s",
@@ -58,6 +60,7 @@ _SUITE_OPTIONS = (
         type=click.FloatRange(240, 7200),
         help="Virtual seconds of a run.",
     ),
+    constants_option,
     jobs_option,
     on_spark_option,
     json_option,
@@ -92,8 +95,6 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
     shell_complete=complete_policies,
     help="Built-in policies to play against; all by default.",
 )
-@click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it.")
-@constants_option
 @click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
@@ -121,7 +122,9 @@ def league(
     scheduler that fails loses the case; the others go on. The folder that is printed at the end holds all
     tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
-    names = [name.strip() for name in policies.split(",") if name.strip()] if policies else list(BUILT_IN)
+    names = list(BUILT_IN)
+    if policies is not None:
+        names = [name.strip() for name in policies.split(",") if name.strip()]
     entrants = field(schedulers, names)
     known = [entrant.name for entrant in entrants]
     if baseline not in known:
@@ -137,6 +140,8 @@ def league(
         count["there"] = sum(is_whole(folder) for folder in folders)
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
+    if out is not None:
+        check_folder(out, field="out")
     rows = tournament.play(jobs=jobs, on_spark=on_spark)
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
     report = LeagueReport(rows, own, baseline, tournament.asking_ms())

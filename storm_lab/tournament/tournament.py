@@ -52,6 +52,8 @@ MEASURES = {
     "nodes": "nodes",
     "inter_node_percent": "between nodes, %",
     "excess_percent": "beyond the least between nodes, %",
+    "measured_from_s": "measured from, s",
+    "reassigned_s": "last re-assigned at, s",
     "moved": "executors moved",
     "transition_ms": "worst 10 s of the transition, ms",
 }
@@ -156,7 +158,7 @@ class Tournament:
                 began = time.perf_counter()
                 try:
                     deepcopy(entrant.scheduler).schedule(view)
-                except Exception:
+                except (Exception, SystemExit):
                     # A loss, which the runs tell about.
                     continue
                 found[entrant.name].append(1000 * (time.perf_counter() - began))

@@ -309,3 +309,12 @@ def test_an_interrupted_run_ends_with_130_and_leaves_nothing_half_done(tmp_path:
     assert "Traceback" not in err
     assert err.strip().splitlines()[-1].startswith("storm-lab: interrupted")
     assert half_written() == before
+
+
+@pytest.mark.parametrize(
+    ("group", "offered"), [("bench", "kernel"), ("live", "doctor"), ("new", "scheduler")]
+)
+def test_a_group_offers_what_there_is(storm_lab: Callable[..., Answer], group: str, offered: str) -> None:
+    code, out, err = storm_lab(group, "nope")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "there are:" in err and offered in err

@@ -104,3 +104,20 @@ def test_a_fixed_first_placement_must_name_every_executor() -> None:
     assert described(site(placement=whole)).placement == whole
     with pytest.raises(UserError, match="placement"):
         site(placement=Assignment.of((each, Slot("big", 6700)) for each in executors[1:]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("cost", 3, "give a CostModel, or the constants"),
+        ("times", "slow", "give ControlTimes, or"),
+        ("timers", 3, "give Timers"),
+        ("zookeeper", None, "give a ZooKeeperPlan"),
+        ("settings", [1], "give values by Storm's full keys"),
+        ("faults", 3, "or a list of faults"),
+        ("placement", {"numbers": 1}, "give an Assignment"),
+    ],
+)
+def test_conditions_of_another_kind_are_refused_by_name(name: str, value: object, remedy: str) -> None:
+    with pytest.raises(UserError, match=rf"^{name}.*is no .*{remedy}"):
+        site(**{name: value})

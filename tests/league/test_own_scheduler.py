@@ -78,6 +78,12 @@ def test_names_that_no_module_can_have_are_refused(name: str) -> None:
         starter_files(name)
 
 
+def test_names_of_other_modules_are_refused() -> None:
+    for name in ("json", "storm-lab"):
+        with pytest.raises(UserError, match="another module has this name"):
+            starter_files(name)
+
+
 @pytest.mark.parametrize("name", [name for name in sorted(BUILT_IN) if name != "optimal"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> None:
@@ -138,3 +144,45 @@ def test_an_edit_of_the_readers_file_or_of_what_it_imports_is_another_run(folder
     after_helper = run_of(entrant)
     source.write_text(source.read_text().replace("no free slot", "no room"))
     assert len({before, after_helper, run_of(entrant)}) == 3
+
+
+_MINE = """
+import threading
+
+from storm_lab.schedulers import NoParameters, Scheduler
+
+
+class Mine(Scheduler[NoParameters]):
+    name, version = "mine", "1"
+
+    def __init__(self, parameters=None):
+        super().__init__(parameters)
+        self.kept = None
+
+    def schedule(self, view):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("self.kept = None", "self.kept = threading.Lock()", "cannot be copied for every run (TypeError"),
+        ("self.kept = None", "self.kept = lambda x: x", "cannot be copied for every run"),
+        ("self.kept = None", "raise SystemExit(4)", "it cannot be made: SystemExit: 4"),
+        ("import threading", "raise SystemExit(4)", "it cannot be imported: SystemExit: 4"),
+        ('name, version = "mine"', 'name, version = "../mine"', "files cannot be called '../mine'"),
+    ],
+)
+def test_a_scheduler_that_no_run_can_be_given_is_refused(
+    folder: Path, before: str, after: str, said: str
+) -> None:
+    assert before in _MINE
+    (folder / "odd_one.py").write_text(_MINE.replace(before, after))
+    with pytest.raises(UserError) as refused:
+        entrant_of(f"{folder}/odd_one.py:Mine")
+    assert said in str(refused.value)
+
+
+def test_a_built_in_policy_named_as_ones_own_plays_once() -> None:
+    assert [entrant.name for entrant in field(["tstorm"], ["default", "tstorm"])] == ["tstorm", "default"]

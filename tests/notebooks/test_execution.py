@@ -1,5 +1,6 @@
 """Executing notebooks: checked, clean of what differs between machines, whole or not at all."""
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ import nbformat
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE, WORKSPACE_FILE
 from storm_lab.runs import notebook_run as module
 from storm_lab.runs.notebook import is_current
 from storm_lab.runs.notebook_run import NotebookFailed, execute_notebook, machine_traces
@@ -65,6 +67,27 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
         execute_notebook(path, executed, {"gamma": 2.5, "seeds": (1, 2)}, digest)
         found.append((executed.read_bytes(), executed.with_suffix(".html").read_bytes()))
     return Twice(executed, found)
+
+
+def test_a_notebook_finds_the_workspace_where_the_user_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executed: Path
+) -> None:
+    for name in (DATA_VARIABLE, REPORTS_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    mine, package = tmp_path / "mine", tmp_path / "package"
+    mine.mkdir()
+    package.mkdir()
+    (mine / WORKSPACE_FILE).write_text('data = "here"\n')
+    monkeypatch.chdir(mine)
+    path = template(
+        package,
+        "# parameters",
+        "from storm_lab.machine.places import data_folder, reports_folder\n"
+        "print(data_folder().parent.name, data_folder().name, reports_folder().parent.name)",
+    )
+    execute_notebook(path, executed, {}, "d")
+    assert outputs(executed) == "mine here mine\n"
+    assert not {DATA_VARIABLE, REPORTS_VARIABLE} & set(os.environ)
 
 
 def test_parameters_reach_the_cells_and_pages_appear(twice: Twice) -> None:

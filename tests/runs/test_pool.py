@@ -73,6 +73,19 @@ def test_a_process_that_dies_is_named_by_its_task() -> None:
         Pool(1, die).do([5])
 
 
+def leave(task: int, advance: Advance) -> int:
+    if not task:
+        sys.exit(3)
+    return task
+
+
+def test_code_that_ends_the_process_is_a_failure_of_its_task_alone() -> None:
+    failed: list[str] = []
+    results = Pool(1, leave).do([0, 7], fail=lambda task, error: failed.append(str(error)))
+    assert results == {1: 7}
+    assert len(failed) == 1 and "ends the process: SystemExit: 3 (test_pool.py, line " in failed[0]
+
+
 def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(

@@ -150,6 +150,7 @@ def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(tmp_pa
     mine, even = (found[found["scheduler"] == name] for name in ("mine", "even"))
     assert mine["problem"].str.contains(r"raised ZeroDivisionError.*test_tournament\.py, line \d+").all()
     assert (even["problem"] == "").all() and (even["complete_ms"] > 0).all()
+    assert (even["measured_from_s"] == 120.0).all() and even["reassigned_s"].isna().all()
     assert sorted(tournament.play(jobs=0, show_progress=False, home=tmp_path)["score"]) == sorted(
         found["score"]
     )

@@ -35,7 +35,12 @@ _version = click.option(
     "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
 )
 _parameters = click.option(
-    "--param", "parameters", metavar="K=V", multiple=True, help="A parameter of the policy; may be repeated."
+    "-p",
+    "--param",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the policy; may be repeated.",
 )
 
 
