@@ -164,6 +164,9 @@ def read_report(folder: Path) -> LeagueReport:
         rows = pd.read_csv(folder / "runs.csv", keep_default_na=True)
         rows["problem"] = rows["problem"].fillna("")
         rows["score"] = rows["score"].astype(float)
+        for measure in set(MEASURES) - set(rows):
+            # An earlier version wrote the folder.
+            rows[measure] = float("nan")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"], about["asking_ms"])
     except (OSError, ValueError, KeyError) as error:
         raise UserError(

@@ -105,6 +105,14 @@ def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
         read_report(tmp_path / "none")
 
 
+def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    found = rows({("one", "a"): 10.0, ("one", "b"): 12.0})
+    LeagueReport(found, ("a",), "b").write(tmp_path)
+    found.drop(columns="measured_from_s").to_csv(tmp_path / "runs.csv", index=False)
+    again = read_report(tmp_path)
+    assert again.cases["measured_from_s"].isna().all() and "a against each" in again.text()
+
+
 def test_latex_is_escaped() -> None:
     assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(
         pd.DataFrame({"x": ["a_b & 50%"], "y": ["1 ± 2"]}), {}, "c", "l"
