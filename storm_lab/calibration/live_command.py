@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 import click
-from tqdm import tqdm
 
 from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, ranges_of, tries_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
-from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
+from storm_lab.runs.execute import progress_bar
 from storm_lab.runs.live_constants import MachineConstants
-from storm_lab.runs.live_record import plays, record
+from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
-
-_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 
 
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:
@@ -47,7 +42,8 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            _play(generations, home)
+            for _ in record_shown(plays(SITTINGS, generations, 1), home, _say):
+                pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
         if len(machines) > 1:
@@ -58,10 +54,8 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
                 remedy=f"name the folder of one: {', '.join(machines)}",
             )
         fits = {generation: _fit(generation, found) for generation in generations}
-    machine: dict[str, Any] = {"core_mhz": round(machine_mhz()), "cores": os.cpu_count()}
-    if records is not None:
-        facts = found[0].run.manifest.conditions
-        machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
+    facts = found[0].run.manifest.conditions
+    machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
     MachineConstants(
         {generation: dict(fit.constants) for generation, fit in fits.items()},
         {generation: fit.scenes for generation, fit in fits.items()},
@@ -70,27 +64,14 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
     click.echo(f"written: {out}")
 
 
-def _play(generations: Sequence[str], home: Path) -> None:
-    chosen = plays(SITTINGS, generations, 1)
-    with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
-        over = 0
-
-        def tell(name: str, part: float) -> None:
-            bar.set_description(name, refresh=False)
-            bar.update(over + part - bar.n)
-
-        for _ in record(chosen, home, lambda line: click.echo(f"storm-lab: {line}", err=True), tell):
-            over += 1
-
-
-def _step(bar: tqdm[Any]) -> None:
-    bar.update(1)
+def _say(line: str) -> None:
+    click.echo(f"storm-lab: {line}", err=True)
 
 
 def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
-    with tqdm(total=tries_of(generation), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
-        bar.set_description(f"fitting Storm {generation}")
-        fit = fit_live(found, generation, tell=lambda: _step(bar))
+    with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
+        tried = count()
+        fit = fit_live(found, generation, tell=lambda: advance(next(tried), 1.0))
     click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():

@@ -49,7 +49,7 @@ def serve(address: str) -> None:
 def ask(address: str, port: int) -> None:
     """Print half of a round trip, in us."""
     message = bytes(BYTES)
-    took = []
+    took: list[int] = []
     with _joined(socket.create_connection((address, port), SECONDS)) as stream:
         end = time.monotonic() + ASKING_SECONDS
         while len(took) < TURNS and (len(took) <= WARM_UP or time.monotonic() < end):

@@ -7,10 +7,8 @@ from contextlib import closing
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Never
 
 import click
-from tqdm import tqdm
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError, unknown_name
@@ -21,6 +19,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.papers.registry import experiment, experiments
+from storm_lab.runs.execute import progress_bar
 from storm_lab.runs.live_play import (
     LiveTask,
     experiment_tasks,
@@ -34,8 +33,6 @@ __all__ = ["live"]
 
 live.add_command(record)
 live.add_command(trust)
-
-_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 
 
 @live.command(
@@ -149,13 +146,9 @@ def _play(
             for line in stage.storm.unrealised:
                 _say(f"not realised: {line}")
             for task, _ in members:
-                with tqdm(total=1.0, desc=str(task), disable=None, leave=False, bar_format=_BAR) as bar:
-                    folder, _ = play_task(task, stage, home, partial(_advance, bar))
+                with progress_bar(1, True, str(task)) as advance:
+                    folder, _ = play_task(task, stage, home, partial(advance, 0))
                 yield folder
-
-
-def _advance(bar: tqdm[Never], share: float) -> None:
-    bar.update(share - bar.n)
 
 
 def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:

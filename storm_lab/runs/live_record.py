@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -18,6 +19,7 @@ from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
 from storm_lab.machine.places import checkout, data_folder, shipped
+from storm_lab.runs.execute import progress_bar
 from storm_lab.runs.live_play import Describe, LiveTask, play_task
 from storm_lab.tuplelog import Scalar, open_run
 
@@ -104,6 +106,16 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
                 thin(open_run(folder), target)
                 shutil.rmtree(folder, ignore_errors=True)
                 yield target
+
+
+def record_shown(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
+    """As `record`, with a bar; where stderr is no terminal, with a line from time to time."""
+    order = [play.name for play in played_order(chosen)]
+    with (
+        progress_bar(len(chosen), True, "playing on real Storm") as advance,
+        closing(record(chosen, home, say, lambda name, part: advance(order.index(name), part))) as recorded,
+    ):
+        yield from recorded
 
 
 def played_order(chosen: Sequence[Play]) -> list[Play]:

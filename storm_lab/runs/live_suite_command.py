@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 import click
-from tqdm import tqdm
 
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
@@ -16,11 +15,10 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import constants_option, examples, json_option, print_json
-from storm_lab.runs.live_record import new_records_folder, played_order, plays, records_folder
-from storm_lab.runs.live_record import record as record_plays
+from storm_lab.runs.execute import progress_bar
+from storm_lab.runs.live_record import new_records_folder, plays, record_shown, records_folder
 from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
-_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -55,20 +53,12 @@ def record(
     chosen = plays(names, generations, repeat)
     if not chosen:
         raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
-    with tqdm(total=float(len(chosen)), disable=None, leave=False, bar_format=_BAR) as bar:
-        order = [play.name for play in played_order(chosen)]
-        folders: list[str] = []
-        recorded = record_plays(
-            chosen,
-            folder or new_records_folder(),
-            _say,
-            lambda name, part: _show(bar, name, order.index(name) + part),
-        )
-        with closing(recorded):
-            for path in recorded:
-                folders.append(str(path))
-                if not as_json:
-                    click.echo(str(path))
+    folders: list[str] = []
+    with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
+        for path in recorded:
+            folders.append(str(path))
+            if not as_json:
+                click.echo(str(path))
     if as_json:
         print_json(folders)
 
@@ -114,13 +104,12 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     home = folder or records_folder()
     found = recorded_runs(home)
     names = {play_of(each) for each in found}
-    with tqdm(total=len(names), disable=None, leave=False, bar_format=_BAR, file=sys.stderr) as bar:
-        done = -1
+    with progress_bar(len(names), True, "comparing") as advance:
+        begun = count()
 
         def tell(name: str) -> None:
-            nonlocal done
-            done += 1
-            _show(bar, name, done)
+            if (before := next(begun)) > 0:
+                advance(before - 1, 1.0)
 
         costs = costs_of(found, home, constants)
         compared = compare(found, costs, seeds=range(1, seeds + 1), tell=tell)
@@ -129,11 +118,6 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
         return
     for line in trust_lines(compared):
         click.echo(line)
-
-
-def _show(bar: tqdm[Never], name: str, done: float) -> None:
-    bar.set_description(name, refresh=False)
-    bar.update(done - bar.n)
 
 
 def _say(line: str) -> None:
