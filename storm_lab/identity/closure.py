@@ -14,7 +14,8 @@ settings), and of strings in code that is reached
   that is made by name; the rest of the table does not count;
 * the name of a data file beside the module, or in a folder of data there: its bytes.
 
-Not followed are this room itself, which only tells code apart, names that are put together at run time,
+``import_module("helper")`` counts as an import. Not followed are this room itself, which only tells code
+apart, names that are put together at run time,
 ``getattr``, imports of modules of which no name is used, and other distributions, whose versions are locked.
 A reader's own modules are taken whole, with the modules of the same package, or beside the file, that they
 import.

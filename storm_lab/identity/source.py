@@ -225,6 +225,15 @@ def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str
         into.setdefault(alias.asname or alias.name, []).append((module, alias.name))
 
 
+def _imported_by_name(node: ast.Call) -> str:
+    """The module that a call such as ``import_module("helper")`` names; empty where it is no such call."""
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if called not in ("import_module", "__import__") or not node.args:
+        return ""
+    name = node.args[0]
+    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+
+
 class _Reader:
     """Walks one statement once; ``said`` becomes its digest."""
 
@@ -252,6 +261,9 @@ class _Reader:
             if chain[0] not in local:
                 self.uses.add(chain)
         elif not _is_text(node):
+            if isinstance(node, ast.Call) and (module := _imported_by_name(node)):
+                self.imports.setdefault(module, []).append((module, None))
+                self.uses.add((module,))
             self._visit_fields(node, local)
 
     def _visit_fields(self, node: ast.AST, local: frozenset[str]) -> None:

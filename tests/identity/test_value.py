@@ -88,6 +88,15 @@ def test_an_edit_of_anything_that_a_scheduler_uses_is_noticed(
     assert value_digest(idea) != before
 
 
+def test_an_edit_of_a_module_that_is_imported_by_its_name_is_noticed(project: Path) -> None:
+    (project / "later.py").write_text("WEIGHT = 2")
+    edit(project, "helpers", "1.0", '1.0 * __import__("importlib").import_module("later").WEIGHT')
+    idea = importlib.import_module("idea").Idea()
+    before = value_digest(idea)
+    edit(project, "later", "2", "3")
+    assert value_digest(idea) != before
+
+
 def test_a_comment_and_a_file_that_is_not_imported_are_not(project: Path) -> None:
     idea = importlib.import_module("idea").Idea()
     before = value_digest(idea)
