@@ -5,15 +5,11 @@ A run that lies complete in its folder is reused, so that an interrupted experim
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-from tqdm import tqdm
 
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
@@ -21,6 +17,7 @@ from storm_lab.machine.places import runs_folder
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.play import play_description
 from storm_lab.runs.pool import Advance, Pool, TaskFailed
+from storm_lab.runs.progress import progress_bar
 from storm_lab.runs.settled_play import emulate_settled as emulate_settled
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
@@ -33,11 +30,6 @@ OnFailure = Callable[[RunSpec, StormLabError], None]
 
 OnDamage = Callable[[RunRefused], None]
 """Told of a folder that lies there and is no whole run, before the run is played again."""
-
-_STEPS = 1000
-
-_LINE_S = 30.0
-"""Seconds between two lines about progress in a log or a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +93,8 @@ def play_all(
 ) -> tuple[PlayedRun, ...]:
     """Have every run of ``specs`` on disk, in their order; equal runs are played once.
 
-    ``jobs`` processes play at a time; 0 plays in this process. ``show_progress`` draws a bar where stderr is
-    a terminal. ``fresh`` plays again what is there. With ``on_failure``, a run that fails is reported to it
+    ``jobs`` processes play at a time; 0 plays in this process. ``show_progress`` draws a bar in a
+    terminal. ``fresh`` plays again what is there. With ``on_failure``, a run that fails is reported to it
     and left out of the result. A damaged run is reported to ``on_damage`` and played again.
 
     Raises:
@@ -161,34 +153,3 @@ def _name(task: Task) -> str:
 
 def _folder(identity: RunIdentity, home: Path | None) -> Path:
     return (home or runs_folder()) / identity.experiment / identity.run
-
-
-@contextmanager
-def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
-    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
-
-    Where stderr is no terminal, a line is printed every `_LINE_S` seconds instead.
-    """
-    terminal = sys.stderr.isatty()
-    with tqdm(
-        total=tasks * _STEPS,
-        disable=not (show and terminal),
-        bar_format=what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
-        file=sys.stderr,
-        leave=False,
-    ) as bar:
-        began_s = told_s = time.monotonic()
-        done = [0] * tasks
-
-        def advance(number: int, share: float) -> None:
-            nonlocal told_s
-            steps = min(_STEPS, max(done[number], int(share * _STEPS)))
-            bar.update(steps - done[number])
-            done[number] = steps
-            now_s = time.monotonic()
-            if show and not terminal and now_s - told_s >= _LINE_S:
-                told_s = now_s
-                percent = 100 * sum(done) // (tasks * _STEPS)
-                print(f"{what}: {percent} % after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
-
-        yield advance

@@ -26,8 +26,15 @@ NOTEBOOKS = "notebooks"
 _BOOK = ".templates.json"
 """In the folder of copies: each copy's path, and the digest of the template that it was made from."""
 
-_SERVER = {"KernelManager": {"transport_encryption": "auto"}}
-"""Settings of the server, without which every kernel warns in the terminal that it has no encryption."""
+_SERVER = {
+    "KernelManager": {"transport_encryption": "auto"},
+    "ServerApp": {"tornado_settings": {"ws_ping_timeout": 30_000}},
+}
+"""Settings of the server, without which the terminal has warnings for every kernel.
+
+Kernels warn that they have no encryption; tornado 6.5 warns that jupyter_server waits for an answer (90,000)
+longer than until the next ping (30,000).
+"""
 
 _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
 """Settings of the page: saved knobs would be "Error displaying widget" when they are opened again."""

@@ -19,7 +19,6 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.papers.registry import experiment, experiments
-from storm_lab.runs.execute import progress_bar
 from storm_lab.runs.live_play import (
     LiveTask,
     experiment_tasks,
@@ -28,6 +27,7 @@ from storm_lab.runs.live_play import (
     scene_task,
 )
 from storm_lab.runs.live_suite_command import record, trust
+from storm_lab.runs.progress import progress_bar
 
 __all__ = ["live"]
 

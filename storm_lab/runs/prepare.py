@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storm_lab.pipeline.summary import keep_metrics, missing_metrics
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all, progress_bar
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.pool import Advance, Pool
+from storm_lab.runs.progress import progress_bar
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
 

@@ -33,9 +33,9 @@ from storm_lab.runs.execute import (
     Task,
     is_whole,
     play,
-    progress_bar,
     run_folder,
 )
+from storm_lab.runs.progress import progress_bar
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.

@@ -1,0 +1,102 @@
+"""How far long work is: a bar in a terminal and under a notebook's cell, a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+_STEPS = 1000
+
+_LINE_S = 30.0
+"""Seconds between two lines about progress in a log."""
+
+_REDRAW_S = 0.5
+"""Seconds between two pictures of a notebook's bar."""
+
+Tell = Callable[[float], None]
+"""Told the share of the work that is done, as often as it changes."""
+
+
+@contextmanager
+def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
+    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
+
+    In a terminal it is drawn if ``show``; where stderr is a log, a line is printed every `_LINE_S` seconds
+    instead. Under a cell of a notebook that somebody executes by hand it is drawn in any case.
+    """
+    done = [0] * tasks
+    with _told(show, what) as tell:
+
+        def advance(number: int, share: float) -> None:
+            done[number] = min(_STEPS, max(done[number], int(share * _STEPS)))
+            tell(sum(done) / (tasks * _STEPS))
+
+        yield advance
+
+
+@contextmanager
+def _told(show: bool, what: str) -> Iterator[Tell]:
+    if has_reader():
+        with _cell_bar(what) as tell:
+            yield tell
+    elif not show:
+        yield lambda share: None
+    elif sys.stderr.isatty():
+        bar_format = what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
+        with tqdm(total=_STEPS, bar_format=bar_format, file=sys.stderr, leave=False) as bar:
+            yield lambda share: bar.update(share * _STEPS - bar.n)
+    else:
+        yield _lines(what)
+
+
+def has_reader() -> bool:
+    """Whether a cell is being executed for somebody who could answer a question.
+
+    JupyterLab lets a cell ask; papermill, nbval and nbconvert do not, and keep what a cell displays.
+    """
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return bool(getattr(getattr(shell, "kernel", None), "_allow_stdin", False))
+
+
+@contextmanager
+def _cell_bar(what: str) -> Iterator[Tell]:
+    """A bar in the cell's output, which is empty again at the end."""
+    # Here, for commands need no IPython.
+    from IPython.display import HTML, display
+
+    empty: Any = HTML("")  # type: ignore[no-untyped-call]
+    handle: Any = display(empty, display_id=True)  # type: ignore[no-untyped-call]
+    began_s = drawn_s = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal drawn_s
+        now_s = time.monotonic()
+        if now_s - drawn_s >= _REDRAW_S:
+            drawn_s = now_s
+            text = f"{what} {share:.0%}, {now_s - began_s:.0f} s"
+            bar = f'<progress aria-label="{what}" max="1" value="{share:.3f}"></progress> {text}'
+            handle.update(HTML(bar))  # type: ignore[no-untyped-call]
+
+    try:
+        yield tell
+    finally:
+        handle.update(empty)
+
+
+def _lines(what: str) -> Tell:
+    began_s = told_s = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal told_s
+        now_s = time.monotonic()
+        if now_s - told_s >= _LINE_S:
+            told_s = now_s
+            print(f"{what}: {int(100 * share)} % after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
+
+    return tell
