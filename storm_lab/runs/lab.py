@@ -28,12 +28,12 @@ _BOOK = ".templates.json"
 
 _SERVER = {
     "KernelManager": {"transport_encryption": "auto"},
-    "ServerApp": {"tornado_settings": {"ws_ping_timeout": 30_000}},
+    "ServerApp": {"logging_config": {"loggers": {"tornado.general": {"level": "ERROR"}}}},
 }
 """Settings of the server, without which the terminal has warnings for every kernel.
 
-Kernels warn that they have no encryption; tornado 6.5 warns that jupyter_server waits for an answer (90,000)
-longer than until the next ping (30,000).
+Kernels warn that they have no encryption. Tornado 6.5 warns that jupyter_server 2 waits for an answer longer
+than until the next ping; it must, for with equal times it closes every connection at its first ping.
 """
 
 _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
