@@ -54,6 +54,11 @@ class Subject:
         offered = stages(slug)
         if not offered:
             raise UserError(
+    @property
+    def has_tuples(self) -> bool:
+        """Whether its runs have tuples to measure: not where the control plane is played alone."""
+        return experiment(self.slug).metrics != ("control",)
+
                 "this experiment compares fixed schedulers",
                 field="scheduler",
                 value=schedulers[0],
