@@ -138,8 +138,8 @@ def test_schedulers_are_for_the_experiment_that_takes_any(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     write_starter("idea-for-a-sweep", tmp_path)
-    with pytest.raises(UserError, match="tstorm-word-count"):
-        Subject.of("tiny", ["default"])
+    with pytest.raises(UserError, match=r"takes no schedulers.*use tstorm-word-count"):
+        Subject.of("tstorm-reassign-smoothing", ["default"])
     chosen = ["default", "online:tstorm:gamma=1.8", f"{tmp_path}/idea_for_a_sweep.py:IdeaForASweep"]
     entrants = Subject.of("tstorm-word-count", chosen).entrants
     assert [(entrant.name, entrant.online) for entrant in entrants] == [
