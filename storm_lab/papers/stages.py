@@ -114,6 +114,7 @@ PAPERS = (
     "mfstorm-tweet-exclamation/S1",
     "nstorm-single-migration",
     "twitter-semantics",
+    "twitter-scaling/removal",
 )
 """Every topology of the papers on its machines, once: experiment, and setting where there are several."""
 
