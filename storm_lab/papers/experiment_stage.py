@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
@@ -23,7 +25,7 @@ class ExperimentStage:
         experiment: slug.
         own: the experiment's parameters.
         runs: makes runs of them, that one among them.
-        variant: its name.
+        variant: its name, or a pattern (``removal-*``): the first run whose name is like it.
         calm: leave out the experiment's faults and the moves that it makes by itself, so that schedulers can
             be compared in a steady state.
     """
@@ -88,8 +90,20 @@ class ExperimentStage:
         return check_parameters(self.own, given, self.experiment)
 
     def run(self, parameters: Parameters) -> RunSpec:
-        """The experiment's own run, under Storm's scheduler, with the first of the seeds."""
+        """The experiment's own run, under Storm's scheduler, with the first of the seeds.
+
+        Raises:
+            UserError: values with which the experiment does not play it.
+        """
         first = parameters.changed(seeds=parameters.integers("seeds")[:1])
         if "trials" in first:
             first = first.changed(trials=False)
-        return next(run for run in self.runs(first) if run.variant == self.variant)
+        for run in self.runs(first):
+            if fnmatchcase(run.variant, self.variant):
+                return run
+        raise UserError(
+            "is not played with these parameters",
+            field=f"run of {self.experiment}",
+            value=self.variant,
+            remedy="leave out those that choose among its runs",
+        )

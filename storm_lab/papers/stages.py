@@ -7,9 +7,11 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
-from storm_lab.errors import unknown_name
+from storm_lab.errors import UserError, unknown_name
+from storm_lab.experiments.parameter import ParameterValue, with_defaults
 from storm_lab.league.stage import Stage
 from storm_lab.papers.experiment_stage import ExperimentStage
+from storm_lab.papers.mfstorm.beyond import KINDS as BEYOND
 from storm_lab.papers.mfstorm.grid import cells
 from storm_lab.papers.mfstorm.placement import DEFAULT
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
@@ -34,11 +36,61 @@ _RUNS: Mapping[str, Mapping[str, str]] = {
     "rstorm-yahoo": {name: f"{name}-default" for name in ("page-load", "processing")},
     "rstorm-multi-topology": {"": "default"},
     **{slug: {name: f"{name}-default" for name in _SCENARIOS} for slug in _KINDS},
+    "mfstorm-beyond": {f"{kind}-{name}": f"{kind}-{name}-default" for kind in BEYOND for name in _SCENARIOS},
     "nstorm-single-migration": {"": "storm-star-m1"},
-    "nstorm-multi-migration": {"": "nstorm-10-3-m4"},
+    "nstorm-multi-migration": {"": "nstorm-10-3-m*"},
+    "nstorm-delayed-kill": {"": "nstorm-plus*"},
+    "nstorm-sync-cycles": {name: f"nstorm-plus*-{name}-m*" for name in ("10-3", "3-1", "1-0.3", "0.3-0.1")},
+    "twitter-machine-removal": {"": "storm"},
+    "twitter-zookeeper-load": {name: f"{name}-*" for name in ("dedicated", "database", "elsewhere")},
+    "twitter-max-spout-pending": {"": "tuner-from-*"},
+    "twitter-overheads": {name: f"{name}-*m" for name in ("storm-no-acks", "storm-acks", "original")},
     "twitter-semantics": {"": "log"},
+    "twitter-scaling": {name: f"{name}-*" for name in ("window", "removal")},
 }
-"""Experiment -> setting -> the run under the default scheduler in whose place entrants are put."""
+"""Experiment -> setting -> the run under the default scheduler in whose place entrants are put.
+
+A name may have ``*`` for what parameters decide; the first run like it is taken.
+"""
+
+_DEFAULTS: Mapping[str, Mapping[str, ParameterValue]] = {
+    "mfstorm-beyond": {"duration_s": 150.0},
+    "nstorm-multi-migration": {"moved": (4,)},
+    # More workers than the hardware bears under the default scheduler.
+    "twitter-zookeeper-load": {"dedicated_workers": (340,), "database_workers": (1250,)},
+    "twitter-overheads": {"machines_on": (3,), "machines_original": (10,)},
+    # Windows of smaller bundles are too short to compare schedulers by.
+    "twitter-scaling": {"bundles": (300,), "timeouts_s": (120.0,)},
+}
+"""Experiment -> defaults of its stages that are not its own; of several values a stage takes the first."""
+
+_WITHOUT: Mapping[str, tuple[str, str]] = {
+    "algorithms": ("it schedules small examples and plays nothing", "storm-lab schedule or explain"),
+    "tstorm-obs1-traffic": ("it places a chain by hand", "tstorm-throughput-test"),
+    "tstorm-obs2-overload": ("it places a chain by hand", "tstorm-throughput-test"),
+    "tstorm-overload-wordcount": ("it plays how T-Storm relieves an overload", "tstorm-word-count"),
+    "tstorm-overload-logstream": ("it plays how T-Storm relieves an overload", "tstorm-log-stream"),
+    "tstorm-gamma-sweep": (
+        "it varies T-Storm's gamma on the topologies of other experiments",
+        "tstorm-throughput-test, tstorm-word-count or tstorm-log-stream",
+    ),
+    "tstorm-reassign-smoothing": ("it varies how T-Storm hands executors over", "tstorm-word-count"),
+    "rstorm-recordings": (
+        "it plays placements as they were recorded",
+        "rstorm-network-bound, rstorm-cpu-bound or rstorm-yahoo",
+    ),
+    "rstorm-network-hierarchy": (
+        "it places two executors by hand, at each distance",
+        "rstorm-network-bound",
+    ),
+    "mfstorm-summary": ("it averages over the grids of other experiments", " or ".join(_KINDS)),
+    "nstorm-worst-case": (
+        "it works out absences from the supervisors' cycles and plays nothing",
+        "nstorm-single-migration",
+    ),
+    "live-trust": ("it plays what was recorded on real Storm", "storm-lab league"),
+}
+"""Experiments in which schedulers decide nothing -> why, and what to use instead."""
 
 _OWN = {"tstorm-word-count": "tstorm.word_count_stage"}
 """Experiments with a stage of their own -> its module."""
@@ -62,6 +114,7 @@ PAPERS = (
     "mfstorm-tweet-exclamation/S1",
     "nstorm-single-migration",
     "twitter-semantics",
+    "twitter-scaling/removal",
 )
 """Every topology of the papers on its machines, once: experiment, and setting where there are several."""
 
@@ -72,7 +125,19 @@ def stage_slugs() -> tuple[str, ...]:
 
 
 def stages(slug: str) -> Mapping[str, Stage]:
-    """The stages of an experiment by setting; none where it compares fixed schedulers."""
+    """The stages of an experiment by setting.
+
+    Raises:
+        UserError: there is no such experiment, or a scheduler decides nothing in it.
+    """
+    if slug in _WITHOUT:
+        why, instead = _WITHOUT[slug]
+        raise UserError(
+            f"takes no schedulers, for {why}",
+            field="experiment",
+            value=slug,
+            remedy=f"use {instead}",
+        )
     if slug in _OWN:
         found: Stage = import_module(f"storm_lab.papers.{_OWN[slug]}").STAGE
         return {"": found}
@@ -81,9 +146,9 @@ def stages(slug: str) -> Mapping[str, Stage]:
     if slug in _KINDS:
         # Not the whole grid, which asks the slower schedulers whether they refuse.
         runs = partial(cells, slug, _KINDS[slug], scenarios=_SCENARIOS, schedulers=(DEFAULT,))
+    parameters = with_defaults(own.parameters, **_DEFAULTS.get(slug, {}))
     return {
-        setting: ExperimentStage(slug, own.parameters, runs, variant)
-        for setting, variant in _RUNS.get(slug, {}).items()
+        setting: ExperimentStage(slug, parameters, runs, variant) for setting, variant in _RUNS[slug].items()
     }
 
 

@@ -14,7 +14,7 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import field as entrants_of
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.stages import stage_slugs, stages
+from storm_lab.papers.stages import stages
 
 MOST_SETTINGS = 10_000
 """Settings that one sweep may have; more is a typing error, or wants sweeps of its own."""
@@ -52,14 +52,12 @@ class Subject:
         if not schedulers:
             return cls(slug, found.parameters)
         offered = stages(slug)
-        if not offered:
-            raise UserError(
-                "this experiment compares fixed schedulers",
-                field="scheduler",
-                value=schedulers[0],
-                remedy=f"schedulers of your own fit {', '.join(stage_slugs())}; or leave them out",
-            )
         return cls(slug, next(iter(offered.values())).declared, entrants_of(schedulers, ()), offered)
+
+    @property
+    def has_tuples(self) -> bool:
+        """Whether its runs have tuples to measure: not where the control plane is played alone."""
+        return experiment(self.slug).metrics != ("control",)
 
     def parameter(self, name: str) -> Parameter:
         """A declared parameter.

@@ -28,7 +28,14 @@ from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
-from storm_lab.runs.sweep_table import METRIC_TABLES, metric_names, run_rows, summary_rows
+from storm_lab.runs.sweep_table import (
+    METRIC_TABLES,
+    SHOWN,
+    SHOWN_WITHOUT_TUPLES,
+    metric_names,
+    run_rows,
+    summary_rows,
+)
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -203,6 +210,6 @@ def planned(
     Raises:
         UserError: an unknown name, a value that does not fit, or nothing to run.
     """
-    chosen = metric_names(metrics)
+    chosen = metric_names(metrics) or (SHOWN if subject.has_tuples else SHOWN_WITHOUT_TUPLES)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
     return Sweep(subject.slug, settings, chosen, subject.entrants)

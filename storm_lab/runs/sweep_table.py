@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,18 +55,27 @@ METRICS: Mapping[str, SweptMetric] = {
     "cores_used": SweptMetric("steady_cpu", "cores"),
     "utilisation_used_nodes": SweptMetric("steady_cpu", "0 to 1"),
     "utilisation_all_nodes": SweptMetric("steady_cpu", "0 to 1"),
+    "workers_started": SweptMetric("control", "workers"),
+    "workers_killed": SweptMetric("control", "workers"),
+    "zookeeper_writes": SweptMetric("control", "writes"),
 }
-"""What a row holds: all from the tuple log, after the run's warm-up, defined beside the tables' functions."""
+"""What a row holds: all from the tuple log, after the run's warm-up, defined beside the tables' functions.
+
+Those of ``control`` are of the whole run and all its topologies (`of_control`).
+"""
 
 SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
 """Metrics of the summary when none is asked for."""
+
+SHOWN_WITHOUT_TUPLES = tuple(name for name, metric in METRICS.items() if metric.table == "control")
+"""Those of an experiment that plays the control plane alone."""
 
 METRIC_TABLES = tuple(dict.fromkeys(metric.table for metric in METRICS.values()))
 """The tables that rows are made of."""
 
 
 def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
-    """Metrics by name, or all of a table (``steady latency``); `SHOWN` when none is asked for.
+    """Metrics by name, or all of a table (``steady latency``).
 
     Raises:
         UserError: there is no such metric or table.
@@ -79,7 +89,7 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
             names.append(name)
         else:
             raise unknown_name("metric", text, [*METRICS, *METRIC_TABLES], "a sweep")
-    return tuple(dict.fromkeys(names)) or SHOWN
+    return tuple(dict.fromkeys(names))
 
 
 def run_rows(
@@ -193,8 +203,15 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
     if tables is None:
         return {}
     sources = {table: getattr(tables, table) for table in METRIC_TABLES}
+    sources["control"] = of_control(sources["control"])
     places = [frame[["run", "topology"]] for frame in sources.values() if "topology" in frame]
-    joined = pd.concat(places).drop_duplicates()
+    facts = tables.runs[["experiment", "run", "status", "reason", "warm_up_s", "duration_s"]]
+    facts = facts.rename(columns={"warm_up_s": "measured_from_s"})
+    short = facts["duration_s"] - facts["measured_from_s"] < LEAST_WINDOW_S
+    late = short & (facts["experiment"] == LEAGUE) & (facts["status"] == Status.COMPLETE.value)
+    facts.loc[late, "status"], facts.loc[late, "reason"] = UNSETTLED, "re-assigned too late to be measured"
+    # A run without tuples, or that ends before its warm-up does, has no topology in the tables.
+    joined = facts.drop(columns="experiment").merge(pd.concat(places).drop_duplicates(), on="run", how="left")
     for table, frame in sources.items():
         names = [name for name, metric in METRICS.items() if metric.table == table]
         missing = [name for name in names if name not in frame]
@@ -202,16 +219,20 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
             raise UserError("the metric table has no such column", field=table, value=missing[0])
         keys = ["run", "topology"] if "topology" in frame else ["run"]
         joined = joined.merge(frame[[*keys, *names]], on=keys, how="left")
-    facts = tables.runs[["experiment", "run", "status", "reason", "warm_up_s", "duration_s"]]
-    facts = facts.rename(columns={"warm_up_s": "measured_from_s"})
-    short = facts["duration_s"] - facts["measured_from_s"] < LEAST_WINDOW_S
-    late = short & (facts["experiment"] == LEAGUE) & (facts["status"] == Status.COMPLETE.value)
-    facts.loc[late, "status"], facts.loc[late, "reason"] = UNSETTLED, "re-assigned too late to be measured"
-    facts = facts.drop(columns="experiment")
-    # A run that ends before its warm-up does has no row of its own in the tables.
-    joined = facts.merge(joined, on="run", how="left").fillna({"topology": ""})
+    joined = joined.fillna({"topology": ""})
     joined.loc[joined["status"] == UNSETTLED, list(METRICS)] = None
     by_run: dict[str, list[dict[str, object]]] = {}
     for row in joined.sort_values(["run", "topology"]).to_dict("records"):
         by_run.setdefault(str(row["run"]), []).append({str(name): value for name, value in row.items()})
     return by_run
+
+
+def of_control(control: pd.DataFrame) -> pd.DataFrame:
+    """By run: worker processes started and killed, and ZooKeeper's writes of the last minute captured."""
+    actions = pd.crosstab(control["run"], control["action"])
+    counted = actions.reindex(columns=["start-worker", "kill-worker"], fill_value=0)
+    counted.columns = pd.Index(["workers_started", "workers_killed"])
+    writes = control[(control["actor"] == "capture") & (control["action"] == "writes")]
+    last = writes[writes["time_s"] == writes.groupby("run")["time_s"].transform("max")]
+    number = last["detail"].map(lambda detail: json.loads(detail)["writes"]).astype(float)
+    return counted.assign(zookeeper_writes=number.groupby(last["run"]).sum()).reset_index()

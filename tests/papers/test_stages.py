@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -14,10 +15,13 @@ from storm_lab.experiments.parameter import check_parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SETTLE_S, SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.experiment_stage import ExperimentStage
+from storm_lab.papers.registry import experiments
 from storm_lab.papers.stages import PAPERS, paper_stage, stage_slugs, stages
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.grid import Subject
+from storm_lab.runs.sweep import planned
 from storm_lab.schedulers import make_scheduler
 
 EVEN = Entrant("even", make_scheduler("even"))
@@ -78,6 +82,84 @@ def test_a_sweep_plays_every_setting_of_an_experiment_under_every_scheduler() ->
 def test_every_paper_takes_entrants() -> None:
     papers = {slug.partition("-")[0] for slug in stage_slugs()}
     assert papers == {"tstorm", "rstorm", "mfstorm", "nstorm", "twitter"}
+
+
+def test_every_experiment_takes_schedulers_or_says_why_not_and_what_does() -> None:
+    slugs = {each.slug for each in experiments()}
+    for slug in slugs - set(stage_slugs()):
+        with pytest.raises(UserError, match=r"takes no schedulers, for .*; use .*(-|storm-lab)"):
+            stages(slug)
+    assert set(stage_slugs()) <= slugs
+
+
+def test_an_experiment_without_runs_names_one_that_has_some() -> None:
+    with pytest.raises(UserError, match="plays nothing; use nstorm-single-migration"):
+        Subject.of("nstorm-worst-case", ["even"])
+
+
+@pytest.mark.parametrize(
+    ("slug", "settings"),
+    [
+        ("mfstorm-beyond", ["word-count-S1", "exclamation-S1", "diamond-S1", "star-S1"]),
+        ("nstorm-delayed-kill", [""]),
+        ("nstorm-sync-cycles", ["10-3", "3-1", "1-0.3", "0.3-0.1"]),
+        ("twitter-machine-removal", [""]),
+        ("twitter-zookeeper-load", ["dedicated", "database", "elsewhere"]),
+        ("twitter-max-spout-pending", [""]),
+        ("twitter-overheads", ["storm-no-acks", "storm-acks", "original"]),
+        ("twitter-scaling", ["window", "removal"]),
+    ],
+)
+def test_a_sweep_plays_the_experiments_own_run_with_another_scheduler(slug: str, settings: list[str]) -> None:
+    runs = {run.variant: settled(run).spec for run in Subject.of(slug, ["even"]).runs({"seeds": (7,)})}
+    for setting in settings:
+        ours = runs[f"{setting}-even" if setting else "even"]
+        stage = cast(ExperimentStage, stages(slug)[setting])
+        own = stage.run(check_parameters(stage.own, {"seeds": [7]}, slug))
+        theirs = own.describe(own)
+        check_spec(ours)
+        assert (ours.scheduler.name, ours.placement) == ("even", None)
+        for field in ("cluster", "duration_s", "warm_up_s", "timers", "faults", "services", "bundle"):
+            assert getattr(ours, field) == getattr(theirs, field), field
+
+
+def test_every_setting_has_its_own_cycles_of_supervisors_and_workers() -> None:
+    runs = Subject.of("nstorm-sync-cycles", ["even"]).runs({"seeds": (7,)})
+    timers = [settled(run).spec.timers for run in runs]
+    assert [(each.assignment_sync_s, each.process_sync_s) for each in timers if each is not None] == [
+        (10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("slug", ["nstorm-multi-migration", "nstorm-delayed-kill"])
+def test_the_number_of_moved_executors_may_be_varied(slug: str) -> None:
+    subject = Subject.of(slug, ["even"])
+    for moved in (2, 8):
+        value = subject.parameter("moved").checked([moved] if slug == "nstorm-multi-migration" else moved)
+        (run,) = subject.runs({"seeds": (7,), "moved": value})
+        (moves,) = settled(run).spec.services
+        assert cast(RandomMoves, moves).executors == moved
+
+
+def test_values_with_which_a_run_is_not_played_are_refused() -> None:
+    with pytest.raises(UserError, match=r"nstorm-plus\*-10-3-m\*.*is not played with these parameters"):
+        Subject.of("nstorm-sync-cycles", ["even"]).runs({"seeds": (7,), "syncs_s": (1.0,), "polls_s": (0.3,)})
+
+
+@pytest.mark.spark
+def test_a_sweep_without_tuples_tells_workers_and_writes(tmp_path: Path) -> None:
+    subject = Subject.of("twitter-zookeeper-load", ["default", "rstorm"])
+    given = {"dedicated_workers": [40], "duration_s": 300.0}
+    found = planned(subject, given, {}, (1,), ["dedicated-*"]).run(jobs=1, home=tmp_path)
+    default, rstorm = found.rows.sort_values("variant").to_dict("records")
+    assert default["workers_started"] == 40
+    # One worker does for the two executors of a topology.
+    assert rstorm["workers_started"] < 40
+    assert default["workers_killed"] == rstorm["workers_killed"] == 0
+    # A worker's heartbeat is a write every three seconds.
+    fewer = default["workers_started"] - rstorm["workers_started"]
+    assert default["zookeeper_writes"] - rstorm["zookeeper_writes"] == 20 * fewer
+    assert set(found.summary["metric"]) == {"workers_started", "workers_killed", "zookeeper_writes"}
 
 
 def test_stages_differ_and_parameters_count() -> None:

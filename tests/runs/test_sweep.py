@@ -19,7 +19,15 @@ from storm_lab.runs import grid
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of
 from storm_lab.runs.sweep import planned, sweep
-from storm_lab.runs.sweep_table import FAILED, METRICS, metric_names, run_rows, shown, summary_rows
+from storm_lab.runs.sweep_table import (
+    FAILED,
+    METRICS,
+    metric_names,
+    of_control,
+    run_rows,
+    shown,
+    summary_rows,
+)
 from tests.runs import tiny_runs
 
 PARAMETERS = (
@@ -130,8 +138,8 @@ def test_schedulers_are_for_the_experiment_that_takes_any(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     write_starter("idea-for-a-sweep", tmp_path)
-    with pytest.raises(UserError, match="tstorm-word-count"):
-        Subject.of("tiny", ["default"])
+    with pytest.raises(UserError, match=r"takes no schedulers.*use tstorm-word-count"):
+        Subject.of("tstorm-reassign-smoothing", ["default"])
     chosen = ["default", "online:tstorm:gamma=1.8", f"{tmp_path}/idea_for_a_sweep.py:IdeaForASweep"]
     entrants = Subject.of("tstorm-word-count", chosen).entrants
     assert [(entrant.name, entrant.online) for entrant in entrants] == [
@@ -143,6 +151,24 @@ def test_metrics_are_asked_for_by_name_or_by_table() -> None:
     assert metric_names(["nodes_mean", "steady latency"])[:2] == ("nodes_mean", "complete_mean_ms")
     with pytest.raises(UserError, match="nodes_mean"):
         metric_names(["nodes_meen"])
+
+
+def test_workers_and_the_writes_of_the_last_minute_are_counted_run_by_run() -> None:
+    rows = [
+        ("a", 5.0, "supervisor:m1", "start-worker", "{}"),
+        ("a", 9.0, "supervisor:m1", "kill-worker", "{}"),
+        ("a", 9.0, "supervisor:m2", "start-worker", "{}"),
+        ("a", 60.0, "capture", "writes", '{"writes": 70}'),
+        ("a", 120.0, "capture", "writes", '{"writes": 30}'),
+        ("a", 120.0, "capture", "writes", '{"writes": 4}'),
+        ("b", 5.0, "supervisor:m1", "start-worker", "{}"),
+    ]
+    control = pd.DataFrame(rows, columns=["run", "time_s", "actor", "action", "detail"])
+    counted = of_control(control).set_index("run")
+    assert counted["workers_started"].to_dict() == {"a": 2, "b": 1}
+    assert counted["workers_killed"].to_dict() == {"a": 1, "b": 0}
+    assert counted["zookeeper_writes"]["a"] == 34
+    assert math.isnan(counted["zookeeper_writes"]["b"])
 
 
 def hand_made_rows() -> pd.DataFrame:
