@@ -22,6 +22,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.machine.process_end import asked_to_end
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
@@ -153,7 +154,9 @@ class Tournament:
                         break
                     try:
                         times = _timed(entrant.scheduler, view)
-                    except (Exception, SystemExit):
+                    except (Exception, SystemExit) as error:
+                        if isinstance(error, SystemExit) and asked_to_end(error):
+                            raise
                         # A loss, which the runs tell about.
                         break
                     taken[entrant.name] += sum(times)
