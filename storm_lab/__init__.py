@@ -61,6 +61,7 @@ _HOMES = {
     "storm_lab.teaching.journey": ("played",),
     "storm_lab.teaching.what_if": ("WhatIf",),
     "storm_lab.tournament.league": ("League", "league_table", "results"),
+    "storm_lab.tuplelog": ("open_run",),
     "storm_lab.tuplelog.chrome_trace": ("write_chrome_trace",),
     "storm_lab.workloads.importers.importing": ("import_topology",),
 }  # fmt: skip

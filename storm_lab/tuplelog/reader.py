@@ -36,7 +36,8 @@ class RunRefused(UserError):
         self.folder = folder
         self.problem = problem
         self.detail = detail
-        remedy = "delete the folder and run the experiment again"
+        there = folder.exists()
+        remedy = "delete the folder and run the experiment again" if there else "give the folder of a run"
         super().__init__(f"{problem} run ({detail})", field="run folder", value=str(folder), remedy=remedy)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -68,12 +69,13 @@ class Run:
         return set(pq.ParquetFile(self.path(table)).read([column])[column].unique().to_pylist())
 
 
-def open_run(folder: Path, *, verify: bool = False) -> Run:
+def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     """Check a run folder and return it.
 
     The manifest, its schema version, and the presence, size, columns, row count and ownership of every table
     are checked; with ``verify`` the SHA-256 of every file as well, which reads them all. Raises `RunRefused`.
     """
+    folder = Path(folder)
     manifest = _manifest(folder)
     strangers = {path.stem for path in folder.glob("*.parquet")} - TABLES.keys()
     if strangers:
@@ -125,7 +127,8 @@ def _manifest(folder: Path) -> Manifest:
     try:
         text = (folder / MANIFEST_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise RunRefused(folder, Problem.INCOMPLETE, "it has no manifest") from None
+        what = "it has no manifest" if folder.is_dir() else "there is no such folder"
+        raise RunRefused(folder, Problem.INCOMPLETE, what) from None
     except (OSError, UnicodeDecodeError) as error:
         raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest cannot be read: {error}") from error
     version = schema_version_of(text)
