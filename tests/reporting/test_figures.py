@@ -109,6 +109,12 @@ def test_the_foot_names_seeds_baseline_and_warm_up(name):
         assert part in shown
 
 
+def test_runs_with_steady_states_of_their_own_are_not_said_to_leave_nothing_out():
+    about = f.About(seeds=3, warm_up_s=None, baseline="Storm default")
+    shown = words(f.comparison(example.results(), {"latency_ms": "ms"}, about=about))
+    assert "each run in its steady state" in shown and "warm-up" not in shown
+
+
 def test_the_legend_of_a_load_curve_covers_none_of_it():
     rates = np.arange(50.0, 400.0, 50.0)
     rows = pd.DataFrame(
