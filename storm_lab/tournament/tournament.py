@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
-from storm_lab.tournament.table import KEEPS_UP, METRICS, measured_runs
+from storm_lab.tournament.table import IDLE, KEEPS_UP, METRICS, measured_runs
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -47,6 +47,13 @@ SEEDS = (1, 2, 3, 4, 5)
 _REPEATS = 3
 _QUICK_S = 0.5
 _PATIENCE_S = 60.0
+
+
+class Answer(NamedTuple):
+    """How long an answer takes, in ms, and why it places not all; empty where it does."""
+
+    ms: float
+    refusal: str
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,7 @@ class Tournament:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
         tables = metrics_of(sorted({run.folder for run in played}), spark, names=(*METRICS, *TRAFFIC_METRICS))
-        rows, answers = self.rows(tables, failures), self.answers_ms()
-        keys = zip(rows["case"], rows["scheduler"], rows["seed"], strict=True)
-        return rows.assign(answer_ms=[answers.get(key, float("nan")) for key in keys])
+        return self.with_answers(self.rows(tables, failures))
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
         """The rows of `play` from the metrics of all runs; ``failures`` maps the others to the reason."""
@@ -134,13 +139,28 @@ class Tournament:
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
         return scored(frame)
 
-    def answers_ms(self) -> dict[tuple[str, str, int], float]:
-        """How long an answer to a cold start takes on this machine, by case, scheduler and seed.
+    def with_answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows with ``answer_ms``, and the reason of a scheduler that refuses to place anything."""
+        answers = self.answers()
+        online = {entrant.name for entrant in self.entrants if entrant.online}
+        rows = rows.copy()
+        for row in rows.itertuples():
+            answer = answers.get((str(row.case), str(row.scheduler), int(str(row.seed))))
+            if answer is None:
+                continue
+            rows.loc[row.Index, "answer_ms"] = answer.ms
+            # One on measured load finds its topologies placed by another.
+            if row.problem == IDLE and answer.refusal and row.scheduler not in online:
+                rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
+        return rows
 
-        The smallest of three where it is quick. A scheduler that fails has none on that case. One that has
-        taken a minute is asked about no further case, and there with two seeds at most.
+    def answers(self) -> dict[tuple[str, str, int], Answer]:
+        """What is said to a cold start and how long that takes on this machine, by case, scheduler and seed.
+
+        The smallest of three times where it is quick. A scheduler that fails has none on that case. One that
+        has taken a minute is asked about no further case, and there with two seeds at most.
         """
-        found: dict[tuple[str, str, int], float] = {}
+        found: dict[tuple[str, str, int], Answer] = {}
         taken = dict.fromkeys((entrant.name for entrant in self.entrants), 0.0)
         for case in self.cases:
             parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
@@ -153,25 +173,27 @@ class Tournament:
                     if number > 1 and taken[entrant.name] > _PATIENCE_S:
                         break
                     try:
-                        times = _timed(entrant.scheduler, view)
+                        times, refusal = _asked(entrant.scheduler, view)
                     except (Exception, SystemExit) as error:
                         if isinstance(error, SystemExit) and asked_to_end(error):
                             raise
                         # A loss, which the runs tell about.
                         break
                     taken[entrant.name] += sum(times)
-                    found[case.name, entrant.name, seed] = 1000 * min(times)
+                    found[case.name, entrant.name, seed] = Answer(1000 * min(times), refusal)
         return found
 
 
-def _timed(scheduler: Scheduler[Any], view: SchedulingView) -> list[float]:
+def _asked(scheduler: Scheduler[Any], view: SchedulingView) -> tuple[list[float], str]:
+    """How long each of some answers took, and why the last places not all, if so."""
     times: list[float] = []
     while len(times) < _REPEATS and sum(times) < _QUICK_S:
         fresh = deepcopy(scheduler)
         began = time.perf_counter()
-        fresh.schedule(view)
+        answer = fresh.schedule(view)
         times.append(time.perf_counter() - began)
-    return times
+    why = [status.message or "no reason given" for status in answer.status.values() if not status.scheduled]
+    return times, " ".join("; ".join(dict.fromkeys(why)).split())
 
 
 def _view(spec: RunSpec) -> SchedulingView:

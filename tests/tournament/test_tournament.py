@@ -12,12 +12,13 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
-from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
+from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
+from storm_lab.tournament.table import IDLE
 from storm_lab.tournament.tournament import Tournament, score_table, scored
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -171,8 +172,32 @@ def test_a_number_has_the_digits_that_its_interval_deserves(value: float, half: 
 def test_how_long_an_answer_takes_is_measured_for_every_run() -> None:
     cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
     entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
-    found = Tournament(entrants, cases, (1, 2)).answers_ms()
-    assert set(found) == {("tree", "even", 1), ("tree", "even", 2)} and min(found.values()) > 0
+    found = Tournament(entrants, cases, (1, 2)).answers()
+    assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
+    assert all(answer.ms > 0 and answer.refusal == "" for answer in found.values())
+
+
+class Refuses(Scheduler[NoParameters]):
+    """Places nothing."""
+
+    name, version = "refuses", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        why = TopologyStatus(False, "infeasible: no node\nis good enough")
+        return SchedulingResult(view.present, {topology.id: why for topology in view.topologies})
+
+
+def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
+    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    entrants = (Entrant("mine", Refuses()), Entrant("late", Refuses(), online=True))
+    found = rows({("tree", "mine"): math.inf, ("tree", "late"): math.inf})
+    assert set(found["problem"]) == {"it raised ZeroDivisionError (idea.py, line 7)"}
+    tournament = Tournament(entrants, cases, SEEDS)
+    assert tournament.with_answers(found)["problem"].equals(found["problem"])
+    told = tournament.with_answers(found.assign(problem=IDLE)).groupby("scheduler")["problem"].unique()
+    assert told["mine"].tolist() == ["refused to place it: infeasible: no node is good enough"]
+    # Its topology runs: Storm's own scheduler has placed it.
+    assert told["late"].tolist() == [IDLE]
 
 
 def test_latex_is_escaped() -> None:
