@@ -16,7 +16,7 @@ From a topology to a figure, in a notebook::
     league = sl.League.of(entrants, site, {"seeds": [1, 2, 3], "duration_s": 300.0})
     rows = sl.results(league.metrics())  # plays what was not played before
     shown = {"processing_ms": "processing time, ms", "nodes": "nodes in use"}
-    sl.comparison(rows, shown, about=sl.About(seeds=3, baseline="default"))
+    sl.comparison(rows, shown, about=sl.About(seeds=3, warm_up_s=None, baseline="default"))
 
 What a reader needs stands here under one name. It is imported when it is first asked for, so that
 ``import storm_lab`` takes no time.
@@ -61,6 +61,7 @@ _HOMES = {
     "storm_lab.teaching.journey": ("played",),
     "storm_lab.teaching.what_if": ("WhatIf",),
     "storm_lab.tournament.league": ("League", "league_table", "results"),
+    "storm_lab.tuplelog": ("open_run",),
     "storm_lab.tuplelog.chrome_trace": ("write_chrome_trace",),
     "storm_lab.workloads.importers.importing": ("import_topology",),
 }  # fmt: skip

@@ -23,6 +23,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from storm_lab.errors import StormLabError, unknown_name
 from storm_lab.machine.options import Commands, examples, json_option
+from storm_lab.machine.process_end import asked_to_end
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
@@ -178,6 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             "storm-lab: interrupted; what is whole is kept, the same command goes on from there", err=True
         )
         sys.exit(130)
+    except SystemExit as error:
+        if asked_to_end(error):
+            click.echo("storm-lab: ended by a signal (SIGTERM); what is whole is kept", err=True)
+        raise
     except click.ClickException as error:
         click.echo(f"storm-lab: {' '.join(error.format_message().split())}", err=True)
         sys.exit(error.exit_code)

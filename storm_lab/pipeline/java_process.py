@@ -6,12 +6,14 @@ that file, Java fails to write it, and the thread that listens on the port keeps
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError
+from storm_lab.machine.process_end import said_of_end
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -62,10 +64,12 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
         process = _process_of(session)
         if process is None or not _ends(process):
             raise
+        status = process.returncode
+        remedy = "give it more memory, or fewer runs at a time"
         raise StormLabError(
-            f"Spark's Java machine ended with status {process.returncode} while it computed"
-            + (": out of memory" if process.returncode == _OUT_OF_MEMORY else "")
-            + "; give it more memory, or fewer runs at a time"
+            f"Spark's Java machine {said_of_end(status)} while it computed"
+            + (f": out of memory; {remedy}" if status == _OUT_OF_MEMORY else "")
+            + (f"; {remedy}" if status == -signal.SIGKILL else "")
         ) from error
 
 

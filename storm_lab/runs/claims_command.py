@@ -67,7 +67,7 @@ def claims(
     if as_json:
         print_json(rows)
     elif claim is None:
-        click.echo(verdict_table(chosen))
+        click.echo(verdict_table(chosen, "no claim is all of this"))
     else:
         click.echo(_story(rows[0], ledger, causes.get(claim)))
 

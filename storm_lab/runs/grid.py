@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -94,21 +95,25 @@ def settings_of(
 ) -> tuple[Setting, ...]:
     """Every combination of the varied values, in the order given, with its runs.
 
-    ``only`` are patterns (``tstorm-*``) of the variants to keep; without any, all are kept.
+    ``only`` are patterns (``tstorm-*``) of the variants to keep; without any, all are kept. To vary the seeds
+    says the same as ``seeds``.
 
     Raises:
         UserError: an unknown parameter, a value out of range, a parameter both fixed and varied, nothing to
             run, or more settings than `MOST_SETTINGS`.
     """
-    base = {name: subject.parameter(name).checked(value) for name, value in fixed.items()}
+    if (seeds is not None) + (SEEDS in fixed) + (SEEDS in vary) > 1:
+        raise UserError("is given twice", field="seeds", remedy="give it once")
     if seeds is not None:
-        if SEEDS in fixed or SEEDS in vary:
-            raise UserError("is given twice", field="seeds", remedy="give it once")
-        base[SEEDS] = subject.parameter(SEEDS).checked(list(seeds))
+        fixed = {**fixed, SEEDS: list(seeds)}
+    elif SEEDS in vary:
+        given = (each if isinstance(each, list | tuple) else [each] for each in vary[SEEDS])
+        fixed = {**fixed, SEEDS: list(itertools.chain.from_iterable(given))}
+    base = {name: subject.parameter(name).checked(value) for name, value in fixed.items()}
     axes: dict[str, list[ParameterValue]] = {}
     for name, values in vary.items():
         if name == SEEDS:
-            raise UserError("seeds are no axis", field="vary", value=name, remedy="write --seeds 1-5")
+            continue
         if name in fixed:
             raise UserError("is both set and varied", field=f"parameter {name}", remedy="do one of the two")
         axes[name] = _axis(subject.parameter(name), values)
@@ -135,7 +140,7 @@ def settings_of(
 
 
 def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
-    """``name=80,100,120`` or, for numbers, ``name=80:120:20`` (both ends included) as a name and its values.
+    """``name=80,100``, for numbers ``name=80:120:20`` (both ends included), for whole ones ``name=1-3``.
 
     Raises:
         UserError: not of that form, or as `Parameter.parsed`.
@@ -152,6 +157,9 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
         if not piece.strip():
             continue
         pieces = piece.split(":")
+        span = re.fullmatch(r"(\d+)-(\d+)", piece.strip())
+        if span and parameter.allowed.kind is int and int(span[1]) <= int(span[2]):
+            pieces = [*span.groups(), "1"]
         if len(pieces) == 3 and not isinstance(parameter.default, str | bool):
             found.extend(_steps(parameter, pieces))
         else:

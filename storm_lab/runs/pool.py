@@ -21,6 +21,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from storm_lab.errors import StormLabError, UserError, said_by
+from storm_lab.machine.process_end import said_of_end
 
 Advance = Callable[[float], None]
 """Takes the share of a task that is done, 0 to 1."""
@@ -153,13 +154,9 @@ class Pool(Generic[_Task, _Result]):
     def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
         process = self._workers[pipe]
         process.join(_GRACE_S)
-        code = process.exitcode
-        why = (
-            f"signal {-code}, perhaps too little memory"
-            if code is not None and code < 0
-            else f"status {code}"
-        )
-        return self._failure(f"the process of {self._name(task)} ended with {why}")
+        # None: it closed its pipe and lives.
+        ended = "ended" if process.exitcode is None else said_of_end(process.exitcode)
+        return self._failure(f"the process of {self._name(task)} {ended}")
 
     def _stop(self) -> None:
         """End the processes; each cleans up behind itself."""

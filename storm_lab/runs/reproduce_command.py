@@ -20,7 +20,7 @@ from storm_lab.runs.prepare import prepare
 from storm_lab.runs.quick import QUICK, quick_studies
 from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies, writable_reports
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
-from storm_lab.runs.study import Study, verdict_table
+from storm_lab.runs.study import NO_CLAIMS, Study, verdict_table
 
 
 @click.command(
@@ -132,11 +132,21 @@ def _say(line: str) -> None:
 
 
 def _print_outcome(done: Reproduced, as_json: bool) -> None:
+    found = done.study.experiment
     if as_json:
         _print_json(_answer(done))
     else:
-        click.echo(verdict_table(_judged(done)))
+        click.echo(verdict_table(_judged(done)) if found.claims else _why_none(found.slug))
         click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
+
+
+def _why_none(slug: str) -> str:
+    """Why an experiment has no claims to judge."""
+    judged = [claim for claim in load_claims().claims if claim.experiment == slug]
+    if not judged:
+        return NO_CLAIMS
+    owners = ", ".join(dict.fromkeys(claim.owner for claim in judged))
+    return f"claims: {owners} judges them; see storm-lab claims --experiment {slug}"
 
 
 def _judged(done: Reproduced) -> tuple[Verdict, ...]:

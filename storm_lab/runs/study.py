@@ -193,7 +193,7 @@ class Study:
         Returns:
             The figure, for a notebook to show; None where no claim states a number.
         """
-        print(verdict_table(tuple(verdicts)) if verdicts else "no paper prints any of this")
+        print(verdict_table(tuple(verdicts)))
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.claim_distances import claim_distances
 
@@ -251,12 +251,18 @@ def _cut(text: str) -> str:
     return text if len(text) <= _CELL else text[: _CELL - 3].rstrip() + "..."
 
 
-def verdict_table(verdicts: tuple[Verdict, ...]) -> str:
+NO_CLAIMS = "no claims: no paper prints any of this"
+"""Why most experiments without claims have none."""
+
+
+def verdict_table(verdicts: tuple[Verdict, ...], none: str = NO_CLAIMS) -> str:
     """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis.
 
     Below a claim stands what came out under each other reading or trial, with its name. Long cells are cut,
-    so that a row fits a terminal; the report has them whole.
+    so that a row fits a terminal; the report has them whole. Without verdicts, ``none`` says why.
     """
+    if not verdicts:
+        return none
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
         (

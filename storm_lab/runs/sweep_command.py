@@ -38,7 +38,7 @@ from storm_lab.schedulers.completion import complete_scheduler
     "--vary",
     metavar="NAME=VALUES",
     multiple=True,
-    help="Try each of some values: 80,100,120 or 80:120:20. Repeated, every combination.",
+    help="Try each of some values: 80,100,120, 80:120:20 or 1-5. Repeated, every combination.",
 )
 @click.option("--seeds", metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7; else the experiment's own.")
 @click.option(

@@ -12,6 +12,7 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.ranking import LEVEL, TIE, against_baseline
+from storm_lab.tournament.quantities import MEANS, cells, entrants_table, printed
 from storm_lab.tournament.tournament import score_table
 
 BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
@@ -24,12 +25,14 @@ class Comparison:
     ``cases`` has a row for each case: case, objective, a and b (the score as it is measured: milliseconds or
     tuples a second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where A
     is better) and verdict. ``p_value`` is Wilcoxon's over the cases' mean gains, None for fewer than five.
+    ``entrants`` has both schedulers' quantities (`storm_lab.tournament.quantities.entrants_table`).
     """
 
     first: str
     second: str
     cases: pd.DataFrame
     p_value: float | None
+    entrants: pd.DataFrame
 
     @property
     def verdict(self) -> str:
@@ -52,11 +55,13 @@ class Comparison:
     def document(self) -> dict[str, Any]:
         """The same as JSON objects; infinite gains are null, the verdict says which it is."""
         rows = json.loads(self.cases.replace([np.inf, -np.inf], np.nan).to_json(orient="records"))
+        entrants = json.loads(self.entrants.to_json(orient="index"))
         return {
             "a": self.first,
             "b": self.second,
             "verdict": self.verdict,
             "p_value": self.p_value,
+            "entrants": entrants,
             "cases": rows,
         }
 
@@ -72,7 +77,7 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
     p_value = None
     if len(finished) >= 5:
         p_value = float(against_baseline(finished, second)["p_value"].iloc[0])
-    return Comparison(first, second, pd.DataFrame(found), p_value)
+    return Comparison(first, second, pd.DataFrame(found), p_value, entrants_table(rows))
 
 
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
@@ -143,8 +148,14 @@ def comparison_text(found: Comparison) -> str:
     table = pd.DataFrame(lines)
     if not table["because"].any():
         table = table.drop(columns="because")
-    text = f"{found.verdict}\n\n{table.to_string(index=False)}"
-    return f"{text}\n\ngain: what {found.first} is better by, over paired seeds; equal: within {TIE:.0%}"
+    return "\n\n".join(
+        (
+            found.verdict,
+            f"{printed(cells(found.entrants).T)}\n{MEANS}",
+            table.to_string(index=False),
+            f"gain: what {found.first} is better by, over paired seeds; equal: within {TIE:.0%}",
+        )
+    )
 
 
 def _number(value: float) -> str:

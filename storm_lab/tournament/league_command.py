@@ -144,7 +144,7 @@ def league(
         check_folder(out, field="out")
     rows = tournament.play(jobs=jobs, on_spark=on_spark)
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
-    report = LeagueReport(rows, own, baseline, tournament.asking_ms())
+    report = LeagueReport(rows, own, baseline)
     if report.scores.empty:
         raise UserError(
             f"no scheduler finished a case; the first reason: {rows['problem'].iloc[0]}", field="league"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,16 @@ import pandas as pd
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.tournament.tournament import MEASURES, score_table, summary_table
+from storm_lab.tournament.quantities import (
+    MEANS,
+    MEASURES,
+    blocks,
+    cases_table,
+    cells,
+    entrants_table,
+    printed,
+)
+from storm_lab.tournament.tournament import score_table
 
 if TYPE_CHECKING:
     # Matplotlib takes long to import, and who only plays draws nothing.
@@ -30,13 +37,11 @@ class LeagueReport:
         rows: one row a run (`storm_lab.tournament.tournament.Tournament.play`).
         own: the entrants that the reader brought.
         baseline: what gains are taken against.
-        asking_ms: how long an answer takes, by scheduler, on the machine that measured it.
     """
 
     rows: pd.DataFrame
     own: tuple[str, ...]
     baseline: str
-    asking_ms: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -52,32 +57,40 @@ class LeagueReport:
 
     @property
     def standing(self) -> pd.DataFrame:
-        """One row a scheduler, best mean rank first.
+        """One row a scheduler, best mean rank first; all that the table shows, as numbers.
 
         Columns: scheduler, mean_rank, best_on and lost_on (cases), gain_percent (median against the baseline)
-        with p_holm, the means over cases of nodes, inter_node_percent, excess_percent and moved, asking_ms.
+        with p_holm, wins, ties and losses against the baseline, and
+        `storm_lab.tournament.quantities.averages`.
         """
-        ranking, scores = self.ranking, self.scores
+        scores = self.scores
+        found = pd.DataFrame({"mean_rank": self.ranking.mean_ranks})
+        found["best_on"] = scores.eq(scores.min(axis=1), axis=0).sum()
+        found["lost_on"] = np.isinf(scores).sum()
         gains = against_baseline(scores, self.baseline).set_index("scheduler")
-        best = scores.eq(scores.min(axis=1), axis=0).sum()
-        lost = np.isinf(scores).sum()
-        rows = []
-        for name, rank in ranking.mean_ranks.items():
-            row: dict[str, object] = {"scheduler": name, "mean_rank": rank, "best_on": int(best[name])}
-            row["lost_on"] = int(lost[name])
-            for column in ("gain_percent", "p_holm"):
-                row[column] = gains.loc[name, column] if name in gains.index else float("nan")
-            own = self.rows[(self.rows["scheduler"] == name) & (self.rows["problem"] == "")]
-            for measure in ("nodes", "inter_node_percent", "excess_percent", "moved"):
-                row[measure] = own.groupby("case")[measure].mean().mean() if len(own) else float("nan")
-            row["asking_ms"] = self.asking_ms.get(name, float("nan"))
-            rows.append(row)
-        return pd.DataFrame(rows)
+        # From the baseline's side: what it loses, the other wins.
+        met = win_tie_loss(scores, self.baseline).set_index("against").rename(columns=_TURNED)
+        found = found.join(gains[["gain_percent", "p_holm"]]).join(
+            met[["wins", "ties", "losses"]].astype("Int64")
+        )
+        return found.join(entrants_table(self.rows)).rename_axis("scheduler").reset_index()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The one table, as texts: a row for each quantity, a column for each scheduler."""
+        found = self.standing.set_index("scheduler")
+        met = [
+            "-" if pd.isna(own["wins"]) else f"{own['wins']}/{own['ties']}/{own['losses']}"
+            for own in found.to_dict("records")
+        ]
+        first = cells(found, _RANKS)
+        first["win/tie/loss"] = met
+        return first.join(cells(found)).T
 
     @property
     def cases(self) -> pd.DataFrame:
-        """One row a case and scheduler, as `storm_lab.tournament.tournament.summary_table`."""
-        return summary_table(self.rows)
+        """One row a case and scheduler, as `storm_lab.tournament.quantities.cases_table`."""
+        return cases_table(self.rows)
 
     @property
     def problems(self) -> pd.DataFrame:
@@ -88,8 +101,14 @@ class LeagueReport:
 
     def text(self) -> str:
         """The report as plain text, a page or two."""
+        return f"{printed(self.table)}\n\n{self.notes()}"
+
+    def notes(self) -> str:
+        """What stands below the table: how to read it, the tests, and the reasons of losses."""
         ranking = self.ranking
-        parts = [_shown(self.standing, _STANDING)]
+        parts = [
+            f"gain and win/tie/loss: against {self.baseline}, by cases; {MEANS}",
+        ]
         if ranking.p_value is not None:
             parts.append(
                 f"Friedman over {ranking.instances} cases: chi2 = {ranking.statistic:.2f}, "
@@ -115,16 +134,18 @@ class LeagueReport:
         Raises:
             UserError: the folder cannot be written.
         """
-        about = {"own": list(self.own), "baseline": self.baseline, "asking_ms": dict(self.asking_ms)}
+        about = {"own": list(self.own), "baseline": self.baseline}
         files = {
             "runs.csv": self.rows.to_csv(index=False),
             "cases.csv": self.cases.to_csv(index=False),
             "standing.csv": self.standing.to_csv(index=False),
             "against-baseline.csv": against_baseline(self.scores, self.baseline).to_csv(index=False),
-            "standing.tex": latex(self.standing, _STANDING, "Schedulers by mean rank", "tab:league"),
-            "cases.tex": latex(
-                _cells(self.cases), {}, "Means and 95 \\% intervals over seeds", "tab:cases", pages=True
+            "standing.tex": "\n".join(
+                latex(part.reset_index(names=""), f"Schedulers by mean rank; {MEANS}", f"tab:league-{number}")
+                for number, part in enumerate(blocks(self.table), 1)
             ),
+            "standing.html": self.table.to_html(),
+            "cases.tex": latex(_cells(self.cases), "Means with 95 % intervals", "tab:cases", pages=True),
             "report.txt": self.text() + "\n",
             "league.json": json.dumps(about, indent=1) + "\n",
             "league.ipynb": notebook(),
@@ -161,13 +182,11 @@ def read_report(folder: Path) -> LeagueReport:
     """
     try:
         about = json.loads((folder / "league.json").read_text(encoding="utf-8"))
-        rows = pd.read_csv(folder / "runs.csv", keep_default_na=True)
+        rows = pd.read_csv(folder / "runs.csv", dtype={"case": str, "scheduler": str, "run": str})
+        # An earlier version may have measured less; what nothing can be told without is a KeyError.
+        rows = rows[list(_NEEDED)].join(rows.reindex(columns=list(MEASURES)).astype(float))
         rows["problem"] = rows["problem"].fillna("")
-        rows["score"] = rows["score"].astype(float)
-        for measure in set(MEASURES) - set(rows):
-            # An earlier version wrote the folder.
-            rows[measure] = float("nan")
-        return LeagueReport(rows, tuple(about["own"]), about["baseline"], about["asking_ms"])
+        return LeagueReport(rows, tuple(about["own"]), about["baseline"])
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
             "holds no league's result",
@@ -191,67 +210,32 @@ def diagram(report: LeagueReport) -> Figure:
     )
 
 
-_STANDING = {
-    "scheduler": "scheduler",
+_NEEDED = ("case", "group", "scheduler", "seed", "run", "problem", "objective", "score")
+_RANKS = {
     "mean_rank": "mean rank",
-    "best_on": "best on",
-    "lost_on": "lost on",
+    "best_on": "best on, cases",
+    "lost_on": "lost on, cases",
     "gain_percent": "median gain, %",
     "p_holm": "p (Wilcoxon, Holm)",
-    "nodes": "nodes",
-    "inter_node_percent": "between nodes, %",
-    "excess_percent": "beyond the least, %",
-    "moved": "moved",
-    "asking_ms": "an answer, ms",
 }
-
-
-def _shown(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
-    return _formatted(table).rename(columns=dict(labels)).to_string(index=False)
-
-
-def _formatted(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({column: [_text(value) for value in table[column]] for column in table.columns})
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    if math.isnan(value):
-        return "-"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+_TURNED = {"losses": "wins", "ties": "ties", "wins": "losses"}
 
 
 def _cells(cases: pd.DataFrame) -> pd.DataFrame:
-    """Mean and interval in one cell."""
-    table = cases[["case", "scheduler"]].copy()
-    for measure, label in MEASURES.items():
-        halves = cases[f"{measure}_half"]
-        table[label] = [
-            _text(float("nan") if value is None else float(value))
-            + ("" if half is None or half != half else f" ± {_text(float(half))}")
-            for value, half in zip(cases[measure], halves, strict=True)
-        ]
-    return table
+    return cases[["case", "scheduler"]].join(cells(cases))
 
 
-def latex(
-    table: pd.DataFrame, labels: Mapping[str, str], caption: str, label: str, *, pages: bool = False
-) -> str:
-    """A table for LaTeX with the rules of booktabs; with ``pages`` one that may go over several pages."""
-    text = (
-        _formatted(table)
-        .rename(columns=dict(labels))
-        .to_latex(
-            index=False,
-            escape=True,
-            caption=caption,
-            label=label,
-            column_format="l" + "r" * (len(table.columns) - 1),
-            longtable=pages,
-        )
+def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False) -> str:
+    """A table of texts for LaTeX, with the rules of booktabs; ``pages``: one that may go over several."""
+    text = table.to_latex(
+        index=False,
+        escape=True,
+        caption=caption.replace("%", r"\%"),
+        label=label,
+        column_format="l" + "r" * (len(table.columns) - 1),
+        longtable=pages,
     )
-    return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering")
+    return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering\\small")
 
 
 _INTRODUCTION = "# League\n\nThe results that lie beside this notebook: mean ranks, tests, and every case."
@@ -259,7 +243,8 @@ _INTRODUCTION = "# League\n\nThe results that lie beside this notebook: mean ran
 _CELLS = (
     "%matplotlib inline\nfrom pathlib import Path\n\n"
     "from storm_lab.tournament.report import diagram, read_report\n\n"
-    "report = read_report(Path())\nprint(report.text())",
+    "report = read_report(Path())\nreport.table",
+    "print(report.notes())",
     "diagram(report)",
     "report.cases.round(2)",
     "report.rows",

@@ -50,6 +50,10 @@ KEEPS_UP = 0.9
 """Share of the most lines per second that an entrant must complete to be ranked by its time."""
 
 
+IDLE = "completed nothing in its steady state"
+"""Why a run that came to its end is not measured."""
+
+
 def results(tables: MetricTables) -> pd.DataFrame:
     """One row a run: variant, seed, the columns of `COLUMNS` and `TRANSITION`, and ``unranked``.
 
@@ -197,7 +201,7 @@ def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) 
             f"re-assigned at {reassigned_s:.0f} s of {duration_s:.0f} s, "
             f"less than {SETTLE_S + LEAST_WINDOW_S:.0f} s before the end"
         )
-    return "" if throughput > 0 else "completed nothing in its steady state"
+    return "" if throughput > 0 else IDLE
 
 
 def _against(rows: pd.DataFrame, name: str, baseline: str) -> list[float]:

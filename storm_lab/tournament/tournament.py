@@ -6,24 +6,23 @@ with its line, and the others go on.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.machine.process_end import asked_to_end
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
@@ -31,11 +30,12 @@ from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.live_constants import MachineConstants
 from storm_lab.runs.on_machine import on_machine
 from storm_lab.runs.reused import reused_by_variant
-from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
+from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
-from storm_lab.tournament.table import KEEPS_UP, METRICS, measured_runs
+from storm_lab.tournament.table import IDLE, KEEPS_UP, METRICS, measured_runs
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -44,20 +44,16 @@ if TYPE_CHECKING:
 SEEDS = (1, 2, 3, 4, 5)
 """Seeds where nothing else is asked for: each is played by every entrant."""
 
-MEASURES = {
-    "complete_ms": "complete latency, ms",
-    "p99_ms": "99th percentile, ms",
-    "throughput": "tuples a second",
-    "per_node": "tuples a second and node",
-    "nodes": "nodes",
-    "inter_node_percent": "between nodes, %",
-    "excess_percent": "beyond the least between nodes, %",
-    "measured_from_s": "measured from, s",
-    "reassigned_s": "last re-assigned at, s",
-    "moved": "executors moved",
-    "transition_ms": "worst 10 s of the transition, ms",
-}
-"""Columns of a tournament's rows that are measured, and what they mean."""
+_REPEATS = 3
+_QUICK_S = 0.5
+_PATIENCE_S = 60.0
+
+
+class Answer(NamedTuple):
+    """How long an answer takes, in ms, and why it places not all; empty where it does."""
+
+    ms: float
+    refusal: str
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ class Tournament:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
         tables = metrics_of(sorted({run.folder for run in played}), spark, names=(*METRICS, *TRAFFIC_METRICS))
-        return self.rows(tables, failures)
+        return self.with_answers(self.rows(tables, failures))
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
         """The rows of `play` from the metrics of all runs; ``failures`` maps the others to the reason."""
@@ -143,26 +139,61 @@ class Tournament:
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
         return scored(frame)
 
-    def asking_ms(self) -> dict[str, float]:
-        """How long one answer takes on this machine, by scheduler: a cold start of every case, its median.
+    def with_answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows with ``answer_ms``, and the reason of a scheduler that refuses to place anything."""
+        answers = self.answers()
+        online = {entrant.name for entrant in self.entrants if entrant.online}
+        rows = rows.copy()
+        for row in rows.itertuples():
+            answer = answers.get((str(row.case), str(row.scheduler), int(str(row.seed))))
+            if answer is None:
+                continue
+            rows.loc[row.Index, "answer_ms"] = answer.ms
+            # One on measured load finds its topologies placed by another.
+            if row.problem == IDLE and answer.refusal and row.scheduler not in online:
+                rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
+        return rows
 
-        A scheduler that fails has none on that case.
+    def answers(self) -> dict[tuple[str, str, int], Answer]:
+        """What is said to a cold start and how long that takes on this machine, by case, scheduler and seed.
+
+        The smallest of three times where it is quick. A scheduler that fails has none on that case. One that
+        has taken a minute is asked about no further case, and there with two seeds at most.
         """
-        found: dict[str, list[float]] = {entrant.name: [] for entrant in self.entrants}
+        found: dict[tuple[str, str, int], Answer] = {}
+        taken = dict.fromkeys((entrant.name for entrant in self.entrants), 0.0)
         for case in self.cases:
-            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds[:1])})
-            for entrant, spec in zip(
-                self.entrants, stage_runs(case.stage, self.entrants, parameters), strict=True
-            ):
-                view = _view(spec)
-                began = time.perf_counter()
-                try:
-                    deepcopy(entrant.scheduler).schedule(view)
-                except (Exception, SystemExit):
-                    # A loss, which the runs tell about.
+            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
+            # What is seen at first is the same for all.
+            views = {run.seed: _view(run) for run in stage_runs(case.stage, self.entrants[:1], parameters)}
+            for entrant in self.entrants:
+                if taken[entrant.name] > _PATIENCE_S:
                     continue
-                found[entrant.name].append(1000 * (time.perf_counter() - began))
-        return {name: statistics.median(own) for name, own in found.items() if own}
+                for number, (seed, view) in enumerate(views.items()):
+                    if number > 1 and taken[entrant.name] > _PATIENCE_S:
+                        break
+                    try:
+                        times, refusal = _asked(entrant.scheduler, view)
+                    except (Exception, SystemExit) as error:
+                        if isinstance(error, SystemExit) and asked_to_end(error):
+                            raise
+                        # A loss, which the runs tell about.
+                        break
+                    taken[entrant.name] += sum(times)
+                    found[case.name, entrant.name, seed] = Answer(1000 * min(times), refusal)
+        return found
+
+
+def _asked(scheduler: Scheduler[Any], view: SchedulingView) -> tuple[list[float], str]:
+    """How long each of some answers took, and why the last places not all, if so."""
+    times: list[float] = []
+    while len(times) < _REPEATS and sum(times) < _QUICK_S:
+        fresh = deepcopy(scheduler)
+        began = time.perf_counter()
+        answer = fresh.schedule(view)
+        times.append(time.perf_counter() - began)
+    why = [status.message or "no reason given" for status in answer.status.values() if not status.scheduled]
+    return times, " ".join("; ".join(dict.fromkeys(why)).split())
 
 
 def _view(spec: RunSpec) -> SchedulingView:
@@ -217,26 +248,3 @@ def score_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Cases by schedulers: the mean score over seeds; a scheduler that lost one seed has lost the case."""
     table = rows.pivot_table(index="case", columns="scheduler", values="score", aggfunc="mean", sort=False)
     return table[list(dict.fromkeys(rows["scheduler"]))]
-
-
-def summary_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a case and scheduler: mean and half of the 95 % interval over seeds of every measure.
-
-    Columns: case, scheduler, seeds, losses, then each measure and ``<measure>_half``.
-    """
-    found = []
-    for (case, name), own in rows.groupby(["case", "scheduler"], sort=False):
-        row: dict[str, object] = {"case": case, "scheduler": name, "seeds": own["seed"].nunique()}
-        row["losses"] = int((own["problem"] != "").sum())
-        for measure in MEASURES:
-            samples = [float(value) for value in own.loc[own["problem"] == "", measure].dropna()]
-            value = over_seeds(samples) if samples else None
-            row[measure] = value.value if value else None
-            half = (
-                (value.high - value.low) / 2
-                if value and value.high is not None and value.low is not None
-                else None
-            )
-            row[f"{measure}_half"] = half
-        found.append(row)
-    return pd.DataFrame(found)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -36,7 +38,11 @@ class RunRefused(UserError):
         self.folder = folder
         self.problem = problem
         self.detail = detail
-        remedy = "delete the folder and run the experiment again"
+        # Nobody is told to delete what is no folder of ours.
+        remedy = "give the folder of a run, or run the experiment again"
+        with suppress(OSError, ValueError):
+            if (folder / MANIFEST_NAME).exists():
+                remedy = "delete the folder and run the experiment again"
         super().__init__(f"{problem} run ({detail})", field="run folder", value=str(folder), remedy=remedy)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -68,12 +74,16 @@ class Run:
         return set(pq.ParquetFile(self.path(table)).read([column])[column].unique().to_pylist())
 
 
-def open_run(folder: Path, *, verify: bool = False) -> Run:
+def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     """Check a run folder and return it.
 
     The manifest, its schema version, and the presence, size, columns, row count and ownership of every table
-    are checked; with ``verify`` the SHA-256 of every file as well, which reads them all. Raises `RunRefused`.
+    are checked; with ``verify`` the SHA-256 of every file as well, which reads them all. Raises `RunRefused`,
+    and `UserError` for what can be no folder.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise UserError("is no folder", field="run folder", value=folder, remedy="give the folder of a run")
+    folder = Path(folder)
     manifest = _manifest(folder)
     strangers = {path.stem for path in folder.glob("*.parquet")} - TABLES.keys()
     if strangers:
@@ -125,8 +135,9 @@ def _manifest(folder: Path) -> Manifest:
     try:
         text = (folder / MANIFEST_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise RunRefused(folder, Problem.INCOMPLETE, "it has no manifest") from None
-    except (OSError, UnicodeDecodeError) as error:
+        what = "it has no manifest" if folder.is_dir() else "there is no such folder"
+        raise RunRefused(folder, Problem.INCOMPLETE, what) from None
+    except (OSError, ValueError) as error:
         raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest cannot be read: {error}") from error
     version = schema_version_of(text)
     if version is not None and version != SCHEMA_VERSION:

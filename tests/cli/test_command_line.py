@@ -17,6 +17,9 @@ from py4j import java_gateway
 
 from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
+from storm_lab.runs import reproduce_command
+from storm_lab.runs.reproduce import Reproduced
+from storm_lab.runs.study import Study
 
 Answer = tuple[int, str, str]
 
@@ -248,6 +251,30 @@ def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer])
 def test_claims_of_one_experiment(storm_lab: Callable[..., Answer]) -> None:
     _, out, _ = storm_lab("claims", "--experiment", "tstorm-word-count", "--json")
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "why"),
+    [
+        ("twitter-scaling", "no claims: no paper prints any of this"),
+        (
+            "nstorm-worst-case",
+            "claims: algorithms judges them; see storm-lab claims --experiment nstorm-worst-case",
+        ),
+    ],
+)
+def test_a_run_without_claims_of_its_own_says_why(
+    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, slug: str, why: str
+) -> None:
+    done = Reproduced(Study.of(slug), tmp_path / "a.ipynb", tmp_path / "verdicts.json", True)
+    monkeypatch.setattr(reproduce_command, "_reproduced", lambda *_, **__: (done,))
+    _, out, _ = storm_lab("run", slug)
+    assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
+
+
+def test_where_no_claim_fits_there_is_no_empty_table(storm_lab: Callable[..., Answer]) -> None:
+    _, out, _ = storm_lab("claims", "--paper", "T-Storm", "--experiment", "nstorm-worst-case")
+    assert out == "no claim is all of this\n"
 
 
 def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Callable[..., Answer]) -> None:

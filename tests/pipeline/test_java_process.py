@@ -1,5 +1,6 @@
 """A Java machine whose start is interrupted does not stay behind; one that ends under a job is named."""
 
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -48,10 +49,14 @@ def test_a_job_whose_java_ran_out_of_memory_says_so() -> None:
     assert isinstance(raised.value.__cause__, ConnectionError)
 
 
-def test_a_job_whose_java_was_killed_says_that_it_ended() -> None:
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(signal.SIGTERM, r"a signal \(SIGTERM\) while it computed$"), (signal.SIGKILL, "SIGKILL.*more memory")],
+)
+def test_a_job_whose_java_got_a_signal_says_so(number: signal.Signals, message: str) -> None:
     java = subprocess.Popen(SLEEPER)
-    java.kill()
-    with pytest.raises(StormLabError, match="status -9"), told_of_its_end(session_of(java)):
+    java.send_signal(number)
+    with pytest.raises(StormLabError, match=message), told_of_its_end(session_of(java)):
         raise EOFError
 
 

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from storm_lab.errors import UserError
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.figures import topology_overview
+from storm_lab.reporting.figures.load_curve import load_curve
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
 from storm_lab.reporting.figures.topology_graph import component_layers, executor_graph
 from tests.reporting import example_tables as example
@@ -106,6 +107,26 @@ def test_the_foot_names_seeds_baseline_and_warm_up(name):
     shown = words(HOUSE_SET[name]())
     for part in ("3 seeds", "baseline: Storm default", "first 150 s left out as warm-up"):
         assert part in shown
+
+
+def test_runs_with_steady_states_of_their_own_are_not_said_to_leave_nothing_out():
+    about = f.About(seeds=3, warm_up_s=None, baseline="Storm default")
+    shown = words(f.comparison(example.results(), {"latency_ms": "ms"}, about=about))
+    assert "each run in its steady state" in shown and "warm-up" not in shown
+
+
+def test_the_legend_of_a_load_curve_covers_none_of_it():
+    rates = np.arange(50.0, 400.0, 50.0)
+    rows = pd.DataFrame(
+        {"offered_per_s": rates, "latency_ms": 900 / rates, "p99_ms": 9e5 / rates, "acked_per_s": rates}
+    )
+    figure = load_curve(rows, about=ABOUT, present_per_s=120, title="Load")
+    figure.draw_without_rendering()
+    upper = figure.axes[0]
+    box = upper.get_legend().get_window_extent()
+    assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
+    assert not any(box.overlaps(text.get_window_extent()) for text in figure.texts)
+    assert box.x1 <= figure.bbox.width + 1 and box.y1 <= figure.bbox.height + 1
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):

@@ -107,7 +107,9 @@ def test_a_run_that_is_not_finished_is_a_defect(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_is_reported_and_its_remains_are_replaced(tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match=r"tiny/a, seed 1 ended with signal 9"):
+    with pytest.raises(
+        RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps for want of memory\)"
+    ):
         play_all([spec("a", tiny_runs.dying)], home=tmp_path, jobs=1)
     assert not is_whole(run_folder(spec("a", tiny_runs.dying), tmp_path))
 

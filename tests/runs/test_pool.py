@@ -73,6 +73,17 @@ def test_a_process_that_dies_is_named_by_its_task() -> None:
         Pool(1, die).do([5])
 
 
+def give_way(task: int, advance: Advance) -> int:
+    os.kill(os.getpid(), signal.SIGTERM)
+    return task
+
+
+def test_a_process_that_is_asked_to_end_is_not_said_to_lack_memory() -> None:
+    with pytest.raises(TaskFailed) as raised:
+        Pool(1, give_way).do([5])
+    assert str(raised.value) == "the process of 5 was ended by a signal (SIGTERM)"
+
+
 def leave(task: int, advance: Advance) -> int:
     if not task:
         sys.exit(3)

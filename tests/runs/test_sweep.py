@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,8 @@ def test_a_list_parameter_is_varied_number_by_number() -> None:
         ("share=0.1:0.5:0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
         ("rate=1, 10:20:5", [1, 10, 15, 20]),
         ("factors=1:2:0.5", [(1.0,), (1.5,), (2.0,)]),
+        ("rate=1-3, 7", [1, 2, 3, 7]),
+        ("seeds=2-4", [(2,), (3,), (4,)]),
     ],
 )
 def test_values_are_listed_or_stepped(text: str, values: list[object]) -> None:
@@ -114,8 +116,8 @@ def test_what_is_no_list_of_seeds_is_refused(text: str) -> None:
         ({}, {"rat": [1]}, [], "rate"),
         ({}, {"rate": [101]}, [], "101"),
         ({}, {"rate": []}, [], "rate"),
-        ({}, {"seeds": [1]}, [], "seeds"),
-        ({"seeds": [1]}, {}, [], "seeds"),
+        ({}, {"seeds": [1]}, [], "seeds: is given twice"),
+        ({"seeds": [1]}, {}, [], "seeds: is given twice"),
         ({"rate": 1}, {"rate": [2]}, [], "rate"),
         ({}, {}, ["nobody-*"], "own, shared"),
         ({}, {"rate": list(range(1, 101)), "share": [i / 200 for i in range(200)]}, [], "20000"),
@@ -126,6 +128,20 @@ def test_a_sweep_that_cannot_be_is_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(UserError, match=named.replace("*", r"\*")):
         settings_of(Subject.of("tiny"), fixed, vary, (1,), only)
+
+
+@pytest.mark.parametrize("given", [[1, 2, 3], [(1,), (2,), (3,)], range(1, 4)])
+def test_seeds_that_are_varied_are_the_seeds_of_every_setting(given: Sequence[object]) -> None:
+    asked = settings_of(Subject.of("tiny"), {}, {"rate": [1, 2], "seeds": given}, None)
+    assert asked == settings_of(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1, 2, 3))
+    with pytest.raises(UserError, match="seeds"):
+        settings_of(Subject.of("tiny"), {}, {"seeds": []}, None)
+
+
+@pytest.mark.parametrize("text", ["rate=3-1", "seeds=3-1", "seeds=1-99999999999", "factors=1-3"])
+def test_what_is_no_range_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match=text.partition("=")[0]):
+        parse_axis(text, Subject.of("tiny"))
 
 
 def test_only_some_variants_are_run() -> None:

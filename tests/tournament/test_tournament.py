@@ -12,12 +12,14 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
-from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
+from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
+from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
-from storm_lab.tournament.tournament import MEASURES, Tournament, score_table, scored
+from storm_lab.tournament.table import IDLE
+from storm_lab.tournament.tournament import Tournament, score_table, scored
 
 SEEDS = (1, 2, 3, 4, 5)
 
@@ -37,7 +39,7 @@ def rows(
                     "complete_ms": value + 0.01 * seed,
                     "throughput": (rates or {}).get((case, name), 100.0),
                 }
-                row |= {"nodes": 4.0, "moved": 0, "p99_ms": 2 * value}
+                row |= {"nodes": 4.0, "moved": 0, "p99_ms": 2 * value, "answer_ms": 1.0 + seed}
             found.append(row | {"problem": "it raised ZeroDivisionError (idea.py, line 7)" if failed else ""})
     return scored(pd.DataFrame(found))
 
@@ -83,7 +85,7 @@ def test_equal_schedulers_and_losses_are_called_so() -> None:
     found = compared(rows(times), "a", "b")
     assert found.cases["verdict"].tolist() == ["equal", "worse"]
     text = comparison_text(found)
-    assert "idea.py, line 7" in text and "lost" in text
+    assert "idea.py, line 7" in text and "lost" in text and "scheduling time, ms" in text
     json.dumps(found.document(), allow_nan=False)
 
 
@@ -97,7 +99,11 @@ def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
     assert again.text() == report.text()
     assert "case0, mine (seeds 1,2,3,4,5): it raised" in report.text()
     table = (tmp_path / "standing.tex").read_text()
-    assert r"\midrule" in table and r"median gain, \%" in table
+    assert (
+        r"\midrule" in table
+        and r"median gain, \%" in table
+        and r"complete latency, ms & 9.030 $\pm$" in table
+    )
     assert r"\begin{longtable}" in (tmp_path / "cases.tex").read_text()
     assert (tmp_path / "win-tie-loss-mine.csv").read_text() == "against,wins,ties,losses\ndefault,5,0,1\n"
     assert json.loads((tmp_path / "league.ipynb").read_text())["nbformat"] == 4
@@ -108,15 +114,95 @@ def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
 def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     found = rows({("one", "a"): 10.0, ("one", "b"): 12.0})
     LeagueReport(found, ("a",), "b").write(tmp_path)
-    found.drop(columns="measured_from_s").to_csv(tmp_path / "runs.csv", index=False)
+    found.drop(columns="answer_ms").to_csv(tmp_path / "runs.csv", index=False)
     again = read_report(tmp_path)
-    assert again.cases["measured_from_s"].isna().all() and "a against each" in again.text()
+    assert again.table.loc["scheduling time, ms"].tolist() == ["-", "-"] and "a against each" in again.text()
+    found.drop(columns="score").to_csv(tmp_path / "runs.csv", index=False)
+    with pytest.raises(UserError, match="holds no league's result"):
+        read_report(tmp_path)
+
+
+def test_one_table_has_all_quantities_with_intervals_in_every_form(tmp_path: Path) -> None:
+    report = LeagueReport(rows({("one", "a"): 10.0, ("one", "b"): 12.0}), (), "b")
+    report.write(tmp_path)
+    table = report.table
+    assert list(table.columns) == ["a", "b"] and set(MEASURES.values()) < set(table.index)
+    # Student's t for five values: half-width 2.776 * deviation / sqrt(5).
+    assert table.loc["complete latency, ms", "a"] == "10.03 ± 0.02"
+    assert table.loc["scheduling time, ms", "a"] == "4.0 ± 2.0"
+    assert table.loc["nodes", "a"] == "4 ± 0" and table.loc["win/tie/loss"].tolist() == ["1/0/0", "-"]
+    numbers = pd.read_csv(tmp_path / "standing.csv", index_col="scheduler")
+    assert numbers.loc["a", "answer_ms_half"] == pytest.approx(1.963, abs=0.001)
+    for file, sign in (
+        ("standing.tex", r"4.0 $\pm$ 2.0"),
+        ("standing.html", "4.0 ± 2.0"),
+        ("report.txt", "4.0 ± 2.0"),
+    ):
+        assert sign in (tmp_path / file).read_text(encoding="utf-8"), file
+    assert max(map(len, report.text().splitlines())) <= 120
+
+
+def test_a_wide_table_is_printed_in_parts_that_fit_a_terminal() -> None:
+    times = {("one", f"a-long-name-{n}"): 10.0 + n for n in range(12)}
+    found = LeagueReport(rows(times), (), "a-long-name-0")
+    text = printed(found.table)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert all(name in text for _, name in times) and text.count("nodes ") == len(blocks(found.table)) > 1
+
+
+def test_an_average_over_cases_has_the_interval_of_its_runs() -> None:
+    found = rows({("one", "a"): 10.0, ("two", "a"): 30.0, ("three", "a"): math.inf})
+    (own,) = entrants_table(found).to_dict("records")
+    assert own["complete_ms"] == pytest.approx(20.03)
+    # Two cases of the same spread: eight degrees of freedom, half-width 2.306 * deviation / sqrt(10).
+    assert own["complete_ms_half"] == pytest.approx(2.306 * 0.0158114 / math.sqrt(10), rel=1e-3)
+    alone = found[found["seed"] == 1]
+    assert math.isnan(entrants_table(alone)["complete_ms_half"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [(math.nan, math.nan, "-"), (12.345, math.nan, "12.3"), (12345.6, math.nan, "12346"), (7.0, 0.0, "7 ± 0"),
+     (12.345, 0.0321, "12.35 ± 0.03"), (123.4, 56.7, "123 ± 57"), (0.01234, 0.0004, "0.01234 ± 0.00040")],
+)  # fmt: skip
+def test_a_number_has_the_digits_that_its_interval_deserves(value: float, half: float, text: str) -> None:
+    assert cell(value, half) == text
+
+
+def test_how_long_an_answer_takes_is_measured_for_every_run() -> None:
+    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
+    found = Tournament(entrants, cases, (1, 2)).answers()
+    assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
+    assert all(answer.ms > 0 and answer.refusal == "" for answer in found.values())
+
+
+class Refuses(Scheduler[NoParameters]):
+    """Places nothing."""
+
+    name, version = "refuses", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        why = TopologyStatus(False, "infeasible: no node\nis good enough")
+        return SchedulingResult(view.present, {topology.id: why for topology in view.topologies})
+
+
+def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
+    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    entrants = (Entrant("mine", Refuses()), Entrant("late", Refuses(), online=True))
+    found = rows({("tree", "mine"): math.inf, ("tree", "late"): math.inf})
+    assert set(found["problem"]) == {"it raised ZeroDivisionError (idea.py, line 7)"}
+    tournament = Tournament(entrants, cases, SEEDS)
+    assert tournament.with_answers(found)["problem"].equals(found["problem"])
+    told = tournament.with_answers(found.assign(problem=IDLE)).groupby("scheduler")["problem"].unique()
+    assert told["mine"].tolist() == ["refused to place it: infeasible: no node is good enough"]
+    # Its topology runs: Storm's own scheduler has placed it.
+    assert told["late"].tolist() == [IDLE]
 
 
 def test_latex_is_escaped() -> None:
-    assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(
-        pd.DataFrame({"x": ["a_b & 50%"], "y": ["1 ± 2"]}), {}, "c", "l"
-    )
+    table = pd.DataFrame({"x": ["a_b & 50%"], "y": ["1 ± 2"]})
+    assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(table, "c", "l")
 
 
 def test_suites_are_named_and_cut_down() -> None:

@@ -7,10 +7,13 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+import storm_lab
+from storm_lab.errors import UserError
 from storm_lab.tuplelog import Problem, RunIdentity, RunRefused, find_runs, open_run
 from tests.tuplelog.tiny import edit_manifest, identity, write_run
 
@@ -170,3 +173,25 @@ def test_the_key_in_the_tables_is_the_name_as_a_number() -> None:
 def test_parameters_are_finite_scalars(value: object) -> None:
     with pytest.raises(ValueError, match="parameter gamma"):
         RunIdentity("e", "v", {"gamma": value}, 1, "0.8.2", "", "", {})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("some text that is no folder", "there is no such folder"),
+        ("x" * 5000, "cannot be read"),
+        ("a\0b", "cannot be read"),
+        (__file__, "cannot be read"),
+        (7, "is no folder"),
+        (None, "is no folder"),
+    ],
+)
+def test_what_is_no_folder_is_refused_in_one_line(given: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        storm_lab.open_run(given)
+    assert "\n" not in str(raised.value) and "delete" not in str(raised.value)
+
+
+def test_a_run_opens_by_the_text_of_its_folder(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    assert storm_lab.open_run(str(tmp_path / "run")) == open_run(tmp_path / "run")

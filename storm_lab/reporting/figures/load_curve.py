@@ -39,7 +39,8 @@ def load_curve(
         if present_per_s is not None:
             for axes in (upper, lower):
                 axes.axvline(present_per_s, color=LINES[2], linestyle=":", label="present load")
-        upper.legend(loc="upper left")
+        # Above the panel: the curves may go anywhere in it.
+        upper.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         foot(figure, about.line("means"))

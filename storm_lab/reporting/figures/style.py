@@ -62,13 +62,14 @@ class About:
 
     Attributes:
         seeds: number of seeds behind the figure.
-        warm_up_s: seconds at the start that are left out of means and distributions; 0 when none are.
+        warm_up_s: seconds at the start that are left out of means and distributions; 0 when none are, None
+            when each run is measured in its own steady state.
         baseline: what comparisons are made with; empty when there is none.
         note: anything else, one sentence without a full stop; may be empty.
     """
 
     seeds: int
-    warm_up_s: float = 0.0
+    warm_up_s: float | None = 0.0
     baseline: str = ""
     note: str = ""
 
@@ -77,7 +78,9 @@ class About:
         parts = [f"{self.seeds} seeds, {interval}" if self.seeds > 1 else "one seed"]
         if self.baseline:
             parts.append(f"baseline: {self.baseline}")
-        if warm_up:
+        if warm_up and self.warm_up_s is None:
+            parts.append("each run in its steady state")
+        elif warm_up:
             left_out = f"first {self.warm_up_s:g} s" if self.warm_up_s else "nothing"
             parts.append(f"{left_out} left out as warm-up")
         if self.note:

@@ -104,7 +104,7 @@ def time_series(
         axes = figure.subplots(
             len(panels) * len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios * len(panels)
         )[:, 0]
-        top = None if logarithmic else _top(values, panels, value, about.warm_up_s)
+        top = None if logarithmic else _top(values, panels, value, about.warm_up_s or 0.0)
         if top is not None:
             # What is printed must be seen, and the panels keep one scale.
             levels = [

@@ -1,0 +1,132 @@
+"""The measured quantities of a tournament, and the one table that shows them with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from storm_lab.experiments.measurement import CONFIDENCE
+
+MEASURES = {
+    "complete_ms": "complete latency, ms",
+    "p99_ms": "99th percentile, ms",
+    "throughput": "tuples a second",
+    "per_node": "tuples a second and node",
+    "nodes": "nodes",
+    "inter_node_percent": "between nodes, %",
+    "excess_percent": "beyond the least, %",
+    "moved": "executors moved",
+    "transition_ms": "worst 10 s of a move, ms",
+    "answer_ms": "scheduling time, ms",
+    "measured_from_s": "measured from, s",
+    "reassigned_s": "last re-assigned at, s",
+}
+"""Columns of a tournament's rows that are measured, and what they mean."""
+
+MEANS = "means over the cases that a scheduler came through, ± 95 % over runs"
+"""What the numbers of the table are."""
+
+WIDTH = 110
+"""Characters in a line of a terminal."""
+
+
+def averages(rows: pd.DataFrame) -> dict[str, float]:
+    """Of every measure its mean over cases and, as ``<measure>_half``, half of its 95 % interval over runs.
+
+    Each case counts the same; the interval is that of the mean of the cases' means (Welch, Satterthwaite). It
+    is empty where a case has a single run.
+    """
+    found: dict[str, float] = {}
+    for measure in MEASURES:
+        cases = rows.groupby("case")[measure].agg(["mean", "var", "count"])
+        cases = cases[cases["count"] > 0]
+        found[measure] = float(cases["mean"].mean())
+        found[f"{measure}_half"] = _half(cases["var"] / cases["count"], cases["count"] - 1)
+    return found
+
+
+def _half(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
+    """Half of the interval of a mean of means, from the squares of their standard errors."""
+    if squares.empty or squares.isna().any():
+        return math.nan
+    total = float(squares.sum())
+    if total == 0:
+        return 0.0
+    # Here, since help pages need no SciPy.
+    from scipy import special
+
+    degrees = total**2 / float((squares**2 / freedom).sum())
+    return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2)) * math.sqrt(total) / len(squares)
+
+
+def cases_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a case and scheduler: case, scheduler, seeds, losses, and the `averages` of the other runs."""
+    return pd.DataFrame(
+        {"case": case, "scheduler": name, "seeds": own["seed"].nunique()}
+        | {"losses": int((own["problem"] != "").sum())}
+        | averages(own[own["problem"] == ""])
+        for (case, name), own in rows.groupby(["case", "scheduler"], sort=False)
+    )
+
+
+def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a scheduler, the index: `averages` over the cases that it lost with no seed."""
+    lost = (rows["problem"] != "").groupby([rows["case"], rows["scheduler"]]).transform("any")
+    return pd.DataFrame.from_dict(
+        {
+            name: averages(rows[(rows["scheduler"] == name) & ~lost])
+            for name in dict.fromkeys(rows["scheduler"])
+        },
+        orient="index",
+    )
+
+
+def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:
+    """The columns of ``labels`` as texts under these, with the interval where there is one."""
+    empty = [math.nan] * len(table)
+    return pd.DataFrame(
+        {
+            label: [
+                cell(value, half)
+                for value, half in zip(table[name], table.get(f"{name}_half", empty), strict=True)
+            ]
+            for name, label in labels.items()
+        },
+        index=table.index,
+    )
+
+
+def cell(value: object, half: float = math.nan) -> str:
+    """A number with three digits, or as many as its interval deserves; ``-`` where there is none."""
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "-"
+    if math.isnan(half) or half == 0:
+        text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        return f"{text} ± 0" if half == 0 else text
+    sizes = [digits - math.floor(math.log10(abs(x))) for x, digits in ((half, 1), (value, 3)) if x]
+    digits = max(0, min(sizes))
+    return f"{value:.{digits}f} ± {half:.{digits}f}"
+
+
+def blocks(table: pd.DataFrame, width: int = WIDTH) -> Sequence[pd.DataFrame]:
+    """A table of texts in parts of as many columns as fit side by side."""
+    left = max(map(len, map(str, table.index)), default=0)
+    found: list[list[str]] = [[]]
+    used = left
+    for name in table.columns:
+        own = 2 + max(len(str(name)), *map(len, table[name]))
+        if found[-1] and used + own > width:
+            found.append([])
+            used = left
+        found[-1].append(name)
+        used += own
+    return [table[names] for names in found]
+
+
+def printed(table: pd.DataFrame) -> str:
+    """A table of texts for a terminal."""
+    return "\n\n".join(part.to_string() for part in blocks(table))

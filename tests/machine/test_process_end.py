@@ -1,0 +1,41 @@
+"""How a process ended is said in words, and only SIGKILL is taken for want of memory."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from storm_lab.machine.process_end import said_of_end
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (3, "ended with status 3"),
+        (-15, "was ended by a signal (SIGTERM)"),
+        (143, "was ended by a signal (SIGTERM)"),
+        (-9, "was ended by a signal (SIGKILL, perhaps for want of memory)"),
+        (255, "ended with status 255"),
+    ],
+)
+def test_the_end_of_a_process_is_said_in_words(status: int, said: str) -> None:
+    assert said_of_end(status) == said
+
+
+def test_a_command_that_gets_a_signal_says_so(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = (
+        "import time, pathlib; from storm_lab import cli\n"
+        f"def wait(**options): pathlib.Path({str(started)!r}).touch(); time.sleep(60)\n"
+        "cli.cli.main = wait; cli.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while not started.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert errors == "storm-lab: ended by a signal (SIGTERM); what is whole is kept\n"
