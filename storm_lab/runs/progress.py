@@ -49,7 +49,11 @@ def _told(show: bool, what: str) -> Iterator[Tell]:
     elif sys.stderr.isatty():
         bar_format = what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
         with tqdm(total=_STEPS, bar_format=bar_format, file=sys.stderr, leave=False) as bar:
-            yield lambda share: bar.update(share * _STEPS - bar.n)
+
+            def move(share: float) -> None:
+                bar.update(share * _STEPS - bar.n)
+
+            yield move
     else:
         yield _lines(what)
 

@@ -34,7 +34,7 @@ def load_curve(
         log_ticks(upper.yaxis)
         upper.set_ylabel("complete latency, ms")
         lower.plot(at, 100 * ordered["acked_per_s"] / at, marker="o", color=LINES[0])
-        lower.set(ylabel="completed, %", xlabel="offered, lines/s", ylim=(0, 105))
+        lower.set(ylabel="completed, %", xlabel="offered, records/s", ylim=(0, 105))
         lower.set_xlim(left=0)
         if present_per_s is not None:
             for axes in (upper, lower):
