@@ -12,7 +12,7 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.ranking import LEVEL, TIE, against_baseline
-from storm_lab.tournament.quantities import MEANS, cells, entrants_table, printed
+from storm_lab.tournament.quantities import cells, entrants_table, means_note, printed
 from storm_lab.tournament.tournament import score_table
 
 BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
@@ -25,7 +25,8 @@ class Comparison:
     ``cases`` has a row for each case: case, objective, a and b (the score as it is measured: milliseconds or
     tuples a second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where A
     is better) and verdict. ``p_value`` is Wilcoxon's over the cases' mean gains, None for fewer than five.
-    ``entrants`` has both schedulers' quantities (`storm_lab.tournament.quantities.entrants_table`).
+    ``entrants`` has both schedulers' quantities (`storm_lab.tournament.quantities.entrants_table`), and
+    ``means`` says over which cases.
     """
 
     first: str
@@ -33,6 +34,7 @@ class Comparison:
     cases: pd.DataFrame
     p_value: float | None
     entrants: pd.DataFrame
+    means: str
 
     @property
     def verdict(self) -> str:
@@ -77,7 +79,7 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
     p_value = None
     if len(finished) >= 5:
         p_value = float(against_baseline(finished, second)["p_value"].iloc[0])
-    return Comparison(first, second, pd.DataFrame(found), p_value, entrants_table(rows))
+    return Comparison(first, second, pd.DataFrame(found), p_value, entrants_table(rows), means_note(rows))
 
 
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
@@ -151,7 +153,7 @@ def comparison_text(found: Comparison) -> str:
     return "\n\n".join(
         (
             found.verdict,
-            f"{printed(cells(found.entrants).T)}\n{MEANS}",
+            f"{printed(cells(found.entrants).T)}\n{found.means}",
             table.to_string(index=False),
             f"gain: what {found.first} is better by, over paired seeds; equal: within {TIE:.0%}",
         )

@@ -25,9 +25,6 @@ MEASURES = {
 }
 """Columns of a tournament's rows that are measured, and what they mean."""
 
-MEANS = "means over the cases that a scheduler came through, ± 95 % over runs"
-"""What the numbers of the table are."""
-
 WIDTH = 110
 """Characters in a line of a terminal."""
 
@@ -71,16 +68,34 @@ def cases_table(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def shared_cases(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The cases that all came through, with every seed, and the schedulers that this leaves out.
+
+    Only means over the same cases can be compared; but one that loses more than half of them must not take
+    them from the others.
+    """
+    lost = (rows["problem"] != "").groupby([rows["case"], rows["scheduler"]]).any().unstack()
+    out = lost.mean() > 0.5
+    shared = lost.index[~lost.loc[:, ~out].any(axis=1) & (not out.all())]
+    return list(shared), [name for name in dict.fromkeys(rows["scheduler"]) if out[name]]
+
+
 def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a scheduler, the index: `averages` over the cases that it lost with no seed."""
-    lost = (rows["problem"] != "").groupby([rows["case"], rows["scheduler"]]).transform("any")
+    """One row a scheduler, the index: `averages` over the `shared_cases`."""
+    shared, out = shared_cases(rows)
+    own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)]
+    names = dict.fromkeys(rows["scheduler"])
     return pd.DataFrame.from_dict(
-        {
-            name: averages(rows[(rows["scheduler"] == name) & ~lost])
-            for name in dict.fromkeys(rows["scheduler"])
-        },
-        orient="index",
+        {name: averages(own[own["scheduler"] == name]) for name in names}, orient="index"
     )
+
+
+def means_note(rows: pd.DataFrame) -> str:
+    """What the numbers of the table are."""
+    shared, out = shared_cases(rows)
+    but = f" but {', '.join(out)}" if out else ""
+    cases = f"{len(shared)} of {rows['case'].nunique()} cases"
+    return f"means over {cases}, those that all{but} came through; ± 95 % over runs"
 
 
 def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:

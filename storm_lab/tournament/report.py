@@ -14,12 +14,12 @@ from storm_lab.errors import UserError, refused_by_system
 from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.tournament.quantities import (
-    MEANS,
     MEASURES,
     blocks,
     cases_table,
     cells,
     entrants_table,
+    means_note,
     printed,
 )
 from storm_lab.tournament.tournament import score_table
@@ -107,7 +107,7 @@ class LeagueReport:
         """What stands below the table: how to read it, the tests, and the reasons of losses."""
         ranking = self.ranking
         parts = [
-            f"gain and win/tie/loss: against {self.baseline}, by cases; {MEANS}",
+            f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}",
         ]
         if ranking.p_value is not None:
             parts.append(
@@ -141,7 +141,11 @@ class LeagueReport:
             "standing.csv": self.standing.to_csv(index=False),
             "against-baseline.csv": against_baseline(self.scores, self.baseline).to_csv(index=False),
             "standing.tex": "\n".join(
-                latex(part.reset_index(names=""), f"Schedulers by mean rank; {MEANS}", f"tab:league-{number}")
+                latex(
+                    part.reset_index(names=""),
+                    f"Schedulers by mean rank; {means_note(self.rows)}",
+                    f"tab:league-{number}",
+                )
                 for number, part in enumerate(blocks(self.table), 1)
             ),
             "standing.html": self.table.to_html(),

@@ -15,7 +15,7 @@ from storm_lab.league.generated import generated_site
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
-from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, printed
+from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, means_note, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
 from storm_lab.tournament.table import IDLE
@@ -148,6 +148,15 @@ def test_a_wide_table_is_printed_in_parts_that_fit_a_terminal() -> None:
     text = printed(found.table)
     assert max(map(len, text.splitlines())) <= WIDTH
     assert all(name in text for _, name in times) and text.count("nodes ") == len(blocks(found.table)) > 1
+
+
+def test_means_are_over_the_same_cases_for_all() -> None:
+    times = {("one", "a"): 10.0, ("one", "b"): 20.0, ("two", "a"): 1000.0, ("two", "b"): math.inf}
+    found = rows(times | {("one", "never"): math.inf, ("two", "never"): math.inf})
+    table = entrants_table(found)["complete_ms"]
+    assert table["a"] == pytest.approx(10.03) and table["b"] == pytest.approx(20.03)
+    assert math.isnan(table["never"])
+    assert means_note(found).startswith("means over 1 of 2 cases, those that all but never came through;")
 
 
 def test_an_average_over_cases_has_the_interval_of_its_runs() -> None:
