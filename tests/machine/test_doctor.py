@@ -163,6 +163,7 @@ def test_kernel_of_this_python(kernel: Callable[[str], None], program: str) -> N
 
 
 def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("STORM_LAB_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     root = Path(__file__).resolve().parents[2]
     assert places.project_root() == root
