@@ -95,6 +95,14 @@ class Fleet:
             master.logs / "control.out",
         )
         self._wait("Nimbus's start", lambda: nimbus_listens(nimbus, address))
+        self.wait_for_supervisors()
+
+    def wait_for_supervisors(self) -> None:
+        """Wait until Nimbus knows the supervisors of all nodes.
+
+        Raises:
+            StormLabError: it takes too long, or a daemon has ended.
+        """
         self._wait("the supervisors' start", self._complete)
 
     def start_supervisor(self, node: str) -> None:

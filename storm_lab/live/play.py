@@ -110,6 +110,8 @@ def play_live(
     """
     spec = replace(spec, version=stage.release.storm)
     check_live(spec, stage.storm.cluster)
+    # What was played before may have left a node dead.
+    stage.storm.mend()
     stage.runs += 1
     here = stage.folder / f"run{stage.runs}"
     folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}

@@ -38,6 +38,8 @@ class RunningStorm:
         self._place: Place | None = None
         self._hosts: Hosts | None = None
         self._daemons: Fleet | None = None
+        self._lost: set[str] = set()
+        self._cut: set[tuple[str, str | None]] = set()
 
     @property
     def token(self) -> str:
@@ -173,9 +175,15 @@ class RunningStorm:
         raise UserError("no worker runs there", field="slot", value=str(slot))
 
     def lose_node(self, node: str) -> None:
-        """A node fails: its link goes down, if it has one, and all its processes are killed."""
+        """A node fails: its link goes down, if it has one, and all its processes are killed.
+
+        Nothing happens to one that has failed already.
+        """
         self._known(node)
+        if node in self._lost:
+            return
         with self._event("lose-node", node):
+            self._lost.add(node)
             if self.host(node).namespace is not None:
                 self._made.set_link(node, up=False)
             # Before it is killed: somebody else may look just then whether all daemons live.
@@ -184,9 +192,15 @@ class RunningStorm:
             supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
-        """A failed node is back: its link is up, and its supervisor is started on what is on its disk."""
+        """A failed node is back: its link is up, and its supervisor is started on what is on its disk.
+
+        Nothing happens to one that has not failed.
+        """
         self._known(node)
+        if node not in self._lost:
+            return
         with self._event("restore-node", node):
+            self._lost.remove(node)
             if self.host(node).namespace is not None:
                 self._made.set_link(node, up=True)
             self._fleet.start_supervisor(node)
@@ -203,6 +217,7 @@ class RunningStorm:
                 self._made.set_link(one, up=False)
             else:
                 self._made.set_path(one, other, open_=False)
+            self._cut.add((one, other))
 
     def mend_link(self, one: str, other: str | None = None) -> None:
         """Packets again where `cut_link` has cut them off."""
@@ -212,6 +227,21 @@ class RunningStorm:
                 self._made.set_link(one, up=True)
             else:
                 self._made.set_path(one, other, open_=True)
+            self._cut.discard((one, other))
+
+    def mend(self) -> None:
+        """Undo what faults have left behind: restore lost nodes, mend cut links, wait for all supervisors.
+
+        Raises:
+            StormLabError: Nimbus does not see all nodes in time.
+        """
+        if not self._lost and not self._cut:
+            return
+        for one, other in tuple(self._cut):
+            self.mend_link(one, other)
+        for node in tuple(self._lost):
+            self.restore_node(node)
+        self._fleet.wait_for_supervisors()
 
     def check(self) -> None:
         """Raise if a daemon has ended.

@@ -155,6 +155,20 @@ def test_a_node_fails_and_comes_back():
             storm.mend_link(*pair)
         with pytest.raises(UserError, match=r"node = 'n9'.*there are: n1, n2"):
             storm.cut_link("n9")
+        # What faults leave behind goes before the next play.
+        storm.lose_node("n1")
+        storm.lose_node("n1")
+        storm.cut_link("n2")
+        storm.mend()
+        assert set(storm.supervisors().values()) == {"n1", "n2"}
+        assert storm._fleet.takes_pushes("n1")
+        events = [(event.kind, event.subject) for event in storm.events[-4:]]
+        assert events == [
+            ("lose-node", "n1"),
+            ("cut-link", "n2"),
+            ("mend-link", "n2"),
+            ("restore-node", "n1"),
+        ]
 
 
 @pytest.mark.slow
