@@ -111,18 +111,16 @@ def with_readings(
     tables: Tables,
     parameters: Parameters,
     readings: Mapping[str, str],
-    under: Parameters | None = None,
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds in the experiment's own setting, and under each reading.
 
-    ``readings`` maps what the variants of a reading end with to what the reading is called; ``under`` are the
-    parameters of all readings, where they are played with other seeds.
+    ``readings`` maps what the variants of a reading end with to what the reading is called.
     """
     own = measure(tables, parameters)
     return own + tuple(
         replace(each, reading=name)
         for tag, name in readings.items()
-        for each in measure(under_reading(tables, tag), under or parameters)
+        for each in measure(under_reading(tables, tag), parameters)
     )
 
 

@@ -191,31 +191,24 @@ def other_readings(parameters: Parameters) -> tuple[Reading, ...]:
     return (*patience, Reading(f"-{other}", MESSAGES[other], {"messages": other}))
 
 
-def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
-    """The seeds that play the other readings."""
-    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("reading_seeds")]
-
-
 def measured_with_readings(
     measure: Callable[[Tables, Parameters], tuple[Measurement, ...]], tables: Tables, parameters: Parameters
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
-    few = parameters.changed(seeds=reading_seeds(parameters))
-    return with_readings(
-        measure, tables, parameters, {each.tag: each.name for each in other_readings(parameters)}, few
-    )
+    readings = {each.tag: each.name for each in other_readings(parameters)}
+    return with_readings(measure, tables, parameters, readings)
 
 
 def with_other_readings(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
-    """The settings as they are, and under each other reading for some of the seeds.
+    """The settings as they are, and under each other reading.
 
     Raises:
         UserError: the text cannot be read.
     """
     wanted = tuple(settings)
-    few = parameters.changed(seeds=reading_seeds(parameters))
     others = [
-        run_specs(few.changed(**each.changes), wanted, tag=each.tag) for each in other_readings(parameters)
+        run_specs(parameters.changed(**each.changes), wanted, tag=each.tag)
+        for each in other_readings(parameters)
     ]
     return (*run_specs(parameters, wanted), *chain.from_iterable(others))
 

@@ -23,7 +23,6 @@ from storm_lab.papers.nstorm.durations import (
 from storm_lab.papers.nstorm.runs import (
     measured_with_readings,
     patience_tag,
-    reading_seeds,
     run_specs,
     trial_tag,
     with_other_readings,
@@ -90,18 +89,16 @@ def settings(parameters: Parameters) -> tuple[Setting, ...]:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each of the settings once for every seed, and trials for some of them.
+    """Each of the settings, the printed wait and every reading once for every seed, and trials for some.
 
-    The printed wait and other patience; other waits and costs of cold code once; numbers of calls with every
-    patience for the first seeds.
+    Other waits and costs of cold code once; numbers of calls with every patience for the first seeds.
     """
     first = parameters.changed(seeds=parameters.integers("seeds")[:1])
     known = settings(parameters)
     waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
-    few = parameters.changed(seeds=reading_seeds(parameters))
     return (
         *with_other_readings(parameters, (fitted(parameters), STAR, NSTORM)),
-        *run_specs(few, [] if fitted(parameters) == PRINTED else [PRINTED]),
+        *run_specs(parameters, [] if fitted(parameters) == PRINTED else [PRINTED]),
         *run_specs(first, [setting for setting in waits if setting not in known]),
         *_of_callers(parameters),
         *chain.from_iterable(
@@ -178,7 +175,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "nstorm-rebalance-min",
-            shortest_s(tables, PRINTED.variant, reading_seeds(parameters), _STANDSTILL),
+            shortest_s(tables, PRINTED.variant, seeds, _STANDSTILL),
             unit="s",
             how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
         ),

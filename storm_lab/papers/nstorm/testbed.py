@@ -100,7 +100,6 @@ COMMON: tuple[Parameter, ...] = (
         "play the other fate of these messages as a reading: section IV-A says of N-Storm+ that nothing is "
         "lost",
     ),
-    Parameter("reading_seeds", 5, "how many of the seeds play the other readings", low=1, high=1000),
     Parameter(
         "round_trip_ms",
         2.0,
