@@ -68,7 +68,10 @@ class _Tagged:
         frame: pd.DataFrame = getattr(self.whole, name)
         tagged = frame["variant"].str.endswith(self.tag)
         chosen = frame[tagged | frame["variant"].isin(self.keep)]
-        return chosen.assign(variant=chosen["variant"].str.removesuffix(self.tag))
+        found = chosen.assign(variant=chosen["variant"].str.removesuffix(self.tag))
+        # Measures ask for the same table again and again; what lies there is not looked for here.
+        self.__dict__[name] = found
+        return found
 
 
 def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
