@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import unescape
 from importlib import resources
 from typing import Any
 
@@ -108,7 +109,11 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
 
 
 def _markdown(text: str, *, with_markup: bool = True) -> Markup:
-    """Text as HTML; code may have put out anything, so only the templates' own markup is let through."""
+    """Text as HTML; code may have put out anything, so only the templates' own markup is let through.
+
+    What is not let through is escaped, so what code has escaped itself must not be once more.
+    """
+    text = text if with_markup else unescape(text)
     return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
 
 

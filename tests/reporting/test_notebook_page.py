@@ -50,14 +50,15 @@ def test_text_code_prints_and_figures_are_all_there(tmp_path: Path) -> None:
 
 def test_markup_in_what_code_puts_out_is_shown_and_not_followed() -> None:
     said = {
-        "text/markdown": "*so*\n\n<script>alert(1)</script>",
+        "text/markdown": "*so*, 1 &lt; 2\n\n<script>alert(1)</script>\n\n&lt;script&gt;so()&lt;/script&gt;",
         "text/html": "<b>x</b>",
         "text/plain": "<i>",
     }
     outputs = [v4.new_output("display_data", said)]
     cells = [v4.new_markdown_cell("# T\n\n<u>own</u>"), v4.new_code_cell("show()", outputs=outputs)]
     page = notebook_page(v4.new_notebook(cells=cells), "tstorm-word-count", report="../index.html")
-    assert "<em>so</em>" in page and "&lt;script&gt;alert" in page and "<script>alert" not in page
+    assert "<em>so</em>, 1 &lt; 2" in page, "escaped once"
+    assert "&lt;script&gt;alert" in page and "&lt;script&gt;so" in page and "<script>" not in page
     assert "<u>own</u>" in page
 
 
