@@ -76,31 +76,34 @@ def _cell_bar(what: str) -> Iterator[Tell]:
 
     empty: Any = HTML("")  # type: ignore[no-untyped-call]
     handle: Any = display(empty, display_id=True)  # type: ignore[no-untyped-call]
-    began_s = drawn_s = time.monotonic()
 
-    def tell(share: float) -> None:
-        nonlocal drawn_s
-        now_s = time.monotonic()
-        if now_s - drawn_s >= _REDRAW_S:
-            drawn_s = now_s
-            text = f"{what} {share:.0%}, {now_s - began_s:.0f} s"
-            bar = f'<progress aria-label="{what}" max="1" value="{share:.3f}"></progress> {text}'
-            handle.update(HTML(bar))  # type: ignore[no-untyped-call]
+    def draw(share: float, since_s: float) -> None:
+        text = f"{what} {share:.0%}, {since_s:.0f} s"
+        bar = f'<progress aria-label="{what}" max="1" value="{share:.3f}"></progress> {text}'
+        handle.update(HTML(bar))  # type: ignore[no-untyped-call]
 
     try:
-        yield tell
+        yield _every(_REDRAW_S, draw)
     finally:
         handle.update(empty)
 
 
 def _lines(what: str) -> Tell:
+    def say(share: float, since_s: float) -> None:
+        print(f"{what}: {int(100 * share)} % after {since_s:.0f} s", file=sys.stderr, flush=True)
+
+    return _every(_LINE_S, say)
+
+
+def _every(seconds: float, tell: Callable[[float, float], None]) -> Tell:
+    """Pass on the share, and the seconds since now, when so many have passed since the last time."""
     began_s = told_s = time.monotonic()
 
-    def tell(share: float) -> None:
+    def pass_on(share: float) -> None:
         nonlocal told_s
         now_s = time.monotonic()
-        if now_s - told_s >= _LINE_S:
+        if now_s - told_s >= seconds:
             told_s = now_s
-            print(f"{what}: {int(100 * share)} % after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
+            tell(share, now_s - began_s)
 
-    return tell
+    return pass_on

@@ -25,6 +25,9 @@ MEASURES = {
 }
 """Columns of a tournament's rows that are measured, and what they mean."""
 
+_OF_MOVES = ("transition_ms", "reassigned_s")
+"""What only those have that re-assign."""
+
 WIDTH = 110
 """Characters in a line of a terminal."""
 
@@ -81,10 +84,18 @@ def shared_cases(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a scheduler, the index: `averages` over the `shared_cases`."""
+    """One row a scheduler, the index: `averages` over the `shared_cases`.
+
+    Of each quantity over those of them in which all have it, but for what only re-assignments have.
+    """
     shared, out = shared_cases(rows)
-    own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)]
+    own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)].copy()
     names = dict.fromkeys(rows["scheduler"])
+    for measure in MEASURES:
+        if measure not in _OF_MOVES:
+            there = own[measure].notna().groupby([own["case"], own["scheduler"]]).any()
+            lacking = there.index.get_level_values("case")[~there]
+            own.loc[own["case"].isin(lacking), measure] = math.nan
     return pd.DataFrame.from_dict(
         {name: averages(own[own["scheduler"] == name]) for name in names}, orient="index"
     )
@@ -95,7 +106,7 @@ def means_note(rows: pd.DataFrame) -> str:
     shared, out = shared_cases(rows)
     but = f" but {', '.join(out)}" if out else ""
     cases = f"{len(shared)} of {rows['case'].nunique()} cases"
-    return f"means over {cases}, those that all{but} came through; ± 95 % over runs"
+    return f"means over {cases}, those that all{but} came through, if they have it; ± 95 % over runs"
 
 
 def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:

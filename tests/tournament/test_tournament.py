@@ -156,7 +156,14 @@ def test_means_are_over_the_same_cases_for_all() -> None:
     table = entrants_table(found)["complete_ms"]
     assert table["a"] == pytest.approx(10.03) and table["b"] == pytest.approx(20.03)
     assert math.isnan(table["never"])
-    assert means_note(found).startswith("means over 1 of 2 cases, those that all but never came through;")
+    assert means_note(found).startswith("means over 1 of 2 cases, those that all but never came through,")
+
+
+def test_a_quantity_that_one_scheduler_lacks_in_a_case_counts_for_none_there() -> None:
+    found = rows({("one", "a"): 10.0, ("one", "b"): 20.0, ("two", "a"): 1000.0, ("two", "b"): 2000.0})
+    found.loc[(found["case"] == "two") & (found["scheduler"] == "b"), "complete_ms"] = math.nan
+    table = entrants_table(found)["complete_ms"]
+    assert table["a"] == pytest.approx(10.03) and table["b"] == pytest.approx(20.03)
 
 
 def test_an_average_over_cases_has_the_interval_of_its_runs() -> None:
