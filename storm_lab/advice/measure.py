@@ -118,7 +118,7 @@ class Measurer:
             [spec for own in specs for spec in own], jobs=self.jobs, show_progress=self.show_progress
         )
         # All at once first: one Spark job for them together.
-        metrics_of([run.folder for run in played], names=names)
+        metrics_of([run.folder for run in played], names=names, show_progress=self.show_progress)
         folders = iter([run.folder for run in played])
         return [metrics_of([next(folders) for _ in own], names=names) for own in specs]
 

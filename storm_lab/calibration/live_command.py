@@ -15,10 +15,10 @@ from storm_lab.errors import UserError
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
+from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.live_constants import MachineConstants
 from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
-from storm_lab.runs.progress import progress_bar
 
 
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:

@@ -17,8 +17,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 
+from storm_lab.identity.closure import Code, own_code
 from storm_lab.machine.whole_file import whole_file
-from storm_lab.tuplelog import schema
 from storm_lab.tuplelog.reader import Run
 
 TABLES_FILE = "tables.zip"
@@ -28,6 +28,9 @@ read: most hold a few rows.
 
 _LARGE_BYTES = 32_768
 """Size from which a table is compressed: for a smaller one that takes longer than writing and reading it."""
+
+_COMPUTED_BY = ("storm_lab.pipeline.batches", "in_batches")
+"""What turns logs into tables; whatever it uses counts, too."""
 
 _SMALL = pa.ipc.IpcWriteOptions()
 _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
@@ -46,12 +49,13 @@ def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
     return home / f"{run.run}-{digest.hexdigest()[:16]}"
 
 
-def code_digest() -> str:
-    """Digest of everything beside the log that the metrics depend on."""
-    digest = hashlib.sha256(version("pyspark").encode())
-    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(schema.__file__)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def code_digest(code: Code | None = None) -> str:
+    """Digest of all beside the log that the metrics depend on: Spark, and the code that uses it here.
+
+    ``code`` stands in for the code of this process.
+    """
+    used = (code or own_code()).closure([_COMPUTED_BY]).digest
+    return hashlib.sha256(f"{version('pyspark')}\n{used}".encode()).hexdigest()
 
 
 class Keeper:

@@ -8,9 +8,8 @@ missing and leaves that.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,33 +17,18 @@ import pandas as pd
 import pyarrow as pa
 
 from storm_lab.errors import UserError
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.progress import progress_bar
+from storm_lab.pipeline.batches import heap, in_batches
 from storm_lab.pipeline.metric_cache import Keeper, code_digest, kept, kept_names, place_of
-from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables, sorted_table
+from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
-_BATCH_RUNS = 800
-_BATCH_ROWS = 16_000_000
-"""Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
-the same for one run as for many; an interrupted sweep has lost no more than this. The heap bounds the rows:
-root tuples' latencies are gathered in it and merged twice. N-Storm's runs, nearly all roots, ended a heap of
-2 GB at 40 million rows and filled up to nine tenths of its old part, garbage included, at this number.
-"""
-
-_HEAP_GB = (2, 4)
-"""Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
-are enough; with more, it is cleared up less often.
-"""
-
 _BRIEF_ROWS = 5_000_000
 """Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
-
-_THREADS = 4
-"""Metrics computed at a time: small jobs leave cores idle while they are planned."""
 
 
 def metrics_of(
@@ -54,6 +38,7 @@ def metrics_of(
     cache: Path | None = None,
     refused: Literal["raise", "skip"] = "raise",
     names: Collection[str] = TABLE_NAMES,
+    show_progress: bool = False,
 ) -> MetricTables:
     """The metric tables of some runs, from the cache where it is current, else from one Spark job.
 
@@ -62,7 +47,8 @@ def metrics_of(
     per run; by default ``metrics`` beside the folder of all runs (``data/metrics`` for
     ``data/runs/<experiment>/<run>``). refused: whether a folder that is no whole run of this schema, or holds
     a run twice, raises or is left out and listed in the result. names: the tables to have at once; others
-    are computed when they are looked at.
+    are computed when they are looked at. show_progress: whether a bar is drawn, in a log a line printed from
+    time to time, while something is computed (see `progress_bar`).
 
     Raises:
         RunRefused: such a folder, with ``refused="raise"``.
@@ -85,14 +71,15 @@ def metrics_of(
     if not runs:
         raise _nothing_left()
     lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
-    with Keeper() as keeper:
-        for batch in _batches(lacking):
-            for run, computed in _computed(batch, spark):
+    if lacking:
+        with Keeper() as keeper, progress_bar(1, show_progress, f"metrics of {len(lacking)} runs") as advance:
+            for run, computed in in_batches(lacking, spark, partial(advance, 0)):
                 keeper.keep(places[run], computed)
                 tables[run] |= computed
 
     def others(name: str) -> Sequence[pa.Table]:
-        return metrics_of([run.folder for run in runs], spark, cache=cache, names=(name,)).part(name)
+        folders = [run.folder for run in runs]
+        return metrics_of(folders, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
 
     parts = {name: [tables[run.run][name] for run in runs] for name in names}
     return MetricTables(_run_frame(runs), parts, rejected, others)
@@ -126,13 +113,9 @@ def keep_metrics(
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
-    done = 0
     with Keeper() as keeper:
-        for batch in _batches([(run, lacking[run.run]) for run in missing]):
-            for name, computed in _computed(batch, spark):
-                keeper.keep(places[name], computed)
-            done += len(batch.runs)
-            advance(done / len(missing))
+        for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
+            keeper.keep(places[name], computed)
     return len(missing)
 
 
@@ -143,13 +126,7 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
     from storm_lab.pipeline.tables import all_rows
 
     brief = all_rows(runs) <= _BRIEF_ROWS
-    return spark_session(driver_memory=_heap(), brief=brief, thorough=True)
-
-
-def _heap() -> str:
-    """Heap of a session that computes metrics, in Java's notation."""
-    least, most = _HEAP_GB
-    return f"{min(most, max(least, memory_bytes() // 4 // 1024**3))}g"
+    return spark_session(driver_memory=heap(), brief=brief, thorough=True)
 
 
 def missing_metrics(
@@ -212,66 +189,6 @@ def _nothing_left() -> UserError:
     return UserError(
         "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Runs that go through Spark together, and the tables that all of them lack."""
-
-    runs: list[Run]
-    names: tuple[str, ...]
-
-
-def _computed(batch: _Batch, spark: SparkSession | None) -> Iterator[tuple[str, dict[str, pa.Table]]]:
-    # Importing PySpark takes longer than reading kept metrics.
-    from storm_lab.pipeline.java_process import told_of_its_end
-    from storm_lab.pipeline.session import spark_session
-    from storm_lab.pipeline.standard_metrics import standard_metrics
-    from storm_lab.pipeline.tables import read_logs
-
-    session = spark or spark_session(driver_memory=_heap(), thorough=True)
-    logs = read_logs(session, batch.runs)
-    with (
-        told_of_its_end(session),
-        standard_metrics(logs, batch.names) as metrics,
-        ThreadPoolExecutor(_THREADS) as pool,
-    ):
-        results = pool.map(lambda name: sorted_table(logs.labelled(metrics[name]).toArrow()), batch.names)
-        tables = dict(zip(batch.names, results, strict=True))
-    parts = {name: _by_run(table) for name, table in tables.items()}
-    for run in batch.runs:
-        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in batch.names}
-
-
-def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]:
-    """Batches of the runs that lack the same tables, in their order.
-
-    As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.
-    """
-    alike: dict[tuple[str, ...], list[Run]] = {}
-    for run, names in lacking:
-        alike.setdefault(names, []).append(run)
-    for names, runs in alike.items():
-        batch: list[Run] = []
-        rows = 0
-        for run in runs:
-            own = sum(table.rows for table in run.manifest.tables.values())
-            if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
-                yield _Batch(batch, names)
-                batch, rows = [], 0
-            batch.append(run)
-            rows += own
-        yield _Batch(batch, names)
-
-
-def _by_run(table: pa.Table) -> dict[str, pa.Table]:
-    """A sorted table cut up by run: there, the rows of each run follow one another."""
-    parts = {}
-    low = 0
-    for entry in table["run"].combine_chunks().value_counts().to_pylist() if table.num_rows else ():
-        parts[entry["values"]] = table.slice(low, entry["counts"])
-        low += entry["counts"]
-    return parts
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:

@@ -14,10 +14,10 @@ from pathlib import Path
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import runs_folder
+from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.play import play_description
 from storm_lab.runs.pool import Advance, Pool, TaskFailed
-from storm_lab.runs.progress import progress_bar
 from storm_lab.runs.settled_play import emulate_settled as emulate_settled
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 

@@ -18,6 +18,7 @@ from storm_lab.live.play import check_live, open_stage
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import (
     LiveTask,
@@ -27,7 +28,6 @@ from storm_lab.runs.live_play import (
     scene_task,
 )
 from storm_lab.runs.live_suite_command import record, trust
-from storm_lab.runs.progress import progress_bar
 
 __all__ = ["live"]
 

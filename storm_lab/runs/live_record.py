@@ -19,8 +19,8 @@ from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
 from storm_lab.machine.places import checkout, data_folder, shipped
+from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.live_play import Describe, LiveTask, play_task
-from storm_lab.runs.progress import progress_bar
 from storm_lab.tuplelog import Scalar, open_run
 
 EXPERIMENT = "live-suite"

@@ -15,9 +15,9 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import constants_option, examples, json_option, print_json
+from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.live_record import new_records_folder, plays, record_shown, records_folder
 from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
-from storm_lab.runs.progress import progress_bar
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 

@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.summary import keep_metrics, missing_metrics
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.expected import Cost
 from storm_lab.runs.pool import Advance, Pool
-from storm_lab.runs.progress import progress_bar
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
 
@@ -35,6 +36,20 @@ class Prepared:
     emulation_s: tuple[float, ...]
     metrics_s: float
     shares: tuple[float, ...]
+
+    def cost_of(self, place: int, notebook_s: float) -> Cost | None:
+        """What a study took, with its notebook; None if some of its runs were there before."""
+        if any(run.reused for run in self.runs[place]):
+            return None
+        sizes = {run.folder: _bytes_in(run.folder) for runs in self.runs for run in runs}
+        own = {run.folder: run for run in self.runs[place]}
+        size = sum(sizes[folder] for folder in own)
+        return Cost(
+            emulation_s=sum(run.seconds for run in own.values()),
+            metrics_s=self.metrics_s * size / sum(sizes.values()) if own else 0.0,
+            notebook_s=notebook_s,
+            disk_mb=size / 1e6,
+        )
 
 
 def prepare(
@@ -108,8 +123,10 @@ def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:
 
 
 def _shares(runs: Sequence[Sequence[PlayedRun]], read: Collection[Path]) -> tuple[float, ...]:
-    sizes: Mapping[Path, int] = {
-        folder: sum(path.stat().st_size for path in folder.iterdir()) for folder in read
-    }
+    sizes = {folder: _bytes_in(folder) for folder in read}
     total = sum(sizes.values())
     return tuple(sum(sizes.get(run.folder, 0) for run in own) / total if total else 0.0 for own in runs)
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())

@@ -23,17 +23,18 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import checkout, reports_folder, runs_folder
+from storm_lab.machine.progress import progress_bar
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
-from storm_lab.runs.expected import Cost, keep_cost
+from storm_lab.runs.expected import keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
-from storm_lab.runs.prepare import Prepared, Say, prepare
+from storm_lab.runs.prepare import Say, prepare
 from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
 
@@ -127,23 +128,28 @@ def reproduce(
 
     failed: dict[Path, StormLabError] = {}
 
-    def finished(number: int, share: float) -> None:
-        # As soon as it is whole, so that an interruption does not take it away.
-        place = waiting[number]
-        if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
-            _publish(studies[place], reports_folder())
-
     def fail(job: NotebookJob, error: StormLabError) -> None:
         failed[job.executed] = error
 
-    times = pool.do([planned[place] for place in waiting], finished, fail)
+    with progress_bar(len(waiting), show_progress, "notebooks") as advance:
+
+        def finished(number: int, share: float) -> None:
+            # As soon as it is whole, so that an interruption does not take it away.
+            place = waiting[number]
+            if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
+                _publish(studies[place], reports_folder())
+            advance(number, share)
+
+        times = pool.do([planned[place] for place in waiting], finished, fail)
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
         raise StormLabError("\n".join(str(error) for error in failed.values()))
     taken = {waiting[number]: seconds for number, seconds in times.items()}
     for place, (notebook_s, _) in taken.items():
-        _keep_cost(studies[place], prepared, place, notebook_s)
+        cost = prepared.cost_of(place, notebook_s)
+        if cost is not None:
+            keep_cost(studies[place].workspace, cost)
     return tuple(
         Reproduced(
             study,
@@ -157,26 +163,6 @@ def reproduce(
         )
         for place, study in enumerate(studies)
     )
-
-
-def _keep_cost(study: Study, prepared: Prepared, place: int, notebook_s: float) -> None:
-    """Write down what a study took, if all of it was done just now."""
-    own = {run.folder: run for run in prepared.runs[place]}
-    if any(run.reused for run in own.values()):
-        return
-    sizes = {
-        run.folder: sum(path.stat().st_size for path in run.folder.iterdir())
-        for runs in prepared.runs
-        for run in runs
-    }
-    size = sum(sizes[folder] for folder in own)
-    cost = Cost(
-        emulation_s=sum(run.seconds for run in own.values()),
-        metrics_s=prepared.metrics_s * size / sum(sizes.values()) if own else 0.0,
-        notebook_s=notebook_s,
-        disk_mb=size / 1e6,
-    )
-    keep_cost(study.workspace, cost)
 
 
 def notebook_job(study: Study) -> NotebookJob:

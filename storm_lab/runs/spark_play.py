@@ -25,6 +25,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.machine.places import project_root, runs_folder
+from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import (
     OnFailure,
@@ -35,7 +36,6 @@ from storm_lab.runs.execute import (
     play,
     run_folder,
 )
-from storm_lab.runs.progress import progress_bar
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.

@@ -118,7 +118,8 @@ class Sweep:
                 field="sweep",
                 value=self.slug,
             )
-        tables = metrics_of(sorted({run.folder for run in played}), spark, names=METRIC_TABLES)
+        folders = sorted({run.folder for run in played})
+        tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
         rows = run_rows(self.settings, names, tables, failures)
         reused = len({run.folder for run in played if run.reused})
         return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))

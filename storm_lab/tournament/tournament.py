@@ -113,7 +113,9 @@ class Tournament:
         if not played:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
-        tables = metrics_of(sorted({run.folder for run in played}), spark, names=(*METRICS, *TRAFFIC_METRICS))
+        folders = sorted({run.folder for run in played})
+        names = (*METRICS, *TRAFFIC_METRICS)
+        tables = metrics_of(folders, spark, names=names, show_progress=show_progress)
         return self.with_answers(self.rows(tables, failures))
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from storm_lab.identity.closure import Code
 from storm_lab.pipeline import metric_cache as kept_module
-from storm_lab.pipeline.metric_cache import TABLES_FILE, keep, kept, kept_names, place_of
+from storm_lab.pipeline.metric_cache import TABLES_FILE, code_digest, keep, kept, kept_names, place_of
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import open_run
 from tests.tuplelog.tiny import write_run
@@ -28,6 +30,33 @@ def test_metrics_of_another_code_or_another_log_are_not_taken(
     assert place_of(other, None).name != place.name
     monkeypatch.setattr(kept_module, "code_digest", lambda: "changed")
     assert place_of(run, None) != place
+
+
+Edit = Callable[[str, str, str], Code]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("pipeline/steady.py", r"otherwise\(0\)", "otherwise(1)"),
+        ("pipeline/session.py", r'"UTC"', '"Europe/Rome"'),
+        ("tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
+    ],
+)
+def test_code_that_makes_a_metric_counts(edited: Edit, file: str, old: str, new: str) -> None:
+    assert code_digest(edited(file, old, new)) != code_digest()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("pipeline/steady.py", r"^from __future__", "# A remark.\nfrom __future__"),
+        ("pipeline/summary.py", r"show_progress: bool = False", "show_progress: bool = True"),
+        ("machine/progress.py", r"^_LINE_S = 30", "_LINE_S = 60"),
+    ],
+)
+def test_remarks_and_how_progress_is_shown_do_not(edited: Edit, file: str, old: str, new: str) -> None:
+    assert code_digest(edited(file, old, new)) == code_digest()
 
 
 def test_kept_metrics_that_are_not_what_was_written_count_as_absent(

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from tqdm import tqdm
@@ -16,7 +17,7 @@ _LINE_S = 30.0
 """Seconds between two lines about progress in a log."""
 
 _REDRAW_S = 0.5
-"""Seconds between two pictures of a notebook's bar."""
+"""Seconds between two pictures of a bar."""
 
 Tell = Callable[[float], None]
 """Told the share of the work that is done, as often as it changes."""
@@ -50,12 +51,19 @@ def _told(show: bool, what: str) -> Iterator[Tell]:
         bar_format = what + " {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
         with tqdm(total=_STEPS, bar_format=bar_format, file=sys.stderr, leave=False) as bar:
 
-            def move(share: float) -> None:
-                bar.update(share * _STEPS - bar.n)
+            def move(share: float, _: float) -> None:
+                bar.n = int(share * _STEPS)
+                bar.refresh()
 
-            yield move
+            with _ticking(_REDRAW_S, move) as tell:
+                yield tell
     else:
-        yield _lines(what)
+
+        def say(share: float, since_s: float) -> None:
+            print(f"{what}: {int(100 * share)} % after {since_s:.0f} s", file=sys.stderr, flush=True)
+
+        with _ticking(_LINE_S, say) as tell:
+            yield tell
 
 
 def has_reader() -> bool:
@@ -83,27 +91,34 @@ def _cell_bar(what: str) -> Iterator[Tell]:
         handle.update(HTML(bar))  # type: ignore[no-untyped-call]
 
     try:
-        yield _every(_REDRAW_S, draw)
+        with _ticking(_REDRAW_S, draw) as tell:
+            yield tell
     finally:
         handle.update(empty)
 
 
-def _lines(what: str) -> Tell:
-    def say(share: float, since_s: float) -> None:
-        print(f"{what}: {int(100 * share)} % after {since_s:.0f} s", file=sys.stderr, flush=True)
+@contextmanager
+def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[Tell]:
+    """Draw the share that was told last, and the seconds since now, each time that so many have passed.
 
-    return _every(_LINE_S, say)
+    A thread does it, for work that stands still for long should still be seen to go on.
+    """
+    began_s = time.monotonic()
+    share = 0.0
+    over = Event()
 
+    def tell(now: float) -> None:
+        nonlocal share
+        share = now
 
-def _every(seconds: float, tell: Callable[[float, float], None]) -> Tell:
-    """Pass on the share, and the seconds since now, when so many have passed since the last time."""
-    began_s = told_s = time.monotonic()
+    def tick() -> None:
+        while not over.wait(seconds):
+            draw(share, time.monotonic() - began_s)
 
-    def pass_on(share: float) -> None:
-        nonlocal told_s
-        now_s = time.monotonic()
-        if now_s - told_s >= seconds:
-            told_s = now_s
-            tell(share, now_s - began_s)
-
-    return pass_on
+    thread = Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,129 @@
+"""Runs that go through Spark together, and the tables that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from storm_lab.machine.memory import memory_bytes
+from storm_lab.pipeline.metric_tables import sorted_table
+from storm_lab.tuplelog.reader import Run
+
+if TYPE_CHECKING:
+    # PySpark takes long to import, and who finds all tables kept needs none.
+    from pyspark.sql import SparkSession
+
+_BATCH_RUNS = 800
+_BATCH_ROWS = 16_000_000
+"""Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
+the same for one run as for many; an interrupted sweep has lost no more than this. The heap bounds the rows:
+root tuples' latencies are gathered in it and merged twice. N-Storm's runs, nearly all roots, ended a heap of
+2 GB at 40 million rows and filled up to nine tenths of its old part, garbage included, at this number.
+"""
+
+_HEAP_GB = (2, 4)
+"""Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
+are enough; with more, it is cleared up less often.
+"""
+
+_THREADS = 4
+"""Metrics computed at a time: small jobs leave cores idle while they are planned."""
+
+
+def in_batches(
+    lacking: Sequence[tuple[Run, tuple[str, ...]]],
+    spark: SparkSession | None,
+    advance: Callable[[float], None],
+) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    """The tables that runs lack, run by run; ``advance`` is told the share of all tables that is done."""
+    wanted = sum(len(names) for _, names in lacking)
+    done = 0
+
+    def one_more(runs: int) -> None:
+        nonlocal done
+        done += runs
+        advance(done / wanted)
+
+    for batch in _batches(lacking):
+        yield from _computed(batch, spark, partial(one_more, len(batch.runs)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Runs that go through Spark together, and the tables that all of them lack."""
+
+    runs: list[Run]
+    names: tuple[str, ...]
+
+
+def _computed(
+    batch: _Batch, spark: SparkSession | None, done: Callable[[], None]
+) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    """The tables of a batch, run by run; ``done`` is called for each name."""
+    # Importing PySpark takes longer than reading kept metrics.
+    from storm_lab.pipeline.java_process import told_of_its_end
+    from storm_lab.pipeline.session import spark_session
+    from storm_lab.pipeline.standard_metrics import standard_metrics
+    from storm_lab.pipeline.tables import read_logs
+
+    session = spark or spark_session(driver_memory=heap(), thorough=True)
+    logs = read_logs(session, batch.runs)
+    with (
+        told_of_its_end(session),
+        standard_metrics(logs, batch.names) as metrics,
+        ThreadPoolExecutor(_THREADS) as pool,
+    ):
+
+        def collected(name: str) -> pa.Table:
+            return sorted_table(logs.labelled(metrics[name]).toArrow())
+
+        jobs = {pool.submit(collected, name): name for name in batch.names}
+        tables = {}
+        for job in as_completed(jobs):
+            tables[jobs[job]] = job.result()
+            done()
+    parts = {name: _by_run(table) for name, table in tables.items()}
+    for run in batch.runs:
+        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in batch.names}
+
+
+def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]:
+    """Batches of the runs that lack the same tables, in their order.
+
+    As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.
+    """
+    alike: dict[tuple[str, ...], list[Run]] = {}
+    for run, names in lacking:
+        alike.setdefault(names, []).append(run)
+    for names, runs in alike.items():
+        batch: list[Run] = []
+        rows = 0
+        for run in runs:
+            own = sum(table.rows for table in run.manifest.tables.values())
+            if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
+                yield _Batch(batch, names)
+                batch, rows = [], 0
+            batch.append(run)
+            rows += own
+        yield _Batch(batch, names)
+
+
+def _by_run(table: pa.Table) -> dict[str, pa.Table]:
+    """A sorted table cut up by run: there, the rows of each run follow one another."""
+    parts = {}
+    low = 0
+    for entry in table["run"].combine_chunks().value_counts().to_pylist() if table.num_rows else ():
+        parts[entry["values"]] = table.slice(low, entry["counts"])
+        low += entry["counts"]
+    return parts
+
+
+def heap() -> str:
+    """Heap of a session that computes metrics, in Java's notation: `_HEAP_GB` within the machine's memory."""
+    least, most = _HEAP_GB
+    return f"{min(most, max(least, memory_bytes() // 4 // 1024**3))}g"
