@@ -7,6 +7,7 @@ Its libraries are links into the cache.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -110,6 +111,11 @@ class Installation:
     def configure(self, settings: Mapping[str, object]) -> None:
         """Write the host's ``storm.yaml``."""
         (self.conf / "storm.yaml").write_text(storm_yaml(settings), encoding="utf-8")
+
+    def empty_disk(self) -> None:
+        """Remove what Storm's daemons keep on the host's disk; none may run there."""
+        shutil.rmtree(self.local, ignore_errors=True)
+        self.local.mkdir()
 
     def java(
         self,

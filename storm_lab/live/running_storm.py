@@ -232,6 +232,10 @@ class RunningStorm:
     def mend(self) -> None:
         """Undo what faults have left behind: restore lost nodes, mend cut links, wait for all supervisors.
 
+        For use when no topology runs: nodes come back with empty disks. A supervisor that finds there a
+        topology which was killed meanwhile would start its workers and remove its files at a time, and
+        halt over the missing file (STORM-388; 0.9).
+
         Raises:
             StormLabError: Nimbus does not see all nodes in time.
         """
@@ -240,6 +244,7 @@ class RunningStorm:
         for one, other in tuple(self._cut):
             self.mend_link(one, other)
         for node in tuple(self._lost):
+            self._fleet.installations[node].empty_disk()
             self.restore_node(node)
         self._fleet.wait_for_supervisors()
 
