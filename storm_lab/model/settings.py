@@ -13,7 +13,7 @@ from typing import cast
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model.allowed import Allowed
-from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
+from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 SettingValue = float | str | bool
 
@@ -129,7 +129,6 @@ TIMERS: Mapping[str, tuple[str, Setting]] = {
     "nimbus.monitor.freq.secs": ("nimbus_round_s", _PERIOD),
     "nimbus.task.timeout.secs": ("task_timeout_s", _PERIOD),
     "nimbus.task.launch.secs": ("task_launch_s", Setting(float, 0, 1e9)),
-    "nimbus.supervisor.timeout.secs": ("supervisor_timeout_s", Setting(float, 0.001, 1e9, since=V0_9_0)),
     "supervisor.heartbeat.frequency.secs": ("supervisor_heartbeat_s", _PERIOD),
     "supervisor.monitor.frequency.secs": ("process_sync_s", _PERIOD),
     "supervisor.worker.start.timeout.secs": ("worker_start_timeout_s", _PERIOD),
@@ -163,6 +162,7 @@ _FIELDS = {
     "topology.workers": "Topology.workers",
 }
 _NOT_PLAYED = {
+    "nimbus.supervisor.timeout.secs": "readers of it in Storm, where a supervisor's session counts",
     "topology.spout.wait.": "wait strategies other than a spout's sleep",
     "topology.bolt.wait.": "wait strategies of bolts",
     "topology.backpressure.wait.": "wait strategies of back-pressure",

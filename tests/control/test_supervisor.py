@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.tstorm import Smooth
@@ -11,7 +13,7 @@ from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
-from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 from tests.control.world import build, chain, cluster, executor_of, phases_at, run_to, seconds_of, swapped
@@ -215,3 +217,40 @@ def test_a_sender_of_0_9_2_whose_tries_are_used_up_takes_its_whole_worker_along(
     assert sender.ended_ns == ns(127.5)
     again = [entry for entry in control.log.of("start-worker") if entry.subject == str(sender.slot)]
     assert 27.5 + 29 <= again[-1].time_ns / 1e9 - 100 <= 27.5 + 34
+
+
+def test_a_change_that_comes_while_code_is_fetched_is_read_right_after_it() -> None:
+    """By hand: two topologies at 0 s, a second of fetching each; real 0.9.2 starts both without a tick."""
+    timers = replace(timers_of(V0_9_7), supervisor_watch=True)
+    times = ControlTimes(jvm_start_s=5.0, code_download_s=1.0)
+    control, _ = build(1, version=V0_9_7, timers=timers, times=times, phases={"node01": phases_at(9.0, 2.5)})
+    control.nimbus.submit(chain(workers=1))
+    control.nimbus.submit(chain(workers=1, topology_id="other"))
+    run_to(control, 20)
+    fetched = seconds_of(control, "download-code")
+    assert fetched == pytest.approx([0.0, 1.0], abs=0.05)
+    # The first one's start holds up the second, as it does in Storm.
+    assert seconds_of(control, "start-worker") == pytest.approx([1.0, 6.0], abs=0.05)
+
+
+@pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8])
+def test_a_lost_node_gets_nothing_once_its_session_has_ended(version: StormVersion) -> None:
+    """Its session ends after 20 s; executors count as dead after 30 s or more."""
+    phases = {f"node0{i}": phases_at(1.0, 1.0, 0.0) for i in (1, 2, 3)}
+    control, _ = build(version=version, phases=phases)
+    control.nimbus.submit(chain(workers=3))
+    run_to(control, 302)
+    control.supervisors["node02"].power_off("the test")
+    run_to(control, 400)
+    late = [slot.node for slot in control.nimbus.present.slots.values()]
+    assert set(late) == {"node01", "node03"}
+    # And was never placed on again before that.
+    assert len([entry for entry in control.log.of("assign") if entry.time_ns > ns(302)]) == 1
+
+
+def test_a_supervisor_counts_though_its_heartbeats_are_written_late() -> None:
+    """Pings keep its session, and they need no disk."""
+    busy = ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=115.0)
+    control, _ = build(zookeeper=busy)
+    run_to(control, 400)
+    assert control.nimbus._liveness.nodes(control.clock.now_ns) == {"node01", "node02", "node03"}

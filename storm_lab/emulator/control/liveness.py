@@ -28,10 +28,10 @@ class Liveness:
         self._seen.clear()
 
     def nodes(self, now_ns: int) -> frozenset[str]:
-        """Nodes whose supervisor has given a heartbeat lately."""
+        """Nodes whose supervisor has a session: it pings ZooKeeper, or did so lately."""
         oldest = now_ns - ns(self._timers.supervisor_timeout_s)
-        beats = self._zookeeper.supervisor_beats
-        return frozenset(node for node, beat in beats.items() if beat > oldest)
+        silent = self._zookeeper.silent_since
+        return frozenset(node for node, since in silent.items() if since is None or since > oldest)
 
     def alive(self, assignment: StoredAssignment, now_ns: int) -> frozenset[Executor]:
         """The assigned executors that count as alive in this round; notes which heartbeats have changed."""

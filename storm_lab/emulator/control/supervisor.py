@@ -66,6 +66,8 @@ class Supervisor:
         self._code: set[str] = set()
         self._life = 0
         self._busy = False
+        # Whether the assignment has changed since what it is busy with was read.
+        self._outdated = False
         self._sync_waits = False
         timers, clock = control.timers, control.clock
         self._heartbeat_ns = ns(timers.worker_heartbeat_s)
@@ -96,9 +98,9 @@ class Supervisor:
             drifts=timers.timers_drift,
         )
         # The daemons have been up before the run begins, so Nimbus knows the node from the start.
-        control.zookeeper.supervisor_beats[node.id] = 0
+        control.zookeeper.silent_since[node.id] = None
         if timers.supervisor_watch:
-            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self.sync_assignments())
+            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._changed())
         if timers.pushes_assignments:
             control.zookeeper.watch(Record.ASSIGNMENT, self._pushed)
 
@@ -113,19 +115,19 @@ class Supervisor:
         else:
             concerned = self.node.id in stored.nodes
         if concerned:
+            self._changed()
+
+    def _changed(self) -> None:
+        """Read the assignment now, or as soon as what is being done is done."""
+        if self._busy:
+            self._outdated = True
+        else:
             self.sync_assignments()
 
     def _beat(self) -> int:
         if not self.up:
             return 0
-        sent = self._control.clock.now_ns
-        beats = self._control.zookeeper.supervisor_beats
-        return self._control.zookeeper.write(
-            self.actor,
-            Record.SUPERVISOR_BEAT,
-            self.node.id,
-            lambda: beats.__setitem__(self.node.id, sent),
-        )
+        return self._control.zookeeper.write(self.actor, Record.SUPERVISOR_BEAT, self.node.id, lambda: None)
 
     def sync_assignments(self) -> None:
         """Read ZooKeeper; fetch code if need be; write down what should run here.
@@ -202,6 +204,9 @@ class Supervisor:
                     self._control.migration.kept(process, local_here)
         self._control.migration.assignments_read(self)
         self.sync_processes()
+        if self._outdated:
+            self._outdated = False
+            self.sync_assignments()
 
     def state_of(self, process: WorkerProcess) -> WorkerState:
         """The process's state in the supervisor's eyes."""
@@ -297,9 +302,10 @@ class Supervisor:
     def power_off(self, reason: str) -> None:
         """The node is gone, with all its processes."""
         self.up = False
+        self._control.zookeeper.silent_since[self.node.id] = self._control.clock.now_ns
         # What it was busy with ends with it.
         self._life += 1
-        self._busy = False
+        self._busy = self._outdated = False
         for process in self.processes:
             if process.ended_ns is None:
                 self._control.fleet.crash(process, "fault", reason)
@@ -307,6 +313,7 @@ class Supervisor:
     def power_on(self) -> None:
         """The node is back: code and local assignment are on its disk, processes are not."""
         self.up = True
+        self._control.zookeeper.silent_since[self.node.id] = None
         self.processes.clear()
         self._beat()
         self.sync_assignments()

@@ -117,9 +117,11 @@ class Timers:
     ``supervisor_watch`` and ``worker_watch`` say whether a change of the assignment wakes supervisors and
     workers at once. Storm's code sets such watches; the papers describe supervisors that poll, and so do we
     unless told otherwise. ``heartbeat_by_sender`` judges a heartbeat by the time it was sent instead of the
-    time at which Nimbus saw it change. ``crash_seen_at_once`` and ``start_blocks_sync`` tell 2.x's state
-    machine per slot from the one loop of earlier supervisors. ``rebalance_wait_s`` None means the topology's
-    message timeout.
+    time at which Nimbus saw it change. ``supervisor_timeout_s`` is that of a supervisor's ZooKeeper session:
+    its entry goes with it, and no version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4,
+    2.8.3; on real 0.9.2 the round 32 s after a node's loss leaves it out). ``crash_seen_at_once`` and
+    ``start_blocks_sync`` tell 2.x's state machine per slot from the one loop of earlier supervisors.
+    ``rebalance_wait_s`` None means the topology's message timeout.
 
     2.x: ``slot_running_s`` and ``slot_idle_s`` are the periods of a slot's looks while its worker runs and
     else (0 = no machine per slot: one loop every ``process_sync_s``); ``pushes_assignments``: Nimbus calls
@@ -137,7 +139,7 @@ class Timers:
     task_timeout_s: float = 30.0
     task_launch_s: float = 120.0
     supervisor_heartbeat_s: float = 5.0
-    supervisor_timeout_s: float = 60.0
+    supervisor_timeout_s: float = 20.0
     assignment_sync_s: float = 10.0
     process_sync_s: float = 3.0
     worker_start_timeout_s: float = 120.0
@@ -211,5 +213,5 @@ def _out_of_the_box(version: StormVersion) -> Timers:
         return Timers(worker_shutdown_s=3.0, schedules_at_submit=False)
     if version >= V0_9_0:
         return Timers(worker_shutdown_s=1.0)
-    # 0.8: no terminate signal, a supervisor lives as long as its ZooKeeper session, spouts wait for nobody.
-    return Timers(supervisor_timeout_s=20.0, spouts_wait_for_connections=False)
+    # 0.8: no terminate signal, spouts wait for nobody.
+    return Timers(spouts_wait_for_connections=False)

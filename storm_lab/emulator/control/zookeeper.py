@@ -161,7 +161,8 @@ class ZooKeeper:
         self.up = True
         self.assignments: dict[str, StoredAssignment] = {}
         self.active: dict[str, bool] = {}
-        self.supervisor_beats: dict[str, int] = {}
+        self.silent_since: dict[str, int | None] = {}
+        """By node: since when its supervisor is gone; None while it pings, which needs no disk."""
         self.task_beats: dict[Slot, dict[Executor, int]] = {}
         """When each executor's last heartbeat from a slot was sent."""
         self.written: Counter[Record] = Counter()

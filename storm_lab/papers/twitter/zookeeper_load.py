@@ -21,7 +21,6 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, measured, measurement, of_run
 from storm_lab.model.topology import Component, Topology
-from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -205,8 +204,6 @@ def describe(spec: RunSpec) -> EmulationSpec:
             heartbeat_by_sender=True,
             # They come late only where a timer does not wait for its last write, as Storm's own does.
             timers_drift="timers_drift" in values,
-            # 0.8 goes by the supervisors' sessions, which end with no late write: 0.9's timeout instead.
-            supervisor_timeout_s=timers_of(V0_9_7).supervisor_timeout_s,
             # Nobody sends a tuple, so nobody need look who is where.
             refresh_s=duration_s,
             task_timeout_s=values.number("heartbeat_timeout_s"),
