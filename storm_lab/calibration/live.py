@@ -3,12 +3,12 @@
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is how fast the machine is for the framework's code
 (``reference_mhz``: the clock at which the CPU costs would hold there), how long a woken thread takes to run
-(``wake_us``), what an operating system on it takes: for ending a long sleep (``asleep_us``), for writing to
-another worker (``write_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking at
-an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``), from 2.0 on
-also what cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of
-the compilers' threads; so is how long a message takes between hosts (``lan_us``) and within one
-(``loopback_us``).
+(``wake_us``) and how late a sleep ends (``timer_slack_us``), what an operating system on it takes: for ending
+a long sleep (``asleep_us``), for writing to another worker (``write_us``), and for ending a short sleep
+(``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on); and how slowly
+its Java warms up (``warm_up_calls``), from 2.0 on also what cold code costs (``warm_up_factor``). What
+compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so is how long a message takes
+between hosts (``lan_us``) and within one (``loopback_us``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WEIGHTS: Mapping[Measure, float] = {
 }
 """Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
 
-_FITTED = ("reference_mhz", "wake_us", "asleep_us", "write_us", "warm_up_calls")
+_FITTED = ("reference_mhz", "wake_us", "timer_slack_us", "asleep_us", "write_us", "warm_up_calls")
 _FITTED_BEFORE_2 = ("consumer_wake_us",)
 # What warm code of 2.x does for a tenth of 0.9's CPU, interpreted code does not.
 _FITTED_FROM_2 = ("look_us", "warm_up_factor")
