@@ -83,6 +83,8 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
 
     # The parameters were checked before; papermill would only repeat that it did not know one.
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    # It would print the traceback of a cell that nobody waits for any more, after an interruption.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     for attempt in range(1, _TRIES + 1):
         try:
             with _our_places():
