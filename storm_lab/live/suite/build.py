@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.scenes import placed
@@ -170,6 +171,15 @@ class Turns:
         self.now_s += seconds
 
 
+def real_timers(version: StormVersion) -> Timers:
+    """The timers of a version as its code has them: a change of the assignment wakes supervisors at once.
+
+    2.x: Nimbus calls them.
+    """
+    timers = timers_of(version)
+    return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
+
+
 def sitting_of(
     version: StormVersion,
     mhz: float,
@@ -191,6 +201,7 @@ def sitting_of(
         scheduler=DefaultScheduler(),
         duration_s=turns.now_s + 1.0,
         faults=FaultPlan(tuple(turns.faults)),
+        timers=real_timers(version),
         placement=Assignment.of(found.items()),
         window_s=1.0,
         sample_every=sample_every,
