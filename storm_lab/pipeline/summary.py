@@ -72,7 +72,8 @@ def metrics_of(
         raise _nothing_left()
     lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
     if lacking:
-        with Keeper() as keeper, progress_bar(1, show_progress, f"metrics of {len(lacking)} runs") as advance:
+        what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
+        with Keeper() as keeper, progress_bar(1, show_progress, what) as advance:
             for run, computed in in_batches(lacking, spark, partial(advance, 0)):
                 keeper.keep(places[run], computed)
                 tables[run] |= computed
