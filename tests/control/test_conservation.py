@@ -191,16 +191,18 @@ def _check_trees(played: Played) -> None:
     assert (done["sink"] <= size).all()
 
 
-def _check_at_least_once(roots: pd.DataFrame, most: float) -> None:
+def _check_at_least_once(roots: pd.DataFrame, most: float, settled_ns: int) -> None:
     """Each line taken long enough before the end has been acked, ``most`` times at most; attempts are
     numbered without a gap.
+
+    A line is safe once it has been tried for a minute since ``settled_ns``, when the last worker came up.
     """
     for _, tries in roots.groupby("line"):
         ordered = tries.sort_values("root_id")
         assert list(ordered["attempt"]) == list(range(len(ordered)))
         acks = int((ordered["outcome"] == "acked").sum())
         assert acks <= most, f"line {ordered['line'].iloc[0]} was acked {acks} times"
-        if ordered["emit_ns"].iloc[0] < (RUN_S - 60) * SECOND:
+        if max(settled_ns, ordered["emit_ns"].iloc[0]) < (RUN_S - 60) * SECOND:
             assert acks >= 1, f"line {ordered['line'].iloc[0]} was lost for good"
 
 
@@ -243,7 +245,8 @@ def conserved(seed: int) -> Counter[str] | None:
     if kind == "popped":
         _check_at_most_once(roots)
     elif not left_off and not left_over:
-        _check_at_least_once(roots, most=math.inf if kind == "log" else 1)
+        up_ns = [d.time_ns for d in played.outcome.decisions if d.action == "worker-ready"]
+        _check_at_least_once(roots, math.inf if kind == "log" else 1, max(up_ns, default=0))
         if kind == "calls":
             _check_callers(roots)
     tally["acked again"] = int(
