@@ -243,7 +243,14 @@ class RunningStorm:
             return
         for one, other in tuple(self._cut):
             self.mend_link(one, other)
-        for node in tuple(self._lost):
+        lost = tuple(self._lost)
+        # With an empty disk a supervisor has another id: nothing must be assigned to the old one.
+        self._fleet.wait(
+            "the end of lost supervisors' sessions",
+            lambda: not set(lost) & set(self.supervisors().values()),
+            _GONE_SECONDS,
+        )
+        for node in lost:
             self._fleet.installations[node].empty_disk()
             self.restore_node(node)
         self._fleet.wait_for_supervisors()

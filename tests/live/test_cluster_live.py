@@ -172,6 +172,23 @@ def test_a_node_fails_and_comes_back():
 
 
 @pytest.mark.slow
+def test_a_node_that_was_lost_with_a_topology_can_be_played_on_again():
+    """On its old disk a supervisor of 0.9 may halt over a file of the topology that it has just removed."""
+    with LiveStorm("0.9.2", NODES, hosts=HOSTS) as storm:
+        run_chain(storm)
+        before = storm.supervisors()
+        storm.lose_node("n2")
+        storm.kill("chain")
+        storm.mend()
+        # One of its own, on an empty disk; and nothing can be assigned to the one that was lost.
+        (lost,) = before.keys() - storm.supervisors().keys()
+        assert before[lost] == "n2"
+        assert sorted(storm.supervisors().values()) == ["n1", "n2"]
+        run_chain(storm)
+        storm.check()
+
+
+@pytest.mark.slow
 def test_links_that_are_cut_carry_nothing():
     if why_no_namespaces() is not None:
         pytest.skip("hosts without links")
