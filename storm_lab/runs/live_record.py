@@ -15,6 +15,7 @@ from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release
+from storm_lab.live.suite.measure import executions_measured
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
@@ -103,7 +104,9 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
                 tell(play.name, 0.0)
                 folder, _ = play_task(task, stage, scratch, partial(tell, play.name))
                 target = home / play.name
-                thin(open_run(folder), target)
+                spec = play.sitting.describe(play.release.storm, mhz)
+                executed = executions_measured(play.sitting.scenes(play.release.storm), spec)
+                thin(open_run(folder), target, executed)
                 shutil.rmtree(folder, ignore_errors=True)
                 yield target
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.scene import Effect, Measure, Scene
-from storm_lab.model import executors_of
+from storm_lab.model import Topology, executors_of
 from storm_lab.tuplelog import Run
 from storm_lab.tuplelog.schema import LIVE
 
@@ -71,12 +71,7 @@ class Look:
     @cached_property
     def _counts(self) -> pd.DataFrame:
         rows = _frame(self.run, "counts", ("start_ns", "end_ns", "topology", "component", "executed"))
-        sinks = {
-            (name, bolt.id)
-            for name, topology in self._topologies.items()
-            for bolt in topology.bolts
-            if not topology.consumers(bolt.id)
-        }
+        sinks = {(name, sink) for name, topology in self._topologies.items() for sink in _sinks(topology)}
         is_sink = [pair in sinks for pair in zip(rows["topology"], rows["component"], strict=True)]
         return rows[is_sink]
 
@@ -262,8 +257,7 @@ class Look:
         return None if begun.empty else (float(begun["time_ns"].min()) - at) / _NS
 
     def _silence(self, scene: Scene) -> float | None:
-        topology = self._topologies[scene.topology]
-        sinks = [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
+        sinks = _sinks(self._topologies[scene.topology])
         rows = self._executions
         rows = rows[(rows["topology"] == scene.topology) & rows["component"].isin(sinks)]
         times = np.sort(rows["start_ns"].to_numpy(float)) / _NS
@@ -273,6 +267,22 @@ class Look:
         gaps = np.diff(np.append(times, scene.to_s))
         # What was not over when the scene ended is no time. The emulator's stands for the least that it was.
         return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
+
+
+def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozenset[tuple[str, str]]:
+    """Topology and component of the executions that measures of some scenes read."""
+    topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
+    found: set[tuple[str, str]] = set()
+    for scene in scenes:
+        if Measure.SPREAD in scene.measures:
+            found |= {(name, scene.component) for name in scene.topologies}
+        if scene.effect is Effect.RESUME:
+            found |= {(scene.topology, sink) for sink in _sinks(topologies[scene.topology])}
+    return frozenset(found)
+
+
+def _sinks(topology: Topology) -> list[str]:
+    return [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
 
 
 def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:

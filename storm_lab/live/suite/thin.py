@@ -1,12 +1,13 @@
 """Recorded runs: tuple logs of live runs, thinned until they are small enough to be part of the project.
 
 A recorded run is an ordinary run folder. Windows, placements and control events are whole; of the root tuples
-and executions of each second and topology only the first few are kept, and traffic between tasks is left out.
+and executions of each second and topology only a few are kept, and executions only of components that a scene
+looks at. Traffic between tasks is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,19 @@ _TIMES = {"roots": "emit_ns", "executions": "start_ns"}
 _GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
 
 
-def thin(run: Run, folder: Path) -> Manifest:
-    """Write a thinned copy of a run into ``folder``; it has the run's identity, and says what is left out."""
+def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]]) -> Manifest:
+    """Write a thinned copy of a run into ``folder``; it has the run's identity, and says what is left out.
+
+    ``executed``: topology and component of the executions that are kept.
+    """
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
             if name in _LEFT_OUT:
                 continue
             table = run.table(name).drop_columns(["run"])
+            if name == "executions":
+                pairs = zip(table["topology"].to_pylist(), table["component"].to_pylist(), strict=True)
+                table = table.filter(pa.array([pair in executed for pair in pairs], pa.bool_()))
             if name in _TIMES:
                 table = _spread(table, _TIMES[name], _GROUPS[name])
             if table.num_rows:
@@ -39,7 +46,12 @@ def thin(run: Run, folder: Path) -> Manifest:
         return log.finish(
             duration_ns=run.manifest.duration_ns,
             warm_up_ns=run.manifest.warm_up_ns,
-            conditions={**run.manifest.conditions, "kept_a_second": KEPT, "left_out": list(_LEFT_OUT)},
+            conditions={
+                **run.manifest.conditions,
+                "kept_a_second": KEPT,
+                "left_out": list(_LEFT_OUT),
+                "executions_of": sorted("/".join(pair) for pair in executed),
+            },
         )
 
 
