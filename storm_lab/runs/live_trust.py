@@ -16,6 +16,7 @@ from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
+from storm_lab.live.suite.build import as_played
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Sitting
@@ -126,7 +127,7 @@ def emulated(
     """A sitting as the emulator plays it; CPU without compilers, as it is measured on real Storm."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
-    spec = replace(spec, seed=seed, cost=cost or spec.cost)
+    spec = replace(as_played(spec), seed=seed, cost=cost or spec.cost)
     compiled = replace(spec, cost=replace(spec.cost, compile_s=0.0))
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
         cpu = Look(_played(compiled, sitting, release, mhz, Path(scratch) / "cpu"), compiled, mhz)

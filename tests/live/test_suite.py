@@ -5,9 +5,12 @@ from collections import Counter
 import pytest
 
 from storm_lab.emulator.control.faults.commands import KillTopology
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import check_spec
 from storm_lab.errors import UserError
 from storm_lab.live.play import check_live
+from storm_lab.live.releases import find_release
+from storm_lab.live.suite.build import as_played
 from storm_lab.live.suite.scene import Half, Measure, half_of
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of, suite_scenes
 
@@ -45,6 +48,24 @@ def test_scenes_lie_within_their_sitting_and_name_its_topologies(sitting, releas
         if Measure.THROUGHPUT in scene.measures and not all(s.anchored for s in plan.sources.values()):
             assert scene.from_s % 10 == 0
             assert scene.to_s - scene.from_s == 10
+
+
+def test_the_emulator_plays_what_the_players_clock_takes_as_well():
+    release = find_release("2.8")
+    described = find_sitting("flood").describe(release.storm, MHZ)
+    for plan, played in zip(described.topologies, as_played(described).topologies, strict=True):
+        before, after = plan.trace.records["cpu_ns"], played.trace.records["cpu_ns"]
+        # Calls of no work, of 20 us and of 200 us; the player watches those from 20 us on.
+        assert set(before) <= {0, 20_000, 200_000}
+        assert set(after - before) == {0, 2_200}
+        assert (after[before == 0] == 0).all()
+        assert played.trace.digest == plan.trace.digest
+
+
+@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
+def test_a_further_worker_of_a_host_makes_nothing_dearer(sitting, release):
+    for node in sitting.describe(release.storm, MHZ).cluster.nodes:
+        assert CostModel().crowding(node, 5) == 1.0
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
