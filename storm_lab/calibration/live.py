@@ -7,8 +7,9 @@ message paths that share little code. What is fitted is how fast the machine is 
 a long sleep (``asleep_us``), for writing to another worker (``write_us``), and for ending a short sleep
 (``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on); and how slowly
 its Java warms up (``warm_up_calls``), from 2.0 on also what cold code costs (``warm_up_factor``). What
-compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so is how long a message takes
-between hosts (``lan_us``) and within one (``loopback_us``).
+compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so are what a worker's own
+housekeeping takes (``idle_jvm_share``), and how long a message takes between hosts (``lan_us``) and within
+one (``loopback_us``).
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from storm_lab.live.links import LAN, LOOPBACK
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
-from storm_lab.live.suite.scene import Half, Measure
+from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
 from storm_lab.live.suite.sittings import release_of
+from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated
 
@@ -39,6 +41,8 @@ _FITTED_ON = (*SITTINGS, "flood", "load", "packing")
 """Of runs that are there already also floods, which tell a tuple's cost from that of a wait, and crowds."""
 
 ROUNDS = 3
+AGAIN = 2
+"""Round that is the first and only one where constants of the machine are there already."""
 WEIGHTS: Mapping[Measure, float] = {
     Measure.THROUGHPUT: 1.0,
     Measure.CPU: 1.0,
@@ -65,9 +69,12 @@ floods had lost half of what cold code costs. Slow wakes are a second valley, wh
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
+_FIXED: Values = {"switch_us": 0.0}
+"""Nothing for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which it
+handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
-_LONGEST_COMPILE_S = next(c.high for c in constants_of(CostModel()) if c.name == "compile_s")
+_HIGHEST = {c.name: c.high for c in constants_of(CostModel())}
 _WORST = 1.0
 """Largest residual: a scene that the emulator cannot play at all must not decide everything."""
 
@@ -95,15 +102,21 @@ def ranges_of(generation: str) -> Ranges:
     return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
-def tries_of(generation: str) -> int:
+def tries_of(generation: str, again: bool = False) -> int:
     """How many sets of constants a fit tries at most, the first and the last included."""
-    return steps_of(ranges_of(generation), ROUNDS) + 1
+    return steps_of(ranges_of(generation), 1 if again else ROUNDS) + 1
 
 
 def fit_live(
-    recorded: Sequence[Recorded], generation: str, *, rounds: int = ROUNDS, tell: Told = lambda: None
+    recorded: Sequence[Recorded], generation: str, *, known: Values | None = None, tell: Told = lambda: None
 ) -> LiveFit:
     """Fit the constants of a generation to recorded runs of it.
+
+    Args:
+        recorded: runs on one machine.
+        generation: of Storm.
+        known: constants that an earlier fit has found; the search goes on from there, for a round.
+        tell: called after each set of constants that was tried.
 
     Raises:
         UserError: the runs hold no scene of the calibrating half that tells anything.
@@ -111,15 +124,23 @@ def fit_live(
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     looks = [(each, each.look()) for each in own]
     ranges = ranges_of(generation)
-    start = links_of(own) | {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
+    begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
+    begin |= {name: value for name, value in (known or {}).items() if name in ranges}
+    rounds = (ROUNDS, 1) if known is None else (1, AGAIN)
+    start = links_of(own) | _FIXED | begin
     compiled_s = compiler_seconds([look for _, look in looks])
+    share = housekeeping_share(looks)
 
     def whole(values: Values) -> Values:
-        """With what compiling takes, on a core of the reference clock."""
-        if compiled_s is None:
-            return values
-        at_reference = compiled_s * own[0].mhz / values["reference_mhz"]
-        return {**values, "compile_s": min(_LONGEST_COMPILE_S, float(f"{at_reference:.3g}"))}
+        """With what compiling and housekeeping take, on a core of the reference clock."""
+        slower = own[0].mhz / values["reference_mhz"]
+        measured = {}
+        if compiled_s is not None:
+            measured["compile_s"] = compiled_s * slower
+        if share is not None:
+            measured["idle_jvm_share"] = share * slower * LIVE
+        rounded = {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in measured.items()}
+        return {**values, **rounded}
 
     before = _rows(looks, whole(start))
     if not any(_residual(row) for row in before):
@@ -137,7 +158,7 @@ def fit_live(
             tell()
         return found
 
-    best: Found = search_stepwise(start, ranges, evaluate, rounds)
+    best: Found = search_stepwise(start, ranges, evaluate, *rounds)
     constants = whole(best.values)
     return LiveFit(constants, before, _rows(looks, constants))
 
@@ -160,16 +181,27 @@ def compiler_seconds(looks: Sequence[Look]) -> float | None:
     return float(np.median(found)) if found else None
 
 
+def housekeeping_share(looks: Sequence[tuple[Recorded, Look]]) -> float | None:
+    """Cores that a worker's housekeeping takes: the median over calibrating scenes; None without any."""
+    found = [share for recorded, look in looks for share in look.housekeeping_shares(_calibrating(recorded))]
+    return float(np.median(found)) if found else None
+
+
+def _calibrating(recorded: Recorded) -> tuple[Scene, ...]:
+    scenes = recorded.sitting.scenes(release_of(recorded.sitting, recorded.generation).storm)
+    return tuple(scene for scene in scenes if half_of(scene.name) is Half.CALIBRATES)
+
+
 def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
     """The calibrating scenes with what the emulator says under these constants."""
     cost = replace(CostModel(), **values)
     rows: list[Row] = []
     for recorded, look in looks:
         sitting, generation = recorded.sitting, recorded.generation
-        scenes = sitting.scenes(release_of(sitting, generation).storm)
+        scenes = _calibrating(recorded)
         with emulated(sitting, generation, recorded.mhz, 1, cost) as played:
             found = compare_sitting(sitting, generation, scenes, [look], [played])
-        rows += [row for row in found if row.half is Half.CALIBRATES and row.usable]
+        rows += [row for row in found if row.usable]
     return rows
 
 

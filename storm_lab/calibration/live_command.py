@@ -10,13 +10,14 @@ from pathlib import Path
 import click
 
 from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, ranges_of, tries_of
+from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.machine.progress import progress_bar
-from storm_lab.runs.live_constants import MachineConstants
+from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
 
@@ -53,7 +54,9 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
                 value=str(home),
                 remedy=f"name the folder of one: {', '.join(machines)}",
             )
-        fits = {generation: _fit(generation, found) for generation in generations}
+        beside = home / found[0].machine / FILE_NAME
+        known = read_constants(beside).constants if beside.is_file() else {}
+        fits = {each: _fit(each, found, known.get(each)) for each in generations}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
     MachineConstants(
@@ -68,10 +71,11 @@ def _say(line: str) -> None:
     click.echo(f"storm-lab: {line}", err=True)
 
 
-def _fit(generation: str, found: Sequence[Recorded]) -> LiveFit:
-    with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
+def _fit(generation: str, found: Sequence[Recorded], known: Values | None) -> LiveFit:
+    again = known is not None
+    with progress_bar(tries_of(generation, again), True, f"fitting Storm {generation}") as advance:
         tried = count()
-        fit = fit_live(found, generation, tell=lambda: advance(next(tried), 1.0))
+        fit = fit_live(found, generation, known=known, tell=lambda: advance(next(tried), 1.0))
     click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():

@@ -47,7 +47,7 @@ def evaluations_of(ranges: Ranges, rounds: int) -> int:
 
 
 def steps_of(ranges: Ranges, rounds: int) -> int:
-    """How many sets of constants a search by steps tries at most."""
+    """How many sets of constants a search by steps tries at most in so many rounds."""
     return 1 + 2 * rounds * len(ranges)
 
 
@@ -85,10 +85,13 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
     return best
 
 
-def search_stepwise(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
+def search_stepwise(
+    start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int, first_round: int = 1
+) -> Found:
     """The best constants found by moving one after the other, in steps that grow smaller with each round.
 
-    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none.
+    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none. A search that
+    goes on where another has ended begins with a later round.
     """
     (first,) = evaluate([start])
     best = Found(dict(start), first)
@@ -106,7 +109,7 @@ def search_stepwise(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: i
         best = min(best, tried, key=lambda found: found.loss)
         return better
 
-    for number in range(1, rounds + 1):
+    for number in range(first_round, first_round + rounds):
         factor = math.exp(FIRST_STEP / number)
         for name in ranges:
             if moved(name, 1 / factor):

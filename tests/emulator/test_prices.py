@@ -11,7 +11,7 @@ from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_wor
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
@@ -154,6 +154,26 @@ def test_system_calls_cost_the_same_in_all_versions() -> None:
             enqueued_us(one_tuple(V2_8_8, apart, replace(cost, write_us=us, read_us=us))) for us in (0.0, 7.0)
         )
         assert some - none == pytest.approx(2 * 7, abs=0.01)
+
+
+@pytest.mark.parametrize(("cores", "switches"), [(1, 1), (2, 0)])
+def test_a_burst_on_a_full_node_pays_a_switch_unless_it_costs_nothing(cores: int, switches: int) -> None:
+    # Both copies leave their send thread together, so one bolt begins beside the other.
+    taken = []
+    for switch in (0.0, 9.0):
+        scene = start(
+            chain((1, 2), grouping=Grouping.ALL, ackers=0),
+            chain_trace([constant_work(MS, 1)]),
+            ONE_LINE,
+            nodes(1, cores=cores),
+            together,
+            version=V1_0_6,
+            cost=replace(QUIET, switch_us=switch),
+        )
+        scene.plane.run_until(SECOND // 2)
+        scene.plane.finish()
+        taken.append(cpu_us(scene))
+    assert taken[1] - taken[0] == pytest.approx(9 * switches, abs=0.01)
 
 
 def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:

@@ -60,6 +60,7 @@ def _run(
     used_cores: tuple[float, ...] = (0.3,),
     busy_cores: float = 2.0,
     quota_cores: float | None = None,
+    more_cpu=None,
 ):
     """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
@@ -133,7 +134,8 @@ def _run(
                 "execute_ns": zeros,
             },
         )
-        for thread, cpu_ms in (("main", executed * 0.03), ("compiler", np.full(20, 500.0))):
+        used = {"main": executed * 0.03, "compiler": np.full(20, 500.0), **(more_cpu or {})}
+        for thread, cpu_ms in used.items():
             log.append(
                 "cpu",
                 {
@@ -210,6 +212,16 @@ def test_compilers_of_busy_workers_are_told_in_seconds(tmp_path):
     assert look.compiler_seconds(1700) == [10.0]
     assert look.compiler_seconds(1701) == []
     assert compiler_seconds([look]) is None
+
+
+def test_housekeeping_is_told_in_cores_of_a_worker(tmp_path):
+    # 12 ms in each second of the scene, and none before.
+    own = {"housekeeping": np.where(np.arange(20) < 4, 0.0, 12.0)}
+    look = Look(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
+    assert look.housekeeping_shares([_scene(), _scene(from_s=2.0, to_s=6.0)]) == pytest.approx([0.012, 0.006])
+    starved = Look(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
+    assert starved.housekeeping_shares([_scene()]) == []
+    assert Look(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
 
 
 def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):

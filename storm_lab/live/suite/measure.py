@@ -96,6 +96,19 @@ class Look:
                 found += list(own.groupby("worker")["cpu_ms"].sum() / 1e3)
         return found
 
+    def housekeeping_shares(self, scenes: Iterable[Scene]) -> list[float]:
+        """Cores that the housekeeping threads of a worker take, in each of some scenes."""
+        columns = ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms")
+        rows = _frame(self.run, "cpu", columns)
+        rows = rows[rows["thread"] == "housekeeping"]
+        found = []
+        for scene in scenes:
+            good, own = self._counted(scene), rows[rows["topology"].isin(scene.topologies)]
+            if len(good) >= self._least(scene) and len(own):
+                used = _by_window(own, "cpu_ms", good).mean() / 1e3
+                found.append(float(used) / own["worker"].nunique())
+        return found
+
     @cached_property
     def _roots(self) -> pd.DataFrame:
         rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
