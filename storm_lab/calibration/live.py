@@ -127,7 +127,7 @@ def fit_live(
     begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
     begin |= {name: value for name, value in (known or {}).items() if name in ranges}
     rounds = (ROUNDS, 1) if known is None else (1, AGAIN)
-    start = links_of(own) | _FIXED | begin
+    start = {**links_of(own), **_FIXED, **begin}
     compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks)
 
