@@ -14,9 +14,8 @@ from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.execute import is_whole, reused_line, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
-from storm_lab.runs.reused import reused_line
 from storm_lab.runs.sweep import SweepResult, planned
 from storm_lab.runs.sweep_table import shown
 from storm_lab.schedulers.completion import complete_scheduler
