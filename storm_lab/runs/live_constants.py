@@ -1,17 +1,24 @@
-"""Constants of one machine, by generation of Storm: a file that ``storm-lab calibrate --live`` writes."""
+"""Constants of one machine, by generation of Storm, and runs with them in the place of their own.
+
+``storm-lab calibrate --live`` writes the file that they stand in.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import Describe, RunSpec
+from storm_lab.league.settled import SettledRun
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model import StormVersion
 
@@ -30,8 +37,7 @@ class MachineConstants:
     @property
     def digest(self) -> str:
         """Digest of the constants."""
-        constants = {name: dict(own) for name, own in self.constants.items()}
-        return hashlib.sha256(json.dumps(constants, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.constants, sort_keys=True).encode()).hexdigest()
 
     def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
         """A cost model with the constants of the version's generation, else of the nearest one.
@@ -120,3 +126,26 @@ def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
         return {}
     found = read_constants(path)
     return {name: replace(CostModel(), **values) for name, values in found.constants.items()}
+
+
+def on_machine(specs: Iterable[RunSpec], machine: MachineConstants | None) -> tuple[RunSpec, ...]:
+    """The runs on that machine; as they are without one. What they are called tells them apart."""
+    if machine is None:
+        return tuple(specs)
+    return tuple(
+        replace(
+            spec,
+            describe=cast(Describe, partial(_described, spec.describe, machine)),
+            inputs={**spec.inputs, "machine": machine.digest},
+        )
+        for spec in specs
+    )
+
+
+def _described(describe: Describe, machine: MachineConstants, spec: RunSpec) -> EmulationSpec | SettledRun:
+    """As ``describe`` has it, but for the machine's constants."""
+    found: EmulationSpec | SettledRun = describe(spec)
+    if isinstance(found, SettledRun):
+        cost = machine.cost(found.spec.version, found.spec.cost)
+        return replace(found, spec=replace(found.spec, cost=cost))
+    return replace(found, cost=machine.cost(found.version, found.cost))

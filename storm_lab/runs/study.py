@@ -33,9 +33,8 @@ from storm_lab.runs.digest import (
     text_digest,
 )
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.live_constants import MachineConstants, read_constants
+from storm_lab.runs.live_constants import MachineConstants, on_machine, read_constants
 from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
-from storm_lab.runs.on_machine import on_machine
 
 if TYPE_CHECKING:
     # Matplotlib takes long to import, and who only plays draws nothing.

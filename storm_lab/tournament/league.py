@@ -12,8 +12,7 @@ from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
-from storm_lab.runs.live_constants import MachineConstants
-from storm_lab.runs.on_machine import on_machine
+from storm_lab.runs.live_constants import MachineConstants, on_machine
 from storm_lab.tournament.table import COLUMNS, league_table, results
 
 __all__ = ["COLUMNS", "League", "league_table", "results"]

@@ -27,8 +27,7 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, play_all, reused_by_variant
-from storm_lab.runs.live_constants import MachineConstants
-from storm_lab.runs.on_machine import on_machine
+from storm_lab.runs.live_constants import MachineConstants, on_machine
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
