@@ -242,6 +242,27 @@ class Study:
         write_formats(figure, name)
 
 
+QUICK = "quick"
+"""What it is called where an experiment's name may stand."""
+
+_SMALL: Mapping[str, Mapping[str, object]] = {
+    "tstorm-obs1-traffic": {"seeds": (1,), "bolt_ms_tried": (2.7,)},
+    "rstorm-network-hierarchy": {"seeds": (1,)},
+    "mfstorm-exclamation": {"seeds": (1,), "duration_s": 240.0},
+    "nstorm-worst-case": {},
+    "twitter-semantics": {"seeds": (1,)},
+}
+"""Experiment -> parameters that make it small."""
+
+
+def quick_studies() -> tuple[Study, ...]:
+    """The first look: one small study of every paper, with one seed, in minutes.
+
+    Verdicts of one seed are for the eye. They stay in the workspaces; the report is made of the defaults.
+    """
+    return tuple(Study.of(slug, given) for slug, given in _SMALL.items())
+
+
 _CELL = 44
 """Most characters of a table's cell."""
 

@@ -30,11 +30,11 @@ from storm_lab.runs.execute import JOBS, play_all, reused_by_variant
 from storm_lab.runs.live_constants import MachineConstants, on_machine
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.tournament.league import IDLE, KEEPS_UP, METRICS, measured_runs
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
-from storm_lab.tournament.table import IDLE, KEEPS_UP, METRICS, measured_runs
 
 SEEDS = (1, 2, 3, 4, 5)
 """Seeds where nothing else is asked for: each is played by every entrant."""

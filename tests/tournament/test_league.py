@@ -13,7 +13,7 @@ from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
 from storm_lab.tournament.league import League, league_table, results
-from storm_lab.tournament.table import TRANSITION
+from storm_lab.tournament.league import TRANSITION
 
 
 class Mine(Scheduler):  # type: ignore[type-arg]
