@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -201,7 +202,8 @@ class Advice:
 
     def document(self) -> dict[str, Any]:
         """As JSON has it; what was not measured is null."""
-        whole: dict[str, Any] = _plain(asdict(self))
+        # Through JSON itself, which reads numbers that it does not have as what it is told.
+        whole: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
         best = self.best
         return whole | {
             "advice": {"policy": best.policy, "workers": best.workers},
@@ -238,16 +240,6 @@ def _wide(choice: Choice) -> float:
 
 def _nodes(count: int | None) -> str:
     return "more machines than there are" if count is None else f"{count} node{'s' if count != 1 else ''}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
 
 
 def _page(found: Advice) -> list[str]:

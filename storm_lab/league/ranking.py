@@ -123,11 +123,8 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
 
     Columns: against, wins, ties, losses.
     """
-    table = ranks(scores)
     rows = []
-    for other in scores.columns:
-        if other == own:
-            continue
+    for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])
         rows.append(
             {
@@ -137,10 +134,7 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
                 "losses": int((pair[own] > pair[other]).sum()),
             }
         )
-    order = {str(name): place for place, name in enumerate(table.mean().sort_values(kind="stable").index)}
-    return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses"]).sort_values(
-        "against", key=lambda names: names.map(order), ignore_index=True
-    )
+    return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses"])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
