@@ -32,7 +32,6 @@ BUILT_IN: Mapping[str, bool] = {
 BASELINE = "default"
 """What gains are taken against where nobody says otherwise."""
 
-
 _NO_FILE_NAME = "/\\:\0\n"
 
 

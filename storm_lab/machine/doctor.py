@@ -5,7 +5,6 @@ Every check looks at one thing, changes nothing, and never raises: what it finds
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -23,6 +22,7 @@ from packaging.utils import canonicalize_name
 from storm_lab.errors import UserError
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
 from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.options import print_json
 from storm_lab.machine.places import PACKAGE, checkout, reports_folder, runs_folder
 
 Level = Literal["ok", "warn", "fail"]
@@ -72,7 +72,7 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
     """Print what checks found, for people or for programs; exit status 1 where something will not work."""
     if as_json:
         rows = [asdict(finding) | {"remedy": finding.remedy or ""} for finding in findings]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
     else:
         for finding in findings:
             remedy = f" -> {finding.remedy}" if finding.remedy else ""
@@ -140,10 +140,10 @@ def check_lock(lock: Path | None = None) -> list[Finding]:
     return [Finding("ok", "lock", "all versions are those of requirements.lock")]
 
 
-def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_java() -> list[Finding]:
     """Which Java PySpark will run on, and which were passed over."""
     try:
-        runtime = find_java(environ)
+        runtime = find_java()
     except UserError as error:
         return [Finding("fail", "Java", error.message, error.remedy)]
     notes = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,9 @@ from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
 _ON_LOAD = ("tstorm", "optimal")
 """Policies that read measured load."""
+
+_LOADS: dict[str, MeasuredLoad] = {}
+"""Measured loads by the digest of the site."""
 
 _PLAY_S, _WARM_S = 40.0, 20.0
 """Virtual length of a play, and from where on its latency counts."""
@@ -158,26 +160,13 @@ def _turn(run: Run, site: Site, offered: float, message: str) -> Turn:
 
 
 def _measured(site: Site) -> MeasuredLoad:
-    """CPU and traffic of each executor under Storm's default scheduler."""
-    return _measured_once(_Keyed(site))
+    """CPU and traffic of each executor under Storm's default scheduler; played once for equal sites."""
+    if site.digest not in _LOADS:
+        _LOADS[site.digest] = _measured_anew(site)
+    return _LOADS[site.digest]
 
 
-@dataclass(frozen=True, eq=False)
-class _Keyed:
-    """A site that is equal to another of the same digest."""
-
-    site: Site
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and other.site.digest == self.site.digest
-
-    def __hash__(self) -> int:
-        return hash(self.site.digest)
-
-
-@lru_cache(maxsize=64)
-def _measured_once(keyed: _Keyed) -> MeasuredLoad:
-    site = keyed.site
+def _measured_anew(site: Site) -> MeasuredLoad:
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         run = _played(site, make_scheduler("default"), Path(scratch))
         cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
