@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from storm_lab.errors import StormLabError
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.facts import memory_bytes
 from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
 from storm_lab.tuplelog.buffer import Column
 

@@ -17,11 +17,10 @@ from typing import Literal
 
 import click
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from storm_lab.errors import UserError
+from storm_lab.machine.facts import installed_version, memory_bytes
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
-from storm_lab.machine.memory import memory_bytes
 from storm_lab.machine.options import print_json
 from storm_lab.machine.places import PACKAGE, checkout, reports_folder, runs_folder
 
@@ -104,7 +103,7 @@ def check_packages(requirements: list[str] | None = None) -> list[Finding]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         count += 1
-        version = _installed(requirement.name)
+        version = installed_version(requirement.name)
         if version is None:
             wrong.append(f"{requirement.name} is missing")
         elif not requirement.specifier.contains(version, prereleases=True):
@@ -128,7 +127,7 @@ def check_lock(lock: Path | None = None) -> list[Finding]:
             continue  # a comment or an empty line
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
-        version = _installed(requirement.name)
+        version = installed_version(requirement.name)
         if version is None:
             different.append(f"{requirement.name} missing")
         elif not requirement.specifier.contains(version, prereleases=True):
@@ -241,13 +240,6 @@ def check_kernel() -> list[Finding]:
         return [Finding("ok", "notebooks", "kernel python3 is this Python")]
     text = f"kernel python3 is {program}, another Python than this one"
     return [Finding("warn", "notebooks", text, "remove it: jupyter kernelspec remove python3")]
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return metadata.version(canonicalize_name(name))
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.facts import memory_bytes
 from storm_lab.pipeline.metric_tables import sorted_table
 from storm_lab.tuplelog.reader import Run
 

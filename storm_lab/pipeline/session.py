@@ -128,7 +128,7 @@ def _reach(remote: str) -> None:
 
 
 def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorough: bool) -> SparkSession:
-    java = activate_java(quiet=True)
+    java = activate_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
@@ -213,7 +213,7 @@ def _output_to(log: Path) -> Iterator[None]:
 
 def has_archive() -> bool:
     """Whether the next session finds a class-data archive. Raises `UserError` when there is no Java."""
-    java = activate_java(quiet=True)
+    java = activate_java()
     return _archive_place(java).exists()
 
 

@@ -139,7 +139,9 @@ def play_all(
         with progress_bar(len(missing), show_progress) as advance:
             if jobs:
                 tasks_left = list(missing.values())
-                pool = Pool(jobs, partial(_timed, home), name=_name, failure=RunFailed)
+                pool = Pool(
+                    jobs, partial(_timed, home), name=lambda task: f"run {task[0]}", failure=RunFailed
+                )
                 times = pool.do(tasks_left, advance, fail)
                 seconds = {tasks_left[number][1].run: taken for number, taken in times.items()}
             else:
@@ -161,10 +163,6 @@ def _timed(home: Path | None, task: Task, advance: Advance) -> float:
     began = time.perf_counter()
     play(task, home, advance)
     return time.perf_counter() - began
-
-
-def _name(task: Task) -> str:
-    return f"run {task[0]}"
 
 
 def _folder(identity: RunIdentity, home: Path | None) -> Path:

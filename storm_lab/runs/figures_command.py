@@ -59,14 +59,7 @@ def figures(
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
-    prepare(
-        [study],
-        jobs=jobs,
-        show_progress=True,
-        fresh=False,
-        needs_metrics=lambda _: True,
-        say=lambda line: click.echo(line, err=True),
-    )
+    prepare([study], jobs=jobs, show_progress=True, say=lambda line: click.echo(line, err=True))
     files = [str(path) for path in draw(study, formats or FORMATS, folder)]
     if as_json:
         print_json(files)
