@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -43,10 +44,8 @@ class Interval:
         """Student's interval."""
         found = np.asarray(values, dtype=float)
         found = found[~np.isnan(found)]
-        if len(found) == 0:
-            return cls(float("nan"), float("nan"))
-        if len(found) == 1:
-            return cls(float(found[0]), float("nan"))
+        if len(found) < 2:
+            return cls(float(found[0]) if len(found) else math.nan, math.nan)
         half = stats.t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found))
         return cls(float(found.mean()), float(half))
 
@@ -204,11 +203,8 @@ class Advice:
         """As JSON has it; what was not measured is null."""
         # Through JSON itself, which reads numbers that it does not have as what it is told.
         whole: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
-        best = self.best
-        return whole | {
-            "advice": {"policy": best.policy, "workers": best.workers},
-            "depends": [*self.depends],
-        }
+        advised = {"policy": self.best.policy, "workers": self.best.workers}
+        return whole | {"advice": advised, "depends": [*self.depends]}
 
     def text(self) -> str:
         """A page for people."""

@@ -58,14 +58,6 @@ def tiny_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "experiment", lambda slug: found)
 
 
-@pytest.fixture
-def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "marks"
-    folder.mkdir()
-    monkeypatch.setenv("TINY_RUNS_MARKS", str(folder))
-    return folder
-
-
 def settings(**vary: list[object]) -> tuple[Setting, ...]:
     return settings_of(Subject.of("tiny"), {}, vary, (1, 2))
 

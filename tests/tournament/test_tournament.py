@@ -15,10 +15,10 @@ from storm_lab.league.generated import generated_site
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
+from storm_lab.tournament.league import IDLE
 from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, means_note, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
-from storm_lab.tournament.league import IDLE
 from storm_lab.tournament.tournament import Tournament, score_table, scored
 
 SEEDS = (1, 2, 3, 4, 5)
