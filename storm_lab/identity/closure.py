@@ -62,7 +62,7 @@ class Closure:
         self._code = code
         self._done: set[tuple[str, str | None]] = set()
         self._statements: set[Statement] = set()
-        self._modules: dict[str, _Module] = {}
+        self._modules: set[str] = set()
         self._texts: set[str] = set()
         self._tables: dict[str, Root] = {}
         self._lines: set[str] = set()
@@ -73,11 +73,6 @@ class Closure:
     def definitions(self) -> frozenset[tuple[str, str | None]]:
         """Module and name of all that was reached; None stands for a whole module."""
         return frozenset(self._done)
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """Modules of which something was reached."""
-        return frozenset(self._modules)
 
     @cached_property
     def digest(self) -> str:
@@ -133,7 +128,7 @@ class Closure:
         """What happens when a module is imported."""
         if name in self._modules:
             return
-        self._modules[name] = module
+        self._modules.add(name)
         for statement in module.source.statements:
             if statement.acts:
                 self._say(module, statement)

@@ -80,11 +80,10 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
         sys.exit(1)
 
 
-def check_python(version: tuple[int, int, int] | None = None) -> list[Finding]:
+def check_python(version: tuple[int, int, int] = sys.version_info[:3]) -> list[Finding]:
     """Whether this Python is new enough."""
-    found = version or sys.version_info[:3]
-    text = f"{'.'.join(map(str, found))} ({sys.executable})"
-    if found[:2] < OLDEST_PYTHON:
+    text = f"{'.'.join(map(str, version))} ({sys.executable})"
+    if version[:2] < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
         return [Finding("fail", "Python", text, f"use Python {oldest} or newer")]
     return [Finding("ok", "Python", text)]
@@ -156,9 +155,8 @@ def check_java() -> list[Finding]:
     return [*notes, Finding("ok", "Java", text)]
 
 
-def check_spark_environment(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Whether settings of another Spark on this machine get in the way."""
-    env = os.environ if environ is None else environ
     found = []
     if env.get("SPARK_HOME"):
         text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which runs instead of the installed PySpark"
@@ -209,9 +207,8 @@ def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
     return found or [Finding("ok", "write access", "runs, reports and temporary files can be written")]
 
 
-def check_numba_cache(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_numba_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Whether the compiled kernel is kept, so that only the first run pays for compiling it."""
-    env = os.environ if environ is None else environ
     if env.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         text = "NUMBA_DISABLE_JIT is set: the emulator gives the same bytes, but many times slower"
         return [Finding("warn", "numba", text, "unset NUMBA_DISABLE_JIT")]
