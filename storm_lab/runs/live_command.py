@@ -148,7 +148,7 @@ def _play(
                 _say(f"not realised: {line}")
             for task, _ in members:
                 with progress_bar(1, True, str(task)) as advance:
-                    folder, _ = play_task(task, stage, home, partial(advance, 0))
+                    folder = play_task(task, stage, home, partial(advance, 0))
                 tell(folder)
 
 
