@@ -7,7 +7,7 @@ makes (verdict file, figures) lies in a folder of its own; the main job publishe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -114,16 +114,6 @@ class Study:
         values = [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
         return values if self.machine is None else [*values, f"{CONSTANTS}={self.machine.digest}"]
 
-    def _seeds(self) -> tuple[int, ...]:
-        specs = self.specs()
-        if specs or "seeds" not in self.parameters:
-            return tuple(dict.fromkeys(spec.seed for spec in specs))
-        return tuple(dict.fromkeys(self.parameters.integers("seeds")))
-
-    def _code(self) -> str:
-        specs = self.specs()
-        return runs_digest(specs) if specs else experiment_digest(self.experiment.slug)
-
     @property
     def workspace(self) -> Path:
         """Folder for what this study makes of its runs; named by the parameters alone."""
@@ -138,8 +128,7 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails.
         """
-        specs = self.specs()
-        return play_all(specs, jobs=jobs, show_progress=show_progress, fresh=fresh)
+        return play_all(self.specs(), jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:
         """The metric tables of all runs that the experiment declares, through PySpark; plays what is missing.
@@ -159,20 +148,22 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-        ledger = load_claims()
+        ledger, specs = load_claims(), self.specs()
+        seeds: Iterable[int] = (spec.seed for spec in specs)
+        if not specs and "seeds" in self.parameters:
+            seeds = self.parameters.integers("seeds")
         measurements = self.experiment.measure(tables, self.parameters)
+        refused = tables.refused if tables else ()
         record = VerdictFile(
             experiment=self.experiment.slug,
             parameters={
                 name: list(value) if isinstance(value, tuple) else value
                 for name, value in self.parameters.items()
             },
-            seeds=self._seeds(),
-            code_digest=self._code(),
+            seeds=tuple(dict.fromkeys(seeds)),
+            code_digest=runs_digest(specs) if specs else experiment_digest(self.experiment.slug),
             measurements=measurements,
-            refused=tuple(
-                Refusal(refusal.folder.name, refusal.detail) for refusal in (tables.refused if tables else ())
-            ),
+            refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in refused),
         )
         write_verdicts(self.workspace / "verdicts", record, ledger)
         found = by_claim(measurements)

@@ -7,7 +7,6 @@ is an ordinary run in a folder of its own, which goes when it has been read.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,9 +40,6 @@ _LOADS: dict[str, MeasuredLoad] = {}
 _PLAY_S, _WARM_S = 40.0, 20.0
 """Virtual length of a play, and from where on its latency counts."""
 
-Build = Callable[[int, int, float], Site]
-"""A site of so many nodes and workers, at so many lines a second."""
-
 
 @dataclass(frozen=True)
 class Turn:
@@ -57,11 +53,8 @@ class Turn:
     message: str
 
 
-@dataclass(frozen=True)
 class WhatIf:
-    """The knobs of a site; ``build`` makes it anew."""
-
-    build: Build = lambda nodes, workers, rate: example_site(rate, nodes=nodes, workers=workers)
+    """The knobs of the example site."""
 
     def turn(
         self,
@@ -76,7 +69,7 @@ class WhatIf:
         Raises:
             UserError: no such policy, or a value that does not fit.
         """
-        site = self.build(nodes, workers, lines_per_s)
+        site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
         load = _measured(site) if policy in _ON_LOAD else None
         view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, load=load)
@@ -92,8 +85,7 @@ class WhatIf:
         """Where the executors are, and how long lines take."""
         if not turn.nodes:
             return []
-        about = About(seeds=1)
-        return [placement_map(turn.placements, turn.nodes, about=about), _latency(turn)]
+        return [placement_map(turn.placements, turn.nodes, about=About(seeds=1)), _latency(turn)]
 
     def knobs(self) -> Any:
         """The knobs as a widget for JupyterLab."""
