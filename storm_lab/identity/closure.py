@@ -32,8 +32,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from storm_lab.identity.data_file import data_files
-from storm_lab.identity.origin import libraries, source_file
+from storm_lab.identity.origin import data_files, libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
 
 PACKAGE = Path(__file__).resolve().parents[1]
