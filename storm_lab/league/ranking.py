@@ -43,17 +43,12 @@ class RankTest:
         """Runs of schedulers, by rank, that do not differ; longest ones only, those of one left out."""
         if self.critical_difference is None:
             return ()
-        names = list(self.mean_ranks)
+        names, means = list(self.mean_ranks), list(self.mean_ranks.values())
         found: list[tuple[str, ...]] = []
         end = 0
-        for start, name in enumerate(names):
-            last = start
-            while (
-                last + 1 < len(names)
-                and self.mean_ranks[names[last + 1]] - self.mean_ranks[name] <= self.critical_difference
-            ):
-                last += 1
-            if last > start and last >= end + (1 if found else 0):
+        for start, best in enumerate(means):
+            last = sum(rank - best <= self.critical_difference for rank in means) - 1
+            if last > max(start, end):
                 found.append(tuple(names[start : last + 1]))
                 end = last
         return tuple(found)
