@@ -91,7 +91,6 @@ class Sweep:
         def note(spec: RunSpec, error: StormLabError) -> None:
             failures[identity_of(spec).run] = str(error)
 
-        names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
         spark = spark_that_finds(self.entrants) if on_spark else None
         played = play_all(
             self.specs,
@@ -110,7 +109,7 @@ class Sweep:
             )
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
-        rows = run_rows(self.settings, names, tables, failures)
+        rows = run_rows(self.settings, tables, failures)
         reused = len({run.folder for run in played if run.reused})
         return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))
 

@@ -12,7 +12,7 @@ from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.settled import LEAST_WINDOW_S
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.pipeline.metric_tables import MetricTables
-from storm_lab.runs.digest import scalar
+from storm_lab.runs.digest import identity_of, scalar
 from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
 
@@ -91,22 +91,20 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
 
 
 def run_rows(
-    settings: Sequence[Setting],
-    names: Sequence[Sequence[str]],
-    tables: MetricTables | None,
-    failures: Mapping[str, str],
+    settings: Sequence[Setting], tables: MetricTables | None, failures: Mapping[str, str]
 ) -> pd.DataFrame:
     """One row for every run of every setting, and for every topology of the run.
 
-    ``names`` are the runs' names, in the specs' order; ``failures`` maps those without a log to the reason.
-    A run that several settings share has a row in each: the column ``run`` tells. Columns: the varied
-    parameters, `SETTING_COLUMNS`, and those of `METRICS` (empty where a run has no such number).
+    ``failures`` maps the names of those without a log to the reason. A run that several settings share has a
+    row in each: the column ``run`` tells. Columns: the varied parameters, `SETTING_COLUMNS`, and those of
+    `METRICS` (empty where a run has no such number).
     """
     metrics = _metrics_by_run(tables)
     rows: list[dict[str, object]] = []
-    for setting, own in zip(settings, names, strict=True):
+    for setting in settings:
         varied: dict[str, object] = {name: scalar(value) for name, value in setting.varied.items()}
-        for spec, run in zip(setting.specs, own, strict=True):
+        for spec in setting.specs:
+            run = identity_of(spec).run
             place = varied | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed}
             if run in failures:
                 rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})
