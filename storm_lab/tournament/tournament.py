@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -68,14 +67,7 @@ class Tournament:
             found[case.name] = on_machine(stage_runs(case.stage, self.entrants, parameters), self.machine)
         return found
 
-    def play(
-        self,
-        *,
-        jobs: int = JOBS,
-        on_spark: bool = False,
-        show_progress: bool = True,
-        home: Path | None = None,
-    ) -> pd.DataFrame:
+    def play(self, *, jobs: int = JOBS, on_spark: bool = False, show_progress: bool = True) -> pd.DataFrame:
         """Play what is missing, and measure all of it; one row for each case, entrant and seed.
 
         Columns: case, group, scheduler, seed, run, those of `MEASURES`, objective (``latency`` or
@@ -94,9 +86,7 @@ class Tournament:
         by_case = self.specs()
         specs = [spec for own in by_case.values() for spec in own]
         spark = spark_that_finds(self.entrants) if on_spark else None
-        played = play_all(
-            specs, home=home, jobs=jobs, spark=spark, show_progress=show_progress, on_failure=note
-        )
+        played = play_all(specs, jobs=jobs, spark=spark, show_progress=show_progress, on_failure=note)
         if not played:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)

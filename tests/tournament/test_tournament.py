@@ -14,6 +14,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
+from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
@@ -251,15 +252,18 @@ class Raises(Scheduler[NoParameters]):
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(tmp_path: Path) -> None:
+def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     cases = (tree(),)
     entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
     tournament = Tournament(entrants, cases, (1, 2))
-    found = tournament.play(jobs=0, show_progress=False, home=tmp_path)
+    found = tournament.play(jobs=0, show_progress=False)
     assert found.groupby("scheduler")["problem"].nunique().tolist() == [1, 1]
     mine, even = (found[found["scheduler"] == name] for name in ("mine", "even"))
     assert mine["problem"].str.contains(r"raised ZeroDivisionError.*test_tournament\.py, line \d+").all()
     assert (even["problem"] == "").all() and (even["complete_ms"] > 0).all()
     assert (even["measured_from_s"] == 120.0).all() and even["reassigned_s"].isna().all()
-    again = tournament.play(jobs=0, show_progress=False, home=tmp_path)
+    again = tournament.play(jobs=0, show_progress=False)
     assert sorted(again["score"]) == sorted(found["score"])
