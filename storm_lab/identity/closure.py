@@ -160,19 +160,13 @@ class _Links:
 
 
 class Code:
-    """The modules of a checkout of the package, and of readers, each parsed once.
+    """The modules of the package, and of readers, each parsed once.
 
     Args:
-        package: the folder of the package.
         read: how a file is read.
     """
 
-    def __init__(
-        self,
-        package: Path = PACKAGE,
-        read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8"),
-    ) -> None:
-        self._package = package
+    def __init__(self, read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8")) -> None:
         self._read = read
         self._modules: dict[str, _Module | None] = {}
         self._readers: dict[tuple[Path, int, int], _Module] = {}
@@ -288,14 +282,14 @@ class Code:
                         yield from self._below(f"{name}.{path.stem}")
 
     def _is_own(self, name: str) -> bool:
-        return name == self._package.name or name.startswith(f"{self._package.name}.")
+        return name == PACKAGE.name or name.startswith(f"{PACKAGE.name}.")
 
     def _own(self, name: str) -> _Module | None:
-        path = _file(self._package.parent / name.replace(".", "/"))
+        path = _file(PACKAGE.parent / name.replace(".", "/"))
         if path is None:
             return None
         source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
-        return _Module(source, path, self._package.parent, whole=False)
+        return _Module(source, path, PACKAGE.parent, whole=False)
 
     def _of_reader(self, name: str) -> _Module | None:
         """A reader's module, by the file that it was imported from."""

@@ -134,13 +134,12 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """P values adjusted by Holm's step-down method, in the order given."""
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for step, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
+    given = np.asarray(p_values, dtype=float)
+    order = np.argsort(given, kind="stable")
+    steps = np.arange(len(given), 0, -1) * given[order]
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return [float(value) for value in adjusted]
 
 
 def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import unknown_name
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.settled import LEAST_WINDOW_S
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
@@ -109,7 +109,7 @@ def run_rows(
             if run in failures:
                 rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})
             rows.extend(place | found for found in metrics.get(run, ()))
-    columns = [*(settings[0].varied if settings else ()), *SETTING_COLUMNS, *METRICS]
+    columns = [*settings[0].varied, *SETTING_COLUMNS, *METRICS]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -154,8 +154,6 @@ def shown(summary: pd.DataFrame) -> str:
     """The summary as plain text, a row for each setting, variant and topology, a column for each metric."""
     keys = list(summary.columns[: list(summary.columns).index("metric")])
     keys = [key for key in keys if key != "experiment" and (key != "topology" or summary[key].nunique() > 1)]
-    if summary.empty:
-        return "no runs"
     lines = []
     for place, group in summary.groupby(keys, sort=False, dropna=False):
         cells = {
@@ -196,9 +194,6 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
     # A run without tuples, or that ends before its warm-up does, has no topology in the tables.
     joined = facts.drop(columns="experiment").merge(pd.concat(places).drop_duplicates(), on="run", how="left")
     for table, frame in sources.items():
-        missing = [name for name in _UNITS[table] if name not in frame]
-        if missing:
-            raise UserError("the metric table has no such column", field=table, value=missing[0])
         keys = ["run", "topology"] if "topology" in frame else ["run"]
         joined = joined.merge(frame[[*keys, *_UNITS[table]]], on=keys, how="left")
     joined = joined.fillna({"topology": ""})
