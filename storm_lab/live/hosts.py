@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import CpuUse, Group
@@ -70,7 +70,6 @@ class Host:
     """Cores of this machine that its processes may use together; None: as they come."""
     visible_cores: int | None = None
     """Cores that its JVMs are told of."""
-    notes: tuple[str, ...] = field(default=())
 
     def command(self, program: Sequence[str]) -> list[str]:
         """The command that runs a program on this host: what it starts in its turn is there, too."""
@@ -95,31 +94,6 @@ class Host:
 
 
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
-
-
-class Hosts(Protocol):
-    """All machines of a cluster."""
-
-    unrealised: tuple[str, ...]
-    """What of the description this machine could not give, one line each."""
-
-    def host(self, name: str) -> Host:
-        """The host of a node, or the one called `MASTER`."""
-
-    def make(self) -> None:
-        """Make them. Whatever is made can be found by the token of the cluster's record."""
-
-    def hold_back(self) -> None:
-        """Put the CPU quotas into force: starting daemons under them takes minutes."""
-
-    def give_back(self) -> None:
-        """Let go of what this process holds for them; they are removed by their token."""
-
-    def set_link(self, name: str, up: bool) -> None:
-        """Cut a host off from all others, or join it again."""
-
-    def set_path(self, one: str, other: str, open_: bool) -> None:
-        """Cut two hosts off from each other, or join them again."""
 
 
 def cpu_quotas(

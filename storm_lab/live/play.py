@@ -16,20 +16,19 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
 from storm_lab.live.conditions import conditions, windows_of
+from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
+from storm_lab.live.java_build import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
 from storm_lab.live.links import measure_links
-from storm_lab.live.live_records import LiveRecords
-from storm_lab.live.lives import Lives
-from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
+from storm_lab.live.lives import LiveRecords
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.submission import SchedulerPlug, Submission
 from storm_lab.live.timeline import Timeline, check_faults
-from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns, storm_name
+from storm_lab.live.trace_export import Machine, Recording, export_plan, storm_name
 from storm_lab.live.worker_tail import WorkerTail
 from storm_lab.model import Assignment, Cluster, executors_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -44,15 +43,10 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class LiveOutcome:
-    """What a live run leaves in memory; the measurements are in the tuple log.
-
-    ``conditions`` belong into the manifest.
-    """
+    """What of a live run belongs into the manifest; the measurements are in the tuple log."""
 
     duration_ns: int
     conditions: Mapping[str, Any]
-    lives: Lives
-    rounds: Sequence[Round]
 
 
 @dataclass(slots=True)
@@ -121,7 +115,7 @@ def play_live(
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
     timeline = Timeline(spec.faults, stage.storm, {t: f / "plan" for t, f in folders.items()}, names)
-    origin_ns = monotonic_ns()
+    origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * _NS)
     for plan in spec.topologies:
         folder = folders[plan.topology.id]
@@ -162,9 +156,8 @@ def play_live(
             for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
                 submit_ns = origin_ns + round(plan.submit_s * _NS)
                 _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
-                arguments = (str(folders[plan.topology.id] / "plan"),)
-                name = names[plan.topology.id]
-                stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
+                name, folder = names[plan.topology.id], folders[plan.topology.id]
+                stage.storm.submit(name, stage.jar, SUBMIT_CLASS, str(folder / "plan"))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
@@ -196,13 +189,13 @@ def play_live(
             *round_decisions(rounds, origin_ns),
         ],
     )
-    lives = collect(records, log)
+    collect(records, log)
     facts = {
         **conditions(stage.storm, sampler.samples),
         **stage.links,
         "windows": windows_of(sampler.samples, origin_ns),
     }
-    return LiveOutcome(records.duration_ns, facts, lives, rounds)
+    return LiveOutcome(records.duration_ns, facts)
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
@@ -259,7 +252,7 @@ def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> 
 
 
 def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress: Progress | None) -> None:
-    while (now := monotonic_ns()) < until_ns:
+    while (now := time.monotonic_ns()) < until_ns:
         storm.check()
         if progress is not None:
             progress(now - origin_ns, end_ns - origin_ns)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, unknown_name
-from storm_lab.live.cleanup import processes_of
-from storm_lab.live.control_client import ControlClient
-from storm_lab.live.control_events import ControlEvent, noted
-from storm_lab.live.fleet import Fleet
-from storm_lab.live.hosts import MASTER, Host, Hosts
-from storm_lab.live.processes import command_line, end_all, kill
-from storm_lab.live.records import Place
+from storm_lab.live.fleet import ControlClient, Fleet
+from storm_lab.live.hosts import MASTER, Host
+from storm_lab.live.make_hosts import Hosts
+from storm_lab.live.processes import LiveWorker, command_line, end_all, find_workers, kill
+from storm_lab.live.records import Place, processes_of
 from storm_lab.live.releases import Release
-from storm_lab.live.submission import Submission
-from storm_lab.live.workers import LiveWorker, find_workers
 from storm_lab.model.cluster import Cluster, Slot
 
 _NOT_RUNNING = "the cluster does not run"
 _SUBMIT_SECONDS = 180.0
 _GONE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlEvent:
+    """Something that was done to the cluster. Times are CLOCK_MONOTONIC, as ``System.nanoTime()`` gives."""
+
+    start_ns: int
+    end_ns: int
+    kind: str
+    subject: str
+    detail: str = ""
 
 
 class RunningStorm:
@@ -69,17 +78,20 @@ class RunningStorm:
         """Where Nimbus's scheduler asks, if its plug names no place of its own."""
         return self._here.folder / "scheduler"
 
-    def submit(self, submission: Submission) -> None:
-        """Run the submitting program on Nimbus's host; returns when it has ended well.
+    def submit(self, name: str, jar: Path, main: str, *arguments: str) -> None:
+        """Run the program that submits a topology on Nimbus's host; returns when it has ended well.
+
+        ``main`` of ``jar`` is run on the class path of the cluster's release, with the cluster's
+        ``storm.yaml`` and ``-Dstorm.jar=jar``. Status 0 means that the topology ``name`` is submitted; else
+        the last line of its stderr says why not.
 
         Raises:
             StormLabError: it has not.
         """
         place = self._fleet.installations[MASTER]
-        jar, words = submission.jar, submission.arguments
-        command = place.java("submit", submission.main, words, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
-        with self._event("submit", submission.name):
-            place.run("submit", command, _SUBMIT_SECONDS, f"{submission.name} could not be submitted")
+        command = place.java("submit", main, arguments, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
+        with self._event("submit", name):
+            place.run("submit", command, _SUBMIT_SECONDS, f"{name} could not be submitted")
 
     def kill(self, *names: str, wait_s: int = 0) -> None:
         """Kill topologies by name and wait until neither Nimbus nor any host has anything of them.
@@ -263,8 +275,18 @@ class RunningStorm:
         """
         self._fleet.check()
 
-    def _event(self, kind: str, subject: str, detail: str = "") -> AbstractContextManager[None]:
-        return noted(self.events, kind, subject, detail)
+    @contextmanager
+    def _event(self, kind: str, subject: str, detail: str = "") -> Iterator[None]:
+        """Note what the block does, for the time it takes; its kind ends in ``-failed`` if it fails."""
+        start_ns = time.monotonic_ns()
+        try:
+            yield
+        except StormLabError as error:
+            self.events.append(
+                ControlEvent(start_ns, time.monotonic_ns(), f"{kind}-failed", subject, str(error))
+            )
+            raise
+        self.events.append(ControlEvent(start_ns, time.monotonic_ns(), kind, subject, detail))
 
     def _on(self, node: str) -> list[int]:
         """Ids of all processes on a node: members of its group, or those that know its folder."""

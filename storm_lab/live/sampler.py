@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from storm_lab.live.cgroups import CpuUse
-from storm_lab.live.workers import LiveWorker
+from storm_lab.live.processes import LiveWorker
 
 _PROC = Path("/proc")
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")

@@ -23,8 +23,8 @@ from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.service import Sampler, Service
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Policy
+from storm_lab.live.processes import LiveWorker
 from storm_lab.live.worker_tail import LiveSample, WorkerTail
-from storm_lab.live.workers import LiveWorker
 from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, StormVersion, Topology
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling

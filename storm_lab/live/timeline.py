@@ -25,7 +25,6 @@ from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.line_queue import queue_path, set_rate
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import monotonic_ns
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000
@@ -69,7 +68,7 @@ class Timeline:
         try:
             for fault in self._events:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
-                if over.wait(max(0, due_ns - monotonic_ns()) / 1e9):
+                if over.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
                     return
                 self._strike(fault, origin_ns)
         except Exception as error:
@@ -77,7 +76,7 @@ class Timeline:
 
     def _strike(self, fault: Fault, origin_ns: int) -> None:
         self._await_topology(fault)
-        start = monotonic_ns()
+        start = time.monotonic_ns()
         problem = ""
         try:
             subject = self._act(fault)
@@ -86,7 +85,7 @@ class Timeline:
         who = _WHO.get(type(fault), "fault")
         # A user's commands have the names that the emulator's Nimbus gives them.
         action = fault.name.removesuffix("-topology") if who == "nimbus" else fault.name
-        took = {"took_ms": round((monotonic_ns() - start) / 1e6, 1)}
+        took = {"took_ms": round((time.monotonic_ns() - start) / 1e6, 1)}
         action = f"{action}-failed" if problem else action
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
 
@@ -94,8 +93,8 @@ class Timeline:
         """Commands to a topology that is still being submitted come when Nimbus knows it, or too late."""
         if not isinstance(fault, RebalanceTopology | KillTopology | ActivateTopology | DeactivateTopology):
             return
-        end_ns = monotonic_ns() + _SUBMITTED_NS
-        while self._names[fault.topology] not in self._storm.topologies() and monotonic_ns() < end_ns:
+        end_ns = time.monotonic_ns() + _SUBMITTED_NS
+        while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
             time.sleep(_LOOK_S)
 
     def _act(self, fault: Fault) -> str:
@@ -118,7 +117,7 @@ class Timeline:
                 storm.mend_link(one, other)
                 return f"{one}-{other}"
             case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
-                set_rate(queue_path(self._folders[topology], spout), monotonic_ns(), rate)
+                set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
                 storm.rebalance(self._names[topology], wait_s=_seconds(wait), workers=workers)

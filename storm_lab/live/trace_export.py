@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,11 +129,6 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
     if topology.max_spout_pending is not None:
         settings["topology.max.spout.pending"] = topology.max_spout_pending
     return settings
-
-
-def monotonic_ns() -> int:
-    """CLOCK_MONOTONIC now, as ``System.nanoTime()`` gives it on Linux."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def _check_playable(plan: TopologyPlan) -> None:

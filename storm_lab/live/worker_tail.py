@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from storm_lab.live.player_files import Window, WorkerFile, WorkerReader
-from storm_lab.live.thread_names import HOUSEKEEPING, thread_uses
+from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, WorkerReader, thread_uses
 from storm_lab.model import ACKER, Executor, Slot
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.live.player_jar import player_jar
+from storm_lab.live.java_build import player_jar
 from storm_lab.live.records import Place, Record
 from storm_lab.live.releases import RELEASES
 from tests.live.leavings import assert_nothing_is_left

@@ -15,14 +15,13 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.netns import why_no_namespaces
 from storm_lab.live.play import Stage, open_stage, play_live
-from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.submission import Submission
-from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
+from storm_lab.live.trace_export import Machine, Recording, export_plan
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
@@ -102,9 +101,9 @@ def _submit(stage: Stage, tmp_path: Path) -> None:
         version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": TOPOLOGY}
     )
     (tmp_path / "records").mkdir()
-    recording = Recording(tmp_path / "records", monotonic_ns())
+    recording = Recording(tmp_path / "records", time.monotonic_ns())
     folder = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
-    stage.storm.submit(Submission("chain", stage.jar, SUBMIT_CLASS, (str(folder),)))
+    stage.storm.submit("chain", stage.jar, SUBMIT_CLASS, str(folder))
 
 
 @pytest.mark.slow
@@ -241,7 +240,7 @@ def _storm_lab(*arguments: str) -> list[str]:
 
 def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
     """Submit the chain to a cluster that was left running, as a program of one's own does."""
-    recording = Recording(tmp_path, monotonic_ns())
+    recording = Recording(tmp_path, time.monotonic_ns())
     plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
     jar = player_jar(find_release(str(version)), lambda line: None)
     master = place.folder / "host0"

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cleanup import processes_of, remove_cluster, remove_orphans
 from storm_lab.live.processes import MARK, end_all, kill, listens, marked, started_ns, undisturbed
-from storm_lab.live.records import Place, places
+from storm_lab.live.records import Place, places, processes_of, remove_cluster, remove_orphans
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -101,15 +100,15 @@ def test_a_signal_never_reaches_a_process_that_is_another_by_now(started: list[s
     process = sleeper(started, None)
     assert not kill(process.pid, lambda pid: False)
     assert process.poll() is None
-    assert kill(process.pid)
+    assert kill(process.pid, lambda pid: True)
     process.wait()
-    assert not kill(process.pid)
+    assert not kill(process.pid, lambda pid: True)
 
 
 def test_a_cluster_whose_owner_lives_is_left_alone(root: Path):
     place = Place.make("2.8.3", root)
     script = (
-        "import sys; from pathlib import Path; from storm_lab.live.cleanup import remove_orphans\n"
+        "import sys; from pathlib import Path; from storm_lab.live.records import remove_orphans\n"
         "print(len(remove_orphans(Path(sys.argv[1]), kept_too=True)))"
     )
     done = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +21,6 @@ from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
 from storm_lab.live.timeline import Timeline, check_faults
-from storm_lab.live.trace_export import monotonic_ns
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
@@ -50,7 +50,7 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
     monkeypatch.setattr("storm_lab.live.timeline._LOOK_S", 0.001)
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
     timeline = Timeline(plan, storm, {}, {"c": "chain"})  # type: ignore[arg-type]
-    timeline.play(monotonic_ns(), threading.Event())
+    timeline.play(time.monotonic_ns(), threading.Event())
     assert timeline.problem is None
     assert storm.done == [("chain", 3)]
     assert [(d.action, d.subject) for d in timeline.decisions] == [("deactivate", "c")]

@@ -9,7 +9,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live import hosts
-from storm_lab.live import make_hosts as choice
+from storm_lab.live import make_hosts as kinds
 from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
 from storm_lab.live.make_hosts import make_hosts
 from storm_lab.live.records import Place
@@ -82,7 +82,7 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
 
 
 def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(choice, "why_no_namespaces", lambda: "Operation not permitted")
+    monkeypatch.setattr(kinds, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be made: Operation not permitted" in made.unrealised[0]
     with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or choose loopback"):

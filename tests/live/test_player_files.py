@@ -1,6 +1,6 @@
 """What a worker's Java threads do, by their names in three generations of Storm."""
 
-from storm_lab.live.thread_names import ThreadUse, thread_uses
+from storm_lab.live.player_files import ThreadUse, thread_uses
 
 _COMPONENTS = ("bolt1", "spout", "__acker")
 
