@@ -62,7 +62,7 @@ def measure_pace(seconds: float) -> dict[str, float]:
     return pace
 
 
-def measure_largest(home: Path | None = None) -> dict[str, LargestRun]:
+def measure_largest() -> dict[str, LargestRun]:
     """The pace of the largest run of each paper, at its full length."""
     of_paper: dict[str, list[RunSpec]] = {}
     for experiment in experiments():
@@ -70,7 +70,7 @@ def measure_largest(home: Path | None = None) -> dict[str, LargestRun]:
     found: dict[str, LargestRun] = {}
     for paper, specs in of_paper.items():
         if specs:
-            spec, known_from = largest(specs, home)
+            spec, known_from = largest(specs)
             found[paper] = LargestRun(str(spec), known_from, pace_of(spec))
     return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -187,17 +188,12 @@ def growth_exponent(timings: Sequence[Timing]) -> float | None:
     Small sizes measure fixed costs, so times under two milliseconds are left out where at least two others
     remain. None if there are fewer than two sizes.
     """
-    points = [(math.log(t.executors), math.log(max(t.seconds, 1e-9)), t.seconds) for t in timings]
-    slow = [p for p in points if p[2] >= _FIRST_MEASURABLE_S]
-    points = (slow if len(slow) >= 2 else points)[-3:]
-    if len(points) < 2:
+    slow = [timing for timing in timings if timing.seconds >= _FIRST_MEASURABLE_S]
+    used = (slow if len(slow) >= 2 else timings)[-3:]
+    executors = [math.log(timing.executors) for timing in used]
+    if len(set(executors)) < 2:
         return None
-    mean_x = sum(x for x, _, _ in points) / len(points)
-    mean_y = sum(y for _, y, _ in points) / len(points)
-    spread = sum((x - mean_x) ** 2 for x, _, _ in points)
-    if spread == 0:
-        return None
-    return sum((x - mean_x) * (y - mean_y) for x, y, _ in points) / spread
+    return statistics.linear_regression(executors, [math.log(max(t.seconds, 1e-9)) for t in used]).slope
 
 
 def growth_json(growths: Iterable[Growth]) -> dict[str, Any]:
