@@ -29,8 +29,7 @@ from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.timeline import Timeline, check_faults
 from storm_lab.live.trace_export import Machine, Recording, export_plan, storm_name
-from storm_lab.live.worker_tail import WorkerTail
-from storm_lab.model import Assignment, Cluster, executors_of
+from storm_lab.model import Assignment, Cluster
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -65,12 +64,7 @@ class Stage:
 
 @contextmanager
 def open_stage(
-    version: str,
-    cluster: Cluster,
-    *,
-    hosts: HostOptions | None = None,
-    settings: Mapping[str, object] | None = None,
-    say: Say | None = None,
+    version: str, cluster: Cluster, *, hosts: HostOptions | None = None, say: Say | None = None
 ) -> Iterator[Stage]:
     """A running cluster whose Nimbus asks storm_lab's schedulers; gone at the end of the block.
 
@@ -82,7 +76,7 @@ def open_stage(
     plug = SchedulerPlug(SCHEDULER_CLASS, jar, socket_key=SOCKET_KEY)
     policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
     with (
-        LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
+        LiveStorm(version, cluster, scheduler=plug, hosts=hosts, say=say) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
         yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))
@@ -109,55 +103,32 @@ def play_live(
     stage.runs += 1
     here = stage.folder / f"run{stage.runs}"
     folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}
+    records = {topology: folder / "records" for topology, folder in folders.items()}
+    exported = {topology: folder / "plan" for topology, folder in folders.items()}
     names = {plan.topology.id: storm_name(plan.topology) for plan in spec.topologies}
     window_ns = round(spec.window_s * _NS)
     _set_policy(spec, stage, names)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
-    timeline = Timeline(spec.faults, stage.storm, {t: f / "plan" for t, f in folders.items()}, names)
+    timeline = Timeline(spec.faults, stage.storm, exported, names)
     origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * _NS)
     for plan in spec.topologies:
-        folder = folders[plan.topology.id]
-        (folder / "records").mkdir(parents=True)
-        recording = Recording(folder / "records", origin_ns, window_ns, spec.sample_every)
-        export_plan(plan, spec.version, machine, recording, folder / "plan")
+        folder = records[plan.topology.id]
+        folder.mkdir(parents=True)
+        recording = Recording(folder, origin_ns, window_ns, spec.sample_every)
+        export_plan(plan, spec.version, machine, recording, exported[plan.topology.id])
     over = threading.Event()
-    tails = [
-        WorkerTail(
-            plan.topology.id,
-            folders[plan.topology.id] / "records",
-            executors_of(plan.topology, spec.version),
-            frozenset(name for name, source in plan.sources.items() if source.anchored),
-        )
-        for plan in spec.topologies
-    ]
-    services = LiveServices(
-        spec.services,
-        stage.bridge.policy,
-        tails,
-        {plan.topology.id: plan.topology for plan in spec.topologies},
-        stage.storm.workers,
-        spec.cluster,
-        spec.version,
-        origin_ns,
-        window_ns,
-        spec.seed,
-    )
-    hosts = {
-        node.id: group.cpu_use
-        for node in spec.cluster.nodes
-        if (group := stage.storm.host(node.id).group) is not None
-    }
+    services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:
-        with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler, services:
+        with MachineSampler(stage.storm, origin_ns, window_ns) as sampler, services:
             faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
             faults.start()
             for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
                 submit_ns = origin_ns + round(plan.submit_s * _NS)
                 _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
-                name, folder = names[plan.topology.id], folders[plan.topology.id]
-                stage.storm.submit(name, stage.jar, SUBMIT_CLASS, str(folder / "plan"))
+                topology = plan.topology.id
+                stage.storm.submit(names[topology], stage.jar, SUBMIT_CLASS, str(exported[topology]))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
@@ -171,11 +142,11 @@ def play_live(
     if timeline.problem is not None:
         raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]
-    records = LiveRecords(
+    played = LiveRecords(
         version=spec.version,
         cluster=spec.cluster,
         plans=spec.topologies,
-        folders={topology: folder / "records" for topology, folder in folders.items()},
+        folders=records,
         origin_ns=origin_ns,
         end_ns=end_ns,
         sample_every=spec.sample_every,
@@ -189,13 +160,13 @@ def play_live(
             *round_decisions(rounds, origin_ns),
         ],
     )
-    collect(records, log)
+    collect(played, log)
     facts = {
         **conditions(stage.storm, sampler.samples),
         **stage.links,
         "windows": windows_of(sampler.samples, origin_ns),
     }
-    return LiveOutcome(records.duration_ns, facts)
+    return LiveOutcome(played.duration_ns, facts)
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
@@ -230,13 +201,8 @@ def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decisio
             new, old = made.assignment.of_topology(topology), before.of_topology(topology)
             workers = {str(slot): len(members) for slot, members in new.workers().items()}
             moved = sum(1 for e, slot in new.slots.items() if old.slots.get(e) != slot)
-            took = round(made.took_ns / 1e6, 3)
-            facts: dict[str, Fact] = {
-                "moved": moved,
-                "workers": workers,
-                "scheduler": made.scheduler,
-                "took_ms": took,
-            }
+            facts: dict[str, Fact] = {"moved": moved, "workers": workers, "scheduler": made.scheduler}
+            facts["took_ms"] = round(made.took_ns / 1e6, 3)
             yield Decision(time_ns, "nimbus", "assign", topology, made.status.get(topology, ""), facts)
         before = made.assignment
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.processes import LiveWorker
+from storm_lab.live.running_storm import RunningStorm
 
 _PROC = Path("/proc")
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -88,22 +90,14 @@ class MachineSampler:
     """Looks at the end of every window, from when it is entered to when it is left.
 
     Args:
-        workers: tells the workers that run now.
-        hosts: for each node whose processes are counted together, what tells their use.
+        storm: the cluster.
         origin_ns: start of the first window, CLOCK_MONOTONIC.
         window_ns: length of a window.
     """
 
-    def __init__(
-        self,
-        workers: Callable[[], Sequence[LiveWorker]],
-        hosts: Mapping[str, Callable[[], CpuUse]],
-        origin_ns: int,
-        window_ns: int,
-    ) -> None:
+    def __init__(self, storm: RunningStorm, origin_ns: int, window_ns: int) -> None:
         self.samples: list[Sample] = []
-        self._workers = workers
-        self._hosts = hosts
+        self._storm = storm
         self._origin_ns = origin_ns
         self._window_ns = window_ns
         self._processes: dict[int, ProcessSampler] = {}
@@ -129,32 +123,29 @@ class MachineSampler:
     def look(self) -> None:
         """Take one sample."""
         found = []
-        for worker in self._workers():
+        for worker in self._storm.workers():
             process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
             found.append(WorkerSample(worker, *process.look(), process.waited_ns))
         hosts = {}
-        for node, use in self._hosts.items():
-            try:
-                hosts[node] = use()
-            except OSError:
-                continue
+        for node in self._storm.cluster.nodes:
+            group = self._storm.host(node.id).group
+            if group is not None:
+                with suppress(OSError):
+                    hosts[node.id] = group.cpu_use()
         now = time.monotonic_ns()
         self.samples.append(Sample(now, tuple(found), hosts, busy_ns(), os.getloadavg()[0]))
 
     def _run(self) -> None:
+        turn = 0
         try:
-            self._look_every_window()
+            while True:
+                turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
+                left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
+                if self._over.wait(max(0, left_ns) / 1e9):
+                    return
+                self.look()
         except Exception as error:
             self._problem = error
-
-    def _look_every_window(self) -> None:
-        turn = 0
-        while True:
-            turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
-            left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
-            if self._over.wait(max(0, left_ns) / 1e9):
-                return
-            self.look()
 
 
 def busy_ns(stat: Path = _PROC / "stat") -> int:
@@ -168,6 +159,4 @@ def busy_ns(stat: Path = _PROC / "stat") -> int:
 def _kind(name: str) -> str:
     if name.startswith(_COMPILER):
         return "compiler"
-    if name.startswith(_COLLECTOR):
-        return "collector"
-    return "other"
+    return "collector" if name.startswith(_COLLECTOR) else "other"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, WorkerReader, thread_uses
-from storm_lab.model import ACKER, Executor, Slot
+from storm_lab.model import ACKER, Executor, Slot, StormVersion, executors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +32,17 @@ class LiveSample:
 
 
 class WorkerTail:
-    """Follows the files of a topology's workers.
+    """Follows the files in the folder that a topology's workers write to."""
 
-    Args:
-        topology: its id.
-        folder: where its workers write.
-        executors: all of them.
-        spouts: ids of the spouts whose tuples are tracked.
-    """
-
-    def __init__(
-        self, topology: str, folder: Path, executors: Sequence[Executor], spouts: frozenset[str]
-    ) -> None:
-        self.topology = topology
+    def __init__(self, plan: TopologyPlan, version: StormVersion, folder: Path) -> None:
+        self.topology = plan.topology.id
         self.files: tuple[WorkerFile, ...] = ()
         self._folder = folder
+        executors = executors_of(plan.topology, version)
         self._by_task = {task: executor for executor in executors for task in executor.tasks}
         self._names = {executor.component for executor in executors}
         self._ackers = [task for task, executor in self._by_task.items() if executor.component == ACKER]
-        self._spouts = spouts
+        self._tracked = {name for name, source in plan.sources.items() if source.anchored}
         self._readers: dict[Path, WorkerReader] = {}
         self._read: dict[Path, int] = {}
 
@@ -100,7 +93,7 @@ class WorkerTail:
         if not self._ackers:
             return sent
         for task, emitted, _, _, acked, failed, _ in window.tasks:
-            spout = self._by_task[task].component in self._spouts
+            spout = self._by_task[task].component in self._tracked
             to_acker = emitted if spout else acked + failed
             for number, acker in enumerate(self._ackers):
                 sent[self.topology, task, acker] = _part(to_acker, number, len(self._ackers))
@@ -111,7 +104,7 @@ class WorkerTail:
 
     def failed(self, window: Window) -> int:
         """Root tuples that failed in a window."""
-        return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._spouts)
+        return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._tracked)
 
 
 def _part(whole: int, number: int, parts: int) -> int:
