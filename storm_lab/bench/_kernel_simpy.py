@@ -26,7 +26,7 @@ from storm_lab.emulator.setup.tables import QueueSizes
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model.version import V0_8_2
 
-Steps = Generator[simpy.Event, object, None]
+Steps = Generator[simpy.Event, Any, None]
 
 _CONTROL_BYTES = 20
 _SHARE = 1 << 16

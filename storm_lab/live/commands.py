@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.live.bridge import LONGEST_SOCKET_PATH, Bridge, Policy, Round
+from storm_lab.live.bridge import Bridge, Policy, Round, check_socket_path
 from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
@@ -167,9 +166,7 @@ def _bridge(release: Release, socket: Path) -> SchedulerPlug:
     path = socket.absolute()
     if not path.parent.is_dir():
         raise UserError("its folder does not exist", field="--socket", value=str(socket))
-    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
-        message = f"a socket's path has at most {LONGEST_SOCKET_PATH} bytes"
-        raise UserError(message, field="--socket", value=str(path), remedy="choose a shorter one")
+    check_socket_path(path, "--socket")
     return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, to_stderr), {SOCKET_KEY: str(path)})
 
 

@@ -173,16 +173,10 @@ class Installation:
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
 
     def run(self, name: str, command: Sequence[str], seconds: float, failure: str) -> None:
-        """Run a program to its end.
-
-        Args:
-            name: of the files among the logs that its words go to.
-            command: the program, as `java` gives it.
-            seconds: how long it may take.
-            failure: what to say when it fails.
+        """Run a program to its end, for so many seconds at most; its output goes to a file among the logs.
 
         Raises:
-            StormLabError: it has failed; the line quotes what it said last.
+            StormLabError: it has failed: the line says so by ``failure`` and quotes what it said last.
         """
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:

@@ -203,10 +203,10 @@ def check_disk() -> list[Finding]:
     return found
 
 
-def check_left(root: Path | None = None) -> list[Finding]:
+def check_left() -> list[Finding]:
     """Whether a killed command has left a cluster behind."""
     found = []
-    for place in places(root):
+    for place in places():
         record = place.record
         if record.kept and record.boot == boot_id() and processes_of(record):
             text = f"{record.token} (Storm {record.version}) runs"

@@ -51,7 +51,6 @@ class HostOptions:
     kind: HostKind = "auto"
     cpu_scale: float | None = None
     limit_cpu: bool = True
-    limit_memory: bool = True
     weight: int = WEIGHT
     latency_us: float = 0.0
     rack_latency_us: float = 0.0
@@ -137,7 +136,7 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
     if not 1 <= options.weight <= 10_000:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
     for node in cluster.nodes:
-        if options.limit_memory and node.memory_mb < _LEAST_MEMORY_MB:
+        if node.memory_mb < _LEAST_MEMORY_MB:
             raise UserError(
                 "too little for a supervisor and a worker",
                 field=f"memory_mb of node {node.id}",

@@ -82,15 +82,9 @@ def read_sources(package: str) -> dict[str, str]:
 
 
 def fitted(text: str, version: StormVersion, package: str, json_package: str) -> str:
-    """A source as a release needs it.
+    """A source as a release needs it, which has its own packages, and ``JSONValue`` in one of them.
 
     Line numbers stay: what is left out becomes empty lines.
-
-    Args:
-        text: the source.
-        version: the release.
-        package: root of the release's Java packages.
-        json_package: where it has ``JSONValue``.
 
     Raises:
         ValueError: a block is not closed, or closed twice.

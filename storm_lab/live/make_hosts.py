@@ -39,12 +39,8 @@ class Hosts:
     def give_back(self) -> None:
         """Let go of what this process holds for them; the rest is removed by the cluster's token."""
 
-    def set_link(self, name: str, up: bool) -> None:
-        """Cut a host off from all others, or join it again."""
-        raise NotImplementedError
-
-    def set_path(self, one: str, other: str, open_: bool) -> None:
-        """Cut two hosts off from each other, or join them again; in both directions."""
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        """Cut a host off from another one, or from all others if None, or join them again."""
         raise NotImplementedError
 
 
@@ -104,16 +100,13 @@ class _LoopbackHosts(Hosts):
             self._claim.close()
             self._claim = None
 
-    def set_link(self, name: str, up: bool) -> None:
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
         raise UserError(
             "plain processes on loopback have no link to cut",
             field="node",
-            value=name,
+            value=one,
             remedy="run as a user who may make network namespaces (root)",
         )
-
-    def set_path(self, one: str, other: str, open_: bool) -> None:
-        self.set_link(one, open_)
 
 
 def _check_ports(cluster: Cluster) -> None:
@@ -168,7 +161,7 @@ class _NamespaceHosts(Hosts):
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
             link = Link(self._options.latency_us, 0.0 if node is None else node.nic_mbps)
             missing |= dict.fromkeys(self._network.shape_host(namespace, link))
-            if node is not None and group is not None and self._options.limit_memory:
+            if node is not None and group is not None:
                 missing |= dict.fromkeys(_limit_memory(group, node))
             if node is not None and with_groups and "cpu" not in tree.controllers:
                 missing["CPU of nodes (no control group for it)"] = None
@@ -189,17 +182,13 @@ class _NamespaceHosts(Hosts):
             if host.cores is not None and host.group is not None and "cpu" in host.group.controllers:
                 host.group.limit_cpu(host.cores)
 
-    def set_link(self, name: str, up: bool) -> None:
-        self._network.set_link(self._namespace(name), up)
-
-    def set_path(self, one: str, other: str, open_: bool) -> None:
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        if other is None:
+            self._network.set_link(str(self._hosts[one].namespace), up)
+            return
         for here, there in ((one, other), (other, one)):
-            self._network.set_path(self._namespace(here), self._hosts[there].address, open_)
-
-    def _namespace(self, name: str) -> str:
-        namespace = self._hosts[name].namespace
-        assert namespace is not None
-        return namespace
+            namespace = str(self._hosts[here].namespace)
+            self._network.set_path(namespace, self._hosts[there].address, up)
 
 
 def _limit_memory(group: Group, node: Node) -> tuple[str, ...]:

@@ -60,13 +60,13 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def make(cls, version: str, root: Path | None = None) -> Place:
+    def make(cls, version: str) -> Place:
         """A new cluster's folder, owned by this process.
 
         Raises:
             UserError: the folder for it cannot be written to.
         """
-        root = root or state_folder()
+        root = state_folder()
         token = secrets.token_hex(3)
         # Locked under another name first: nobody may find it without an owner.
         draft = root / f".{token}"
@@ -129,9 +129,9 @@ def state_folder() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "storm_lab" / "live"
 
 
-def places(root: Path | None = None) -> Iterator[Place]:
+def places() -> Iterator[Place]:
     """The folders of all clusters that are known, in order of their tokens."""
-    root = root or state_folder()
+    root = state_folder()
     if not root.is_dir():
         return
     for folder in sorted(root.iterdir()):
@@ -198,17 +198,15 @@ def remove_cluster(place: Place) -> None:
     place.remove()
 
 
-def remove_orphans(root: Path | None = None, *, kept_too: bool = False) -> list[Record]:
-    """End every cluster that nobody owns any more; what was ended.
+def remove_orphans(*, kept_too: bool = False) -> list[Record]:
+    """End every cluster that nobody owns any more, with `kept_too` also those left running on purpose.
 
-    Args:
-        root: folder of the clusters; the user's own if None.
-        kept_too: also those that were left running on purpose.
+    Returns what was ended.
     """
     remove_tries()
     remove_drafts()
     removed = []
-    for place in places(root):
+    for place in places():
         kept = place.record.kept and place.record.boot == boot_id()
         if (kept and not kept_too) or place.owned_by_another():
             continue

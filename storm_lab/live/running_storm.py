@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, unknown_name
-from storm_lab.live.fleet import ControlClient, Fleet
+from storm_lab.live.fleet import Fleet
 from storm_lab.live.hosts import MASTER, Host
 from storm_lab.live.make_hosts import Hosts
 from storm_lab.live.processes import LiveWorker, command_line, end_all, find_workers, kill
@@ -116,7 +116,7 @@ class RunningStorm:
 
     def _ask_to_kill(self, name: str, wait_s: int) -> None:
         try:
-            self._asked.ask("kill", name, wait_s)
+            self._fleet.client.ask("kill", name, wait_s)
         except StormLabError:
             # One that is being killed already may go between two looks.
             if name in self.topologies():
@@ -129,7 +129,7 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("rebalance", topology, f"wait {wait_s} s, {workers or 'as many'} workers"):
-            self._asked.ask("rebalance", topology, wait_s, workers or 0)
+            self._fleet.client.ask("rebalance", topology, wait_s, workers or 0)
 
     def activate(self, topology: str) -> None:
         """Ask Nimbus to switch a topology's spouts on.
@@ -138,7 +138,7 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("activate", topology):
-            self._asked.ask("activate", topology)
+            self._fleet.client.ask("activate", topology)
 
     def deactivate(self, topology: str) -> None:
         """Ask Nimbus to switch a topology's spouts off.
@@ -147,17 +147,20 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("deactivate", topology):
-            self._asked.ask("deactivate", topology)
+            self._fleet.client.ask("deactivate", topology)
 
     def topologies(self) -> dict[str, dict[str, str]]:
         """Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
-        found: dict[str, dict[str, str]] = dict(self._asked.ask("cluster")["topologies"])
+        found: dict[str, dict[str, str]] = dict(self._fleet.client.ask("cluster")["topologies"])
         return found
 
     def supervisors(self) -> dict[str, str]:
         """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
         nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
-        return {storm_id: nodes[host] for storm_id, host in self._asked.ask("cluster")["supervisors"].items()}
+        return {
+            storm_id: nodes[host]
+            for storm_id, host in self._fleet.client.ask("cluster")["supervisors"].items()
+        }
 
     def info(self, topology: str) -> Mapping[str, Any]:
         """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.
@@ -165,7 +168,7 @@ class RunningStorm:
         Raises:
             StormLabError: Nimbus knows no such topology.
         """
-        return self._asked.ask("info", topology)
+        return self._fleet.client.ask("info", topology)
 
     def workers(self) -> list[LiveWorker]:
         """The worker JVMs that run now, in order of nodes and ports (without the log writers of 2.x)."""
@@ -197,7 +200,7 @@ class RunningStorm:
         with self._event("lose-node", node):
             self._lost.add(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, up=False)
+                self._made.set_link(node, None, up=False)
             # Before it is killed: somebody else may look just then whether all daemons live.
             supervisor = self._fleet.forget(node)
             end_all(lambda: self._on(node))
@@ -214,7 +217,7 @@ class RunningStorm:
         with self._event("restore-node", node):
             self._lost.remove(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, up=True)
+                self._made.set_link(node, None, up=True)
             self._fleet.start_supervisor(node)
 
     def cut_link(self, one: str, other: str | None = None) -> None:
@@ -225,20 +228,14 @@ class RunningStorm:
         """
         self._known(one, other)
         with self._event("cut-link", one, other or "all"):
-            if other is None:
-                self._made.set_link(one, up=False)
-            else:
-                self._made.set_path(one, other, open_=False)
+            self._made.set_link(one, other, up=False)
             self._cut.add((one, other))
 
     def mend_link(self, one: str, other: str | None = None) -> None:
         """Packets again where `cut_link` has cut them off."""
         self._known(one, other)
         with self._event("mend-link", one, other or "all"):
-            if other is None:
-                self._made.set_link(one, up=True)
-            else:
-                self._made.set_path(one, other, open_=True)
+            self._made.set_link(one, other, up=True)
             self._cut.discard((one, other))
 
     def mend(self) -> None:
@@ -323,7 +320,3 @@ class RunningStorm:
         if self._daemons is None:
             raise StormLabError(_NOT_RUNNING)
         return self._daemons
-
-    @property
-    def _asked(self) -> ControlClient:
-        return self._fleet.client

@@ -89,10 +89,7 @@ class ProcessSampler:
 class MachineSampler:
     """Looks at the end of every window, from when it is entered to when it is left.
 
-    Args:
-        storm: the cluster.
-        origin_ns: start of the first window, CLOCK_MONOTONIC.
-        window_ns: length of a window.
+    The first window starts at ``origin_ns`` of CLOCK_MONOTONIC.
     """
 
     def __init__(self, storm: RunningStorm, origin_ns: int, window_ns: int) -> None:
@@ -128,10 +125,9 @@ class MachineSampler:
             found.append(WorkerSample(worker, *process.look(), process.waited_ns))
         hosts = {}
         for node in self._storm.cluster.nodes:
-            group = self._storm.host(node.id).group
-            if group is not None:
-                with suppress(OSError):
-                    hosts[node.id] = group.cpu_use()
+            with suppress(OSError):
+                if (use := self._storm.host(node.id).cpu_use()) is not None:
+                    hosts[node.id] = use
         now = time.monotonic_ns()
         self.samples.append(Sample(now, tuple(found), hosts, busy_ns(), os.getloadavg()[0]))
 

@@ -30,12 +30,8 @@ from storm_lab.model import Slot
 _SUBMITTED_NS = 60_000_000_000
 _LOOK_S = 0.2
 
-_WHO = {
-    KillTopology: "nimbus",
-    RebalanceTopology: "nimbus",
-    ActivateTopology: "nimbus",
-    DeactivateTopology: "nimbus",
-}
+_COMMANDS = (RebalanceTopology, KillTopology, ActivateTopology, DeactivateTopology)
+_PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_COMMANDS)
 
 
 class Timeline:
@@ -46,15 +42,11 @@ class Timeline:
         storm: the cluster.
         folders: exported files of each topology, by its id.
         names: the names under which they are submitted, by id.
-
-    Raises:
-        UserError: an event cannot be carried out live.
     """
 
     def __init__(
         self, plan: FaultPlan, storm: LiveStorm, folders: Mapping[str, Path], names: Mapping[str, str]
     ) -> None:
-        check_faults(plan)
         self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
         self._storm = storm
         self._folders = folders
@@ -82,7 +74,7 @@ class Timeline:
             subject = self._act(fault)
         except StormLabError as error:
             subject, problem = fault.name, str(error)
-        who = _WHO.get(type(fault), "fault")
+        who = "nimbus" if isinstance(fault, _COMMANDS) else "fault"
         # A user's commands have the names that the emulator's Nimbus gives them.
         action = fault.name.removesuffix("-topology") if who == "nimbus" else fault.name
         took = {"took_ms": round((time.monotonic_ns() - start) / 1e6, 1)}
@@ -91,7 +83,7 @@ class Timeline:
 
     def _await_topology(self, fault: Fault) -> None:
         """Commands to a topology that is still being submitted come when Nimbus knows it, or too late."""
-        if not isinstance(fault, RebalanceTopology | KillTopology | ActivateTopology | DeactivateTopology):
+        if not isinstance(fault, _COMMANDS):
             return
         end_ns = time.monotonic_ns() + _SUBMITTED_NS
         while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
@@ -133,20 +125,6 @@ class Timeline:
                 return topology
             case _:
                 raise UserError("this cannot be carried out live", field=fault.name)
-
-
-_PLAYED = (
-    KillWorker,
-    KillNode,
-    ReviveNode,
-    CutLink,
-    RestoreLink,
-    SetLoad,
-    RebalanceTopology,
-    KillTopology,
-    ActivateTopology,
-    DeactivateTopology,
-)
 
 
 def check_faults(plan: FaultPlan) -> None:

@@ -41,8 +41,8 @@ def live_machine(
     made: list[Record] = []
     make = Place.make
 
-    def noted(version: str, root: Path | None = None) -> Place:
-        place = make(version, root)
+    def noted(version: str) -> Place:
+        place = make(version)
         made.append(place.record)
         return place
 

@@ -100,14 +100,15 @@ def test_too_little_memory_is_a_warning(tmp_path: Path):
 
 
 def test_what_a_killed_command_has_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert [finding.text for finding in doctor.check_left(tmp_path)] == ["none"]
-    kept, ended, lost = (Place.make(version, tmp_path) for version in ("2.8.3", "1.2.4", "0.9.7"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert [finding.text for finding in doctor.check_left()] == ["none"]
+    kept, ended, lost = (Place.make(version) for version in ("2.8.3", "1.2.4", "0.9.7"))
     kept.release()
     ended.release()
     lost.disown()
     running = {kept.record.token: [1]}
     monkeypatch.setattr(doctor, "processes_of", lambda record: running.get(record.token, []))
-    told = {finding.text: finding.level for finding in doctor.check_left(tmp_path)}
+    told = {finding.text: finding.level for finding in doctor.check_left()}
     assert told == {
         f"{kept.record.token} (Storm 2.8.3) runs": "ok",
         f"{ended.record.token} (Storm 1.2.4) was left running, and runs no more": "warn",

@@ -60,7 +60,7 @@ def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(p
     )
     assert made.host("n0").command(["java", "-version"]) == ["java", "-version"]
     with pytest.raises(UserError, match=r"node = 'n0': plain processes on loopback have no link to cut"):
-        made.set_link("n0", up=False)
+        made.set_link("n0", None, up=False)
 
 
 def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
