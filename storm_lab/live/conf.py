@@ -106,17 +106,14 @@ def zookeeper_cfg(address: str, folder: Path) -> str:
 
 def write_log_layouts(release: Release, folder: Path) -> None:
     """The layouts of logs of daemons and workers, as Storm's own releases have them, in files of a size."""
+    daemons = workers = _LOGBACK
     if release.log_system == "log4j2":
-        texts = {
-            "cluster.xml": _LOG4J2.format(file=_DAEMON_FILE, flush="true"),
-            "worker.xml": _LOG4J2.format(file=_WORKER_FILE, flush="false"),
-        }
-    else:
-        texts = {"cluster.xml": _LOGBACK, "worker.xml": _LOGBACK}
+        daemons = _LOG4J2.format(file=_DAEMON_FILE, flush="true")
+        workers = _LOG4J2.format(file=_WORKER_FILE, flush="false")
     place = folder / release.log_system
     place.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (place / name).write_text(text, encoding="utf-8")
+    (place / "cluster.xml").write_text(daemons, encoding="utf-8")
+    (place / "worker.xml").write_text(workers, encoding="utf-8")
 
 
 _DAEMON_FILE = "${sys:storm.log.dir}/${sys:logfile.name}"

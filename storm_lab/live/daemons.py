@@ -199,16 +199,8 @@ class Installation:
 
 def last_words(*files: Path) -> str:
     """The last line that tells of a fault in some logs, else the last line."""
-    lines: list[str] = []
-    for file in files:
-        try:
-            lines += [
-                line
-                for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
-                if line.strip()
-            ]
-        except OSError:
-            continue
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
+    lines = [line for text in texts for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "Error" in line or "ERROR" in line]
     told = [line for line in telling if not line.startswith("\tat ")]
     return " ".join((told or lines or ["it has said nothing"])[-1].split())[:300]

@@ -6,6 +6,8 @@ Every node of the `Cluster` becomes a host, and there is one more, `MASTER`, for
 from __future__ import annotations
 
 import os
+import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,8 @@ WEIGHT = 1000
 Ten times is enough to be served first beside a few other programs; a program with a negative nice value has
 up to 8,700.
 """
+
+_CPUINFO = Path("/proc/cpuinfo")
 
 HostKind = Literal["auto", "namespaces", "loopback"]
 
@@ -95,28 +99,39 @@ class Host:
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
-def cpu_quotas(
-    cluster: Cluster, options: HostOptions, machine_cores: float | None = None
-) -> dict[str, float]:
+def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
     """Cores of this machine that each node may use: its cores by its clock, scaled so that all fit."""
     clock = machine_mhz()
-    cores = MACHINE_SHARE * (machine_cores or os.cpu_count() or 1)
+    cores = MACHINE_SHARE * (os.cpu_count() or 1)
     wanted = {node.id: node.cores * node.core_mhz / clock for node in cluster.nodes}
     scale = options.cpu_scale if options.cpu_scale is not None else min(1.0, cores / sum(wanted.values()))
     return {name: share * scale for name, share in wanted.items()}
 
 
-def machine_mhz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float:
+def machine_mhz(cpuinfo: Path = _CPUINFO) -> float:
     """Clock of this machine's cores in MHz, as the kernel tells it; 2,000 where it does not."""
+    clocks = sorted(map(float, _told("cpu MHz", cpuinfo)))
+    return clocks[len(clocks) // 2] if clocks else 2000.0
+
+
+def machine_name() -> str:
+    """What this machine is called among others: after its processor, as ``amd-epyc``."""
+    told = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
+    return "-".join(re.findall(r"[a-z0-9]+", told)) or "machine"
+
+
+def processor() -> str:
+    """The processor's name as the kernel tells it, else the architecture's."""
+    return next(iter(_told("model name", _CPUINFO)), platform.machine())
+
+
+def _told(key: str, cpuinfo: Path) -> list[str]:
+    """What the kernel tells of each core by a key."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return _UNKNOWN_MHZ
-    clocks = sorted(float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz"))
-    return clocks[len(clocks) // 2] if clocks else _UNKNOWN_MHZ
-
-
-_UNKNOWN_MHZ = 2000.0
+        return []
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(key)]
 
 
 def check_hosts(cluster: Cluster, options: HostOptions) -> None:

@@ -22,7 +22,7 @@ from importlib import resources
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.machine.java import find_java
 
@@ -110,17 +110,13 @@ def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
     """
     if is_fetched(lock):
         return ready_jars(lock)
-    try:
-        with drafting(lock) as draft:
-            if not is_fetched(lock):
-                _fetch(lock, draft, say)
-    except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror})",
-            field="cache",
-            value=str(cache_folder()),
-            remedy="free some space, or set XDG_CACHE_HOME to a folder of your own",
-        ) from error
+    remedy = "free some space, or set XDG_CACHE_HOME to a folder of your own"
+    with (
+        refused_by_system("cannot be written", field="cache", value=str(cache_folder()), remedy=remedy),
+        drafting(lock) as draft,
+    ):
+        if not is_fetched(lock):
+            _fetch(lock, draft, say)
     return ready_jars(lock)
 
 

@@ -169,7 +169,10 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
     for topology in (plan.topology.id for plan in records.plans):
         for file in read_workers(records.folders[topology]):
             worker = seen.pop(file.pid, None)
-            node = worker.slot.node if worker else _node(file, records.supervisors)
+            node = worker.slot.node if worker else records.supervisors.get(file.supervisor)
+            if node is None:
+                said = f"worker {file.pid} ran under a supervisor that nobody knows: {file.supervisor!r}"
+                raise StormLabError(said)
             ended = _ended(file, last.get(file.pid), samples)
             slot = Slot(node, file.port)
             found.append(WorkerLife(0, topology, slot, file.pid, file.started_ns, ended, file))
@@ -213,14 +216,6 @@ def _assigned(
         return []
     slots = assignments[place][1].slots
     return [executor for executor in executors if slots.get(executor) == worker.slot]
-
-
-def _node(file: WorkerFile, supervisors: Mapping[str, str]) -> str:
-    if file.supervisor not in supervisors:
-        raise StormLabError(
-            f"worker {file.pid} ran under a supervisor that nobody knows: {file.supervisor!r}"
-        )
-    return supervisors[file.supervisor]
 
 
 def _ended(file: WorkerFile | None, last: int | None, samples: Sequence[Sample]) -> int | None:

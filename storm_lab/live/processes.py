@@ -41,12 +41,12 @@ def all_pids() -> Iterator[int]:
     return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
 
 
-def end_all(find: Callable[[], list[int]], seconds: float = _END_SECONDS) -> list[int]:
-    """Kill (SIGKILL) what `find` names until it names nothing; what is left after `seconds` is returned.
+def end_all(find: Callable[[], list[int]]) -> list[int]:
+    """Kill (SIGKILL) what `find` names until it names nothing; what is left after a minute is returned.
 
     Asked again after each round: a process may have started another while it was being killed.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + _END_SECONDS
     while found := find():
         for pid in found:
             kill(pid, lambda pid: pid in find())

@@ -157,10 +157,8 @@ class RunningStorm:
     def supervisors(self) -> dict[str, str]:
         """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
         nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
-        return {
-            storm_id: nodes[host]
-            for storm_id, host in self._fleet.client.ask("cluster")["supervisors"].items()
-        }
+        seen = self._fleet.client.ask("cluster")["supervisors"]
+        return {storm_id: nodes[host] for storm_id, host in seen.items()}
 
     def info(self, topology: str) -> Mapping[str, Any]:
         """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.

@@ -111,8 +111,7 @@ class TopologyRows:
                 self._numbers.lives[self._id, task, incarnation], np.arange(len(rows), dtype=np.int64)
             )
             outcome = np.where(rows["end_ns"] > end, _PENDING, rows["outcome"])
-            gone = life is None or _is_over(*life, end)
-            if gone:
+            if life is None or _is_over(*life, end):
                 outcome[outcome == _PENDING] = _LOST
             done = (outcome != _PENDING) & (outcome != _LOST)
             source = self._plan.sources[self._components[task]]
@@ -132,14 +131,12 @@ class TopologyRows:
                 parts.setdefault(name, []).append(values[inside])
         if not parts:
             return
-        whole = {name: np.concatenate(values) for name, values in parts.items()}
+        whole: dict[str, Any] = {name: np.concatenate(values) for name, values in parts.items()}
         ended = np.where(whole["complete_ns"] < 0, np.iinfo(np.int64).max, whole["complete_ns"])
         order = np.lexsort((whole["root_id"], whole["emit_ns"], ended))
         whole = {name: values[order] for name, values in whole.items()}
-        whole_rows: dict[str, Any] = dict(whole)
-        whole_rows["topology"] = self._coded(len(order))
-        whole_rows["outcome"] = Coded(whole["outcome"], _OUTCOMES)
-        log.append("roots", whole_rows)
+        whole["outcome"] = Coded(whole["outcome"], _OUTCOMES)
+        log.append("roots", {**whole, "topology": self._coded(len(order))})
 
     def _write_executions(self, log: Recorder) -> None:
         """Executions of the sampled root tuples' trees, task by task."""

@@ -149,13 +149,8 @@ def _check_playable(plan: TopologyPlan) -> None:
             )
     for component in plan.topology.bolts:
         for item in component.inputs:
-            others = [
-                other.grouping
-                for bolt in plan.topology.bolts
-                for other in bolt.inputs
-                if (other.source, other.stream) == (item.source, item.stream)
-            ]
-            if Grouping.DIRECT in others and set(others) != {Grouping.DIRECT}:
+            groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}
+            if Grouping.DIRECT in groupings and len(groupings) > 1:
                 raise UserError(
                     "a direct stream has a subscriber of another grouping, which Storm refuses",
                     field=f"{component.id} from {item.source}.{item.stream}",
@@ -191,10 +186,9 @@ def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
         ],
         np.int64,
     )
-    values = 3 + keys[emissions["stream"]]
     # Kryo: the list's length, a byte of class for each value, whole numbers in sevens of bits.
     fixed = 1 + 1 + _varint_bytes(2 * emissions["first_record"].astype(np.int64)) + _ROOT_BYTES + 1
-    fixed = fixed + (values - 3) * 6
+    fixed = fixed + keys[emissions["stream"]] * 6
     left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
     # A text shorter than 64 has its end marked in its last byte; a longer one has its length before it.
     long = np.maximum(63, left - _varint_bytes(left))

@@ -24,7 +24,7 @@ from storm_lab.live.request import Known
 from storm_lab.live.trace_export import Machine, Recording, export_plan
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
-from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
+from storm_lab.model import Assignment, Cluster, Node, Slot, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
@@ -33,30 +33,19 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
 from tests.live.leavings import assert_nothing_is_left
+from tests.live.test_collect import CHAIN, CODE
 
 pytestmark = pytest.mark.live
 
 NODES = Cluster(
     tuple(Node(name, cores=1, core_mhz=2000.0, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2"))
 )
-TOPOLOGY = Topology(
-    "chain",
-    (
-        Component("spout", outputs={"default": ("id", "text")}),
-        Component("bolt1", inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}),
-        Component("bolt2", inputs=(Subscription("bolt1"),)),
-    ),
-    workers=2,
-    ackers=1,
-)
 
 
 def _plan(version: StormVersion, rate: float) -> TopologyPlan:
-    code = {"spout": EmitRandomTexts(4, 40, 1), "bolt1": Identity(), "bolt2": CountById()}
     source = SourcePlan(SourceKind.RATE, rate_per_s=rate)
-    return TopologyPlan(TOPOLOGY, build_trace(TOPOLOGY, code, version), {"spout": source})
+    return TopologyPlan(CHAIN, build_trace(CHAIN, CODE, version), {"spout": source})
 
 
 class Moody(Scheduler[Any]):
@@ -98,7 +87,7 @@ def _hosts(stage: Stage) -> set[tuple[str, int]]:
 def _submit(stage: Stage, tmp_path: Path) -> None:
     version = stage.release.storm
     stage.bridge.policy.known = Known(
-        version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": TOPOLOGY}
+        version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": CHAIN}
     )
     (tmp_path / "records").mkdir()
     recording = Recording(tmp_path / "records", time.monotonic_ns())

@@ -14,11 +14,10 @@ from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.collect import collect
-from storm_lab.live.conditions import windows_of
 from storm_lab.live.lives import LiveRecords
 from storm_lab.live.player_files import EXECUTION_ROW, ROOT_ROW, read_workers
 from storm_lab.live.processes import LiveWorker
-from storm_lab.live.sampler import Sample, WorkerSample
+from storm_lab.live.sampler import Sample, WorkerSample, windows_of
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run

@@ -28,17 +28,17 @@ def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
 
 def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
-    quotas = cpu_quotas(cluster(1, 2), HostOptions(), machine_cores=8)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    quotas = cpu_quotas(cluster(1, 2), HostOptions())
     assert quotas == {"n0": 0.5, "n1": 1.0}
 
 
 def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions(), machine_cores=2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions())
     assert quotas == pytest.approx({"n0": 0.3, "n1": 0.3, "n2": 0.3, "n3": 0.9})
-    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145), machine_cores=2) == pytest.approx(
-        {"n0": 0.145}
-    )
+    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
 
 
 def test_the_clock_is_the_kernels(tmp_path: Path):
