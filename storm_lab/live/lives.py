@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
 from storm_lab.errors import StormLabError
 from storm_lab.live.player_files import HOUSEKEEPING, ThreadUse, WorkerFile, read_workers, thread_uses
 from storm_lab.live.processes import LiveWorker
 from storm_lab.live.sampler import Sample
 from storm_lab.live.trace_export import storm_name
 from storm_lab.model import Assignment, Cluster, Executor, Slot, StormVersion, executors_of
-
-LOCALITIES = ("process", "node", "rack", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +110,12 @@ class Lives:
         }
 
     def distances(self) -> NDArray[np.int8]:
-        """How far a tuple travels between every two workers: indexes into `LOCALITIES`."""
+        """How far a tuple travels between every two workers: indexes into `LOCALITY_NAMES`."""
         nodes = np.array([worker.slot.node for worker in self.workers])
         racks = np.array([self.cluster.node(node).rack for node in nodes])
-        table = np.where(racks[:, None] == racks, 2, 3).astype(np.int8)
-        table[nodes[:, None] == nodes] = 1
-        np.fill_diagonal(table, 0)
+        table = np.where(racks[:, None] == racks, IN_RACK, IN_CLUSTER).astype(np.int8)
+        table[nodes[:, None] == nodes] = IN_NODE
+        np.fill_diagonal(table, IN_PROCESS)
         return table
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.source import TopologyPlan
-from storm_lab.live.lives import LOCALITIES, LiveRecords, Lives, WorkerLife
+from storm_lab.emulator.state.kinds import LOCALITY_NAMES, LOST, OUTCOME_NAMES, PENDING
+from storm_lab.live.lives import LiveRecords, Lives, WorkerLife
 from storm_lab.live.player_files import (
     COLLECTOR,
     COMPILER,
@@ -26,8 +27,6 @@ from storm_lab.model import executors_of
 from storm_lab.tuplelog import Coded
 from storm_lab.tuplelog.recorder import Recorder
 
-_OUTCOMES = ("pending", "acked", "failed", "lost")
-_PENDING, _LOST = 0, 3
 _ROOT_BITS = 40
 _INCARNATION_BITS = 8
 
@@ -110,10 +109,10 @@ class TopologyRows:
             number = self._numbers.number(
                 self._numbers.lives[self._id, task, incarnation], np.arange(len(rows), dtype=np.int64)
             )
-            outcome = np.where(rows["end_ns"] > end, _PENDING, rows["outcome"])
+            outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
             if life is None or _is_over(*life, end):
-                outcome[outcome == _PENDING] = _LOST
-            done = (outcome != _PENDING) & (outcome != _LOST)
+                outcome[outcome == PENDING] = LOST
+            done = (outcome != PENDING) & (outcome != LOST)
             source = self._plan.sources[self._components[task]]
             columns: dict[str, NDArray[Any]] = {
                 "root_id": number,
@@ -135,7 +134,7 @@ class TopologyRows:
         ended = np.where(whole["complete_ns"] < 0, np.iinfo(np.int64).max, whole["complete_ns"])
         order = np.lexsort((whole["root_id"], whole["emit_ns"], ended))
         whole = {name: values[order] for name, values in whole.items()}
-        whole["outcome"] = Coded(whole["outcome"], _OUTCOMES)
+        whole["outcome"] = Coded(whole["outcome"], OUTCOME_NAMES)
         log.append("roots", {**whole, "topology": self._coded(len(order))})
 
     def _write_executions(self, log: Recorder) -> None:
@@ -186,7 +185,7 @@ class TopologyRows:
                 starts, workers = self._stays[int(task)]
                 place = np.maximum(0, np.searchsorted(starts, times[own], "right") - 1)
                 far[own] = self._distance[workers[place], worker.number]
-        return Coded(far, LOCALITIES)
+        return Coded(far, LOCALITY_NAMES)
 
     def _times(self, window: Window, rows: int) -> dict[str, NDArray[np.int64]]:
         origin = self._records.origin_ns
