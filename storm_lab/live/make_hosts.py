@@ -9,7 +9,7 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.cgroups import Group, GroupTree, hierarchies
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
-from storm_lab.live.netns import Link, Network, why_no_namespaces
+from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import Place
 from storm_lab.model.cluster import Cluster, Node
@@ -159,8 +159,10 @@ class _NamespaceHosts(Hosts):
             group = tree.make_host(f"host{index}") if with_groups else None
             address = f"10.77.{index // 250}.{index % 250 + 1}"
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
-            link = Link(self._options.latency_us, 0.0 if node is None else node.nic_mbps)
-            missing |= dict.fromkeys(self._network.shape_host(namespace, link))
+            speed_mbps = 0.0 if node is None else node.nic_mbps
+            missing |= dict.fromkeys(
+                self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
+            )
             if node is not None and group is not None:
                 missing |= dict.fromkeys(_limit_memory(group, node))
             if node is not None and with_groups and "cpu" not in tree.controllers:
@@ -174,7 +176,7 @@ class _NamespaceHosts(Hosts):
                 None if node is None or not self._options.limit_cpu else node.cores * node.threads_per_core,
             )
         for name in self._cluster.racks:
-            missing |= dict.fromkeys(self._network.shape_rack(name, Link(self._options.rack_latency_us)))
+            missing |= dict.fromkeys(self._network.shape_rack(name, self._options.rack_latency_us))
         self.unrealised = tuple(missing)
 
     def hold_back(self) -> None:

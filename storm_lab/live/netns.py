@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
@@ -22,15 +21,6 @@ RUN = Path("/run/netns")
 """Where the program ip keeps the names of namespaces."""
 
 _PREFIX = "sl-"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What is asked of the link between a host and its rack, or a rack and the rest. Zero: as it is."""
-
-    latency_us: float = 0.0
-    """Added to every packet that leaves by it."""
-    rate_mbps: float = 0.0
 
 
 class Network:
@@ -64,17 +54,20 @@ class Network:
         _ip("-n", name, "link", "set", "eth0", "up")
         return name
 
-    def shape_host(self, name: str, link: Link) -> tuple[str, ...]:
-        """Give a host's link its latency and speed; what the kernel cannot do, in words."""
+    def shape_host(self, name: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
+        """Give a host's link a latency and a speed, as they are if 0; what the kernel cannot do, in words.
+
+        The latency is added to every packet that leaves by it.
+        """
         port = f"h{name.rpartition('-')[2]}"
-        missing = _shape(name, "eth0", link)
-        _shape(self._switch, port, Link(0.0, link.rate_mbps))  # what comes in is as slow as what goes out
+        missing = _shape(name, "eth0", latency_us, rate_mbps)
+        _shape(self._switch, port, 0.0, rate_mbps)  # what comes in is as slow as what goes out
         return missing
 
-    def shape_rack(self, rack: str, link: Link) -> tuple[str, ...]:
-        """Give the link between a rack and the rest its latency and speed."""
+    def shape_rack(self, rack: str, latency_us: float) -> tuple[str, ...]:
+        """Give the link between a rack and the rest a latency, as for a host."""
         index = self._bridge(rack).removeprefix("rack")
-        return _shape(self._switch, f"up{index}", link)
+        return _shape(self._switch, f"up{index}", latency_us, 0.0)
 
     def set_link(self, name: str, up: bool) -> None:
         """Take a host off its switch, or put it back."""
@@ -122,19 +115,15 @@ def remove_namespaces(names: Iterable[str]) -> None:
             _ip("netns", "del", name)
 
 
-def _shape(namespace: str, device: str, link: Link) -> tuple[str, ...]:
-    """Give a device latency and speed; what the kernel cannot do, in words."""
-    if link.latency_us <= 0 and link.rate_mbps <= 0:
+def _shape(namespace: str, device: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
+    if latency_us <= 0 and rate_mbps <= 0:
         return ()
-    rate = [f"{link.rate_mbps:g}mbit"] if link.rate_mbps > 0 else []
-    netem = [
-        *(["delay", f"{link.latency_us:g}us"] if link.latency_us > 0 else []),
-        *(["rate", *rate] if rate else []),
-    ]
-    if _tc(namespace, device, "netem", "limit", "100000", *netem):
+    delay = ["delay", f"{latency_us:g}us"] if latency_us > 0 else []
+    rate = ["rate", f"{rate_mbps:g}mbit"] if rate_mbps > 0 else []
+    if _tc(namespace, device, "netem", "limit", "100000", *delay, *rate):
         return ()
-    missing = ["link latency (the kernel has no netem)"] if link.latency_us > 0 else []
-    if rate and not _tc(namespace, device, "tbf", "rate", *rate, "burst", "256kb", "latency", "50ms"):
+    missing = ["link latency (the kernel has no netem)"] if delay else []
+    if rate and not _tc(namespace, device, "tbf", *rate, "burst", "256kb", "latency", "50ms"):
         missing.append("speed of network cards (the kernel has neither netem nor tbf)")
     return tuple(missing)
 
