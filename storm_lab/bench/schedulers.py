@@ -12,7 +12,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -126,18 +126,9 @@ def _chain(topology_id: str, executors: int) -> Topology:
 
 
 def bench_schedulers(
-    schedulers: Iterable[str] = HEURISTICS,
-    sizes: Sequence[tuple[int, int]] = SIZES,
-    *,
-    progress: Callable[[Timing], None] | None = None,
+    schedulers: Iterable[str] = HEURISTICS, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> list[Growth]:
-    """Time every policy at every size; the resource-aware scheduler in both of its forms.
-
-    Args:
-        schedulers: names of the policies.
-        sizes: pairs of executors and nodes.
-        progress: called with each timing as it is there.
-    """
+    """Time every policy at every size of executors and nodes; the resource-aware one in both of its forms."""
     newest, oldest_ras = StormVersion((2, 8, 8)), StormVersion((1, 0, 6))
     runs = [
         (name, version)
@@ -147,10 +138,7 @@ def bench_schedulers(
     found: dict[tuple[str, StormVersion], list[Timing]] = {run: [] for run in runs}
     for executors, nodes in sizes:
         for name, version in runs:
-            timing = _time(name, problem(executors, nodes, version))
-            found[name, version].append(timing)
-            if progress is not None:
-                progress(timing)
+            found[name, version].append(_time(name, problem(executors, nodes, version)))
     return [
         Growth(name, str(version), growth_exponent(timings), STATED_EXPONENT.get(name), tuple(timings))
         for (name, version), timings in found.items()

@@ -80,19 +80,12 @@ def size_mb(lock: str) -> float:
 
 
 def ready_jars(lock: str) -> tuple[Path, ...]:
-    """The jars of a lock out of the cache, with their checksums verified.
+    """The jars of a lock that are in the cache, with their checksums verified.
 
     Raises:
-        UserError: they were never fetched, or one is not what the lock says.
+        UserError: one is not there, or not what the lock says.
     """
     folder = cache_folder() / lock
-    if not is_fetched(lock):
-        raise UserError(
-            f"its jars ({size_mb(lock):.0f} MB) have not been fetched",
-            field="Storm",
-            value=lock,
-            remedy=f"run: storm-lab live fetch {lock}",
-        )
     jars = jars_of(lock)
     _check(folder, jars)
     return tuple(folder / jar.file_name for jar in jars)

@@ -143,9 +143,8 @@ def lives_of(records: LiveRecords) -> Lives:
             ]
             continue
         ready, over = _own_executors(worker.file, by_task)
-        known = {entry.thread: by_task[entry.task].start for entry in worker.file.tasks}
         threads = {key: name for window in worker.file.windows for key, name, _ in window.threads}
-        uses[worker.number] = thread_uses(threads.items(), {e.component for e in own}, known)
+        uses[worker.number] = thread_uses(threads.items(), worker.file.tasks, by_task)
         for executor in _by_threads(worker.file, uses[worker.number], by_task):
             ready.setdefault(executor, min(ready.values(), default=worker.file.recorded_ns))
         lives += [

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.model import Executor
+
 ROOT_ROW = np.dtype(
     [
         ("emit_ns", "<i8"),
@@ -207,17 +209,18 @@ class ThreadUse(NamedTuple):
 
 
 def thread_uses(
-    threads: Iterable[tuple[int, str]], components: Iterable[str], known: Mapping[int, int]
+    threads: Iterable[tuple[int, str]], tasks: Iterable[OpenedTask], by_task: Mapping[int, Executor]
 ) -> dict[int, ThreadUse]:
     """What the threads of a worker do, by their ids.
 
     Args:
         threads: ids and whole names.
-        components: of the topology, system components included.
-        known: first task of the executor, of threads that have said it themselves.
+        tasks: those that have said which thread executes them.
+        by_task: all executors of the topology, by task.
     """
     listed = list(threads)
-    names = set(components)
+    names = {executor.component for executor in by_task.values()}
+    known = {entry.thread: by_task[entry.task].start for entry in tasks}
     # In 0.9 an executor's main thread is the one after its sender.
     follows = {int(found[1]) + 1: int(found[2]) for _, name in listed if (found := _SEND.match(name))}
     uses: dict[int, ThreadUse] = {}

@@ -40,7 +40,6 @@ class WorkerTail:
         self._folder = folder
         executors = executors_of(plan.topology, version)
         self._by_task = {task: executor for executor in executors for task in executor.tasks}
-        self._names = {executor.component for executor in executors}
         self._ackers = [task for task, executor in self._by_task.items() if executor.component == ACKER]
         self._tracked = {name for name, source in plan.sources.items() if source.anchored}
         self._readers: dict[Path, WorkerReader] = {}
@@ -76,8 +75,8 @@ class WorkerTail:
 
     def cpu(self, file: WorkerFile, window: Window) -> dict[Executor, int]:
         """CPU of each executor's threads in a window."""
-        known = {entry.thread: self._by_task[entry.task].start for entry in file.tasks}
-        uses = thread_uses(((key, name) for key, name, _ in window.threads), self._names, known)
+        threads = ((key, name) for key, name, _ in window.threads)
+        uses = thread_uses(threads, file.tasks, self._by_task)
         used: dict[Executor, int] = {}
         for key, _, ns in window.threads:
             executor = self._by_task.get(uses[key].first_task)

@@ -50,12 +50,6 @@ def test_nobody_brings_rocksdb(version: str):
     assert not [jar for jar in jars_of(version) if "rocksdb" in jar.artifact]
 
 
-def test_nothing_is_fetched_for_those_who_only_look(cache: Path):
-    with pytest.raises(UserError, match=r"have not been fetched; run: storm-lab live fetch 2\.8\.3"):
-        ready_jars("2.8.3")
-    assert not cache.exists()
-
-
 def test_one_line_says_what_comes_and_how_large_it_is(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = bring(monkeypatch, CONTENT)
     paths = fetch_jars("2.8.3", said.append)
