@@ -173,18 +173,14 @@ class GroupTree:
             folder.mkdir(exist_ok=True)
             if self._version == 2:
                 _hand_down(folder, self._places)
-        return self._group("")
+        return self.make_host("")
 
     def make_host(self, name: str) -> Group:
-        """Make the group of a host in it."""
-        for folder in self.folders:
-            (folder / name).mkdir(exist_ok=True)
-        return self._group(name)
-
-    def _group(self, name: str) -> Group:
-        return Group(
-            {key: place.folder / self._name / name for key, place in self._places.items()}, self._version
-        )
+        """Make the group of a host in it; of no name: the group itself."""
+        folders = {key: place.folder / self._name / name for key, place in self._places.items()}
+        for folder in folders.values():
+            folder.mkdir(exist_ok=True)
+        return Group(folders, self._version)
 
 
 def unleash(folder: Path) -> None:
