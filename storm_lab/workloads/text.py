@@ -42,11 +42,6 @@ class Text:
         joined = "".join(f"{line}\n" for line in self.lines)
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
-    @property
-    def words(self) -> int:
-        """Words separated by blanks."""
-        return sum(len(line.split()) for line in self.lines)
-
 
 def load_text(choice: str, *, field: str = "text") -> Text:
     """The text that ``choice`` names: ``generated``, ``book``, or the path of a file.
