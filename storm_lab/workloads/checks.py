@@ -58,7 +58,7 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
                 raise UserError(
                     str(error), field=f"{name}.{stream}", remedy="emit it with size=..."
                 ) from None
-        if not (isinstance(size, int) and 0 <= size <= LARGEST):
+        if not _is_size(size):
             raise UserError(
                 "the size is out of range",
                 field=f"{name}.{stream}",
@@ -91,6 +91,11 @@ def check_cost(name: str, cost: object) -> None:
                 field=f"{name}.cost",
                 remedy="give microseconds, from 0 to an hour",
             )
+
+
+def _is_size(value: object) -> bool:
+    """Whether this is a number of bytes that a trace can hold."""
+    return isinstance(value, int) and 0 <= value <= LARGEST
 
 
 def _is_time(value: object) -> bool:

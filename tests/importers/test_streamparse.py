@@ -11,7 +11,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.workloads.importers.importing import import_topology
-from storm_lab.workloads.importers.plain_export import export_topology
+from storm_lab.workloads.importers.plain import export_topology
 from tests.importers.reading import assumptions, executions, overlay_of, ready, said
 from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
 
@@ -133,8 +133,6 @@ def test_costs_are_measured_and_told_to_be_of_this_machine(streams: Path) -> Non
 
 SLEEPS = """
 import time
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["at"]
     def next_tuple(self):
@@ -191,8 +189,6 @@ def test_ticks_carry_what_came_between_them(tmp_path: Path) -> None:
 
 def test_state_is_that_of_each_task(tmp_path: Path) -> None:
     text = """
-from streamparse import Bolt, Grouping, Spout, Topology
-
 class S(Spout):
     outputs = ["k"]
     n = 0
@@ -243,8 +239,6 @@ HOSTILE = {
 def test_code_that_does_not_behave_is_ended_and_told(tmp_path: Path, code: str, says: str) -> None:
     text = f"""
 import os, sys
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def next_tuple(self):
@@ -261,8 +255,6 @@ class T(Topology):
 
 def test_a_bolt_that_hangs_is_left_out_and_the_rest_is_run(tmp_path: Path) -> None:
     text = """
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def next_tuple(self):
@@ -290,8 +282,6 @@ def test_processes_that_it_starts_end_with_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     text = f"""
 import subprocess, sys
-from streamparse import Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def initialize(self, conf, ctx):
@@ -311,7 +301,7 @@ class T(Topology):
 
 def test_the_modules_in_place_have_the_names_of_the_real_ones() -> None:
     code = """
-from storm_lab.workloads.multilang.install import install
+from storm_lab.workloads.multilang.loading import install
 install()
 from streamparse import (Bolt, BatchingBolt, TicklessBatchingBolt, Spout, ReliableSpout, Tuple, Stream,
     Grouping, Topology, JavaBolt, JavaSpout, ShellBolt, ShellSpout)
