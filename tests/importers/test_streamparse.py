@@ -338,16 +338,8 @@ STARRED = {
 }
 
 
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) -> None:
-    imported = import_topology(written(tmp_path, STARRED))
+    imported = import_topology(Project(STARRED).write(tmp_path))
     assert said(imported) == ""
     topology = ready(imported).topology
     assert {c.id: (c.executors, c.outputs["default"]) for c in topology.components} == {
@@ -357,7 +349,7 @@ def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) ->
 
 
 def test_it_runs_where_streamparse_s_own_programs_are_imported(tmp_path: Path) -> None:
-    playable = ready(import_topology(written(tmp_path, STARRED), run_python=True))
+    playable = ready(import_topology(Project(STARRED).write(tmp_path), run_python=True))
     assert playable.calls is not None
     assert playable.calls.components == {"numbers", "add"}
 
@@ -372,7 +364,7 @@ def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_
             "class Lost(Topology):\n    numbers = Numbers.spec()\n    add = Add.spec(inputs=[numbers])\n"
         )
     }
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "numbers is of the module spouts, which is not installed here: read as text" in said(imported)
     assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
 
@@ -381,7 +373,7 @@ def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path
     files = dict(STARRED)
     files["src/own/__init__.py"] = ""
     files["topologies/sums.py"] = "from own.lost.deep import x\n" + files["topologies/sums.py"]
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "the Python module own.lost: own has no such module" in said(imported)
     assert "install it" not in said(imported)
     assert ready(imported).calls is not None
@@ -390,7 +382,7 @@ def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path
 def test_an_error_on_import_is_told_with_the_line_of_the_module(tmp_path: Path) -> None:
     files = {**STARRED, "src/broken.py": "import math\n\nmath.nothing\n"}
     files["topologies/sums.py"] = "import broken\n" + files["topologies/sums.py"]
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "broken.py:3: AttributeError: module 'math' has no attribute 'nothing'" in said(imported)
 
 
@@ -403,13 +395,13 @@ def test_a_class_whose_file_is_not_python_3_is_not_said_to_be_lost(tmp_path: Pat
         ),
         "src/old_bolts.py": "from streamparse import Bolt\n\nclass Old(Bolt):\n    print 'hello'\n",
     }
-    imported = import_topology(written(tmp_path, files))
+    imported = import_topology(Project(files).write(tmp_path))
     assert "the class Old: its source, old_bolts.py, could not be read" in said(imported)
     assert [c.id for c in ready(imported).topology.components] == ["s", "old"]
 
 
 def test_version_and_workers_that_nobody_says_are_told(tmp_path: Path) -> None:
-    imported = import_topology(written(tmp_path, STARRED))
+    imported = import_topology(Project(STARRED).write(tmp_path))
     assert {("sums", "Storm's version"), ("sums", "number of workers")} <= assumptions(imported)
     given = overlay_of(tmp_path, "topology: {workers: 2, storm_version: 1.2.4}\n")
     imported = import_topology(tmp_path, overlay=given)
