@@ -16,10 +16,9 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.live.java_sources import read_sources
-from storm_lab.live.play import Stage, play_live
+from storm_lab.live.java_build import read_sources
+from storm_lab.live.play import Stage, play_live, scaled
 from storm_lab.live.releases import RELEASES, Release
-from storm_lab.live.scaling import scaled
 from storm_lab.live.scenes import Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion

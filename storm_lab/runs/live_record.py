@@ -11,8 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.conditions import machine_name
-from storm_lab.live.hosts import HostOptions, machine_mhz
+from storm_lab.live.hosts import HostOptions, machine_mhz, machine_name
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release

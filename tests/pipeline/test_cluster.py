@@ -79,7 +79,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
     command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", str(jar)]
-    activate_java(quiet=True)
+    activate_java()
     with (tmp_path / "server.log").open("wb") as log:
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,

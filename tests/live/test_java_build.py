@@ -2,7 +2,7 @@
 
 import pytest
 
-from storm_lab.live.java_sources import fitted, json_package_of, read_sources
+from storm_lab.live.java_build import fitted, json_package_of, read_sources
 from storm_lab.model.version import StormVersion
 
 _TEXT = """import org.apache.storm.task.TopologyContext;

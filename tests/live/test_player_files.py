@@ -1,12 +1,15 @@
 """What a worker's Java threads do, by their names in three generations of Storm."""
 
-from storm_lab.live.thread_names import ThreadUse, thread_uses
+from storm_lab.live.player_files import OpenedTask, ThreadUse, thread_uses
+from storm_lab.model import Executor
 
-_COMPONENTS = ("bolt1", "spout", "__acker")
+EXECUTORS = {
+    task: Executor("t", task, task, name) for task, name in enumerate(("__acker", "bolt1", "spout"), 1)
+}
 
 
-def _uses(*names: str, known: dict[int, int] | None = None) -> list[ThreadUse]:
-    uses = thread_uses(enumerate(names), _COMPONENTS, known or {})
+def _uses(*names: str, tasks: tuple[OpenedTask, ...] = ()) -> list[ThreadUse]:
+    uses = thread_uses(enumerate(names), tasks, EXECUTORS)
     return [uses[key] for key in range(len(names))]
 
 
@@ -58,4 +61,5 @@ def test_0_9_executors_are_known_by_the_sender_started_before_them():
 
 
 def test_a_thread_that_has_said_whose_it_is_is_believed_first():
-    assert _uses("Thread-9-spout", known={0: 7}) == [ThreadUse("main", 7)]
+    said = OpenedTask(3, 0, 0, None, thread=0)
+    assert _uses("Thread-9-spout", tasks=(said,)) == [ThreadUse("main", 3)]
