@@ -36,7 +36,8 @@ LATENCIES = tuple(f"twitter-lat-{machines}m" for machines in MACHINES)
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation per seed; stable levels differ by about a per cent. The paper has one run", MOST_SEEDS
+        "one emulation per seed; stable levels differ by about a per cent. The paper has one run",
+        MOST_SEEDS,
     ),
     Parameter(
         "stage_s", 900.0, "time from one removal to the next (section 3.4)", unit="s", low=180, high=3600
