@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from storm_lab.errors import UserError, unknown_name
-from storm_lab.model.allowed import Allowed
+from storm_lab.model.checks import Allowed
 
 _LONGEST_RANGE = 10_000
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from storm_lab.errors import UserError, unknown_name
-from storm_lab.model.allowed import Allowed
+from storm_lab.model.checks import Allowed
 
 
 def parameter(
