@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from storm_lab.model import Assignment, MeasuredLoad
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +18,6 @@ class Verdict:
 
     adopted: bool
     reason: str
-
-
-def inter_node_traffic(assignment: Assignment, load: MeasuredLoad) -> float:
-    """Tuples per second between executors on different nodes; executors without a slot count for nothing."""
-    slots = assignment.slots
-    return sum(
-        rate
-        for (source, target), rate in load.traffic.items()
-        if source in slots and target in slots and slots[source].node != slots[target].node
-    )
 
 
 def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
@@ -58,7 +49,8 @@ def judge(
     if dict(result.assignment.slots) == dict(view.present.slots):
         return Verdict(False, "the schedule is the present one")
     load, kept = view.load or MeasuredLoad(), 1 - least_gain
-    before, after = inter_node_traffic(view.present, load), inter_node_traffic(result.assignment, load)
+    before = inter_node_traffic(view.present.slots, load.traffic)
+    after = inter_node_traffic(result.assignment.slots, load.traffic)
     nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
     change = f"{before:.1f} to {after:.1f} tuples/s between nodes, {nodes_before} to {nodes_after} nodes"
     if after < before * kept:
