@@ -71,5 +71,7 @@ def test_rstorm_uses_the_printed_machines_on_a_scale_of_units_and_fewer_as_print
 ) -> None:
     view = SchedulingView((layout(name).topology,), emulab(), VERSION)
     assert nodes_used(make_scheduler("rstorm", ["scale=unit"]).schedule(view).assignment) == machines
-    literal = RStormScheduler(RStormParameters.literal()).schedule(view)
+    literal = RStormScheduler(
+        RStormParameters(cpu="soft", scale="unit", network_term="plain", memory_rule="more-than")
+    ).schedule(view)
     assert 1 <= nodes_used(literal.assignment) <= 4

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.graph.traffic import Neighbours, Pairs, estimated_traffic
+from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
 from storm_lab.schedulers.papers.tstorm import TStormParameters
 from storm_lab.schedulers.slot_book import SlotBook
 
@@ -40,15 +40,11 @@ class PlacementProblem:
         """
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
-        traffic: Pairs
-        if view.load is None:
-            traffic = {
-                pair: rate
-                for topology in view.topologies
-                for pair, rate in estimated_traffic(topology, view.executors[topology.id]).items()
-            }
-        else:
-            traffic = view.load.traffic
+        traffic = {
+            pair: rate
+            for topology in view.topologies
+            for pair, rate in expected_traffic(view, topology).items()
+        }
         cpu = view.load.cpu_mhz if view.load is not None else {}
         book = SlotBook(view, number)
         slots = tuple(book.free_count(n) for n in range(len(book.nodes)))

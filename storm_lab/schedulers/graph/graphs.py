@@ -17,7 +17,7 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.schedulers.graph.traffic import estimated_traffic, measured_traffic
+from storm_lab.schedulers.graph.traffic import estimated_traffic
 
 
 def topology_graph(topology: Topology) -> Any:
@@ -62,7 +62,7 @@ def executor_graph(
         graph.add_node(executor, component=executor.component)
         if load is not None and executor in load.cpu_mhz:
             graph.nodes[executor]["cpu_mhz"] = load.cpu_mhz[executor]
-    traffic = measured_traffic(load, topology.id) if load else estimated_traffic(topology, executors)
+    traffic = load.traffic if load else estimated_traffic(topology, executors)
     for (source, target), rate in traffic.items():
         if source in graph and target in graph:
             graph.add_edge(source, target, rate=rate)

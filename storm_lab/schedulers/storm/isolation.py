@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
@@ -21,13 +20,12 @@ from storm_lab.model.topology import MOST_TASKS
 from storm_lab.model.version import V0_9_0, V2_0_0
 from storm_lab.schedulers.contract import (
     Candidate,
-    Journal,
     Scheduler,
     SchedulingResult,
     SchedulingView,
     TopologyStatus,
 )
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.storm.cluster_state import ClusterState
 from storm_lab.schedulers.storm.default import schedule_by_default
 from storm_lab.schedulers.storm.even import storm_result
@@ -38,19 +36,18 @@ from storm_lab.schedulers.storm.hash_order import (
     executor_hash,
     hash_map_order,
 )
-from storm_lab.schedulers.view_checks import check_view
 
 Spec = frozenset[Executor]
 
 
 @dataclass(frozen=True, slots=True)
-class IsolationParameters:
+class IsolationParameters(PolicyParameters):
     """Which topologies are isolated; what the view says (``isolation.scheduler.machines``) holds as well."""
 
     machines: str = parameter("", "topology names and their numbers of machines: name:2,other:1")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        PolicyParameters.__post_init__(self)
         self.as_mapping()
 
     def as_mapping(self) -> dict[str, int]:
@@ -71,9 +68,9 @@ class IsolationParameters:
 class IsolationScheduler(Scheduler[IsolationParameters]):
     """Dedicated machines for some topologies. With none named it is the default scheduler."""
 
-    name: ClassVar[str] = "isolation"
-    version: ClassVar[str] = "2"
-    Parameters: ClassVar[type] = IsolationParameters
+    name = "isolation"
+    version = "2"
+    Parameters = IsolationParameters
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Keep what is right, give hosts to isolated topologies, then schedule the others on the rest.
@@ -81,25 +78,23 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         Raises:
             UserError: a number of machines below one.
         """
-        check_view(view)
+        state = ClusterState(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}
         for name, number in machines.items():
             check_whole("an isolated topology", f"machines of {name}", number, low=1, high=MOST_TASKS)
-        journal = Journal(view)
-        state = ClusterState(view)
         isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])
         wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
         before = set(state.blacklist)
         _keep_what_is_right(state, wanted)
-        _place_on_own_hosts(state, isolated, wanted, journal)
+        _place_on_own_hosts(state, isolated, wanted)
         own_hosts = state.blacklist - before
         failed = [t.id for t in isolated if wanted[t.id].specs]
         if not failed:
-            schedule_by_default(state, _left_over(state, wanted), journal)
+            schedule_by_default(state, _left_over(state, wanted))
         elif state.version >= V0_9_0:
             state.free(slot for slot in state.used_slots() if _host_of(state, slot) not in state.blacklist)
         state.blacklist = before
-        result = storm_result(state, journal)
+        result = storm_result(state)
         status = {**result.status, **_statuses(state, failed, wanted, own_hosts)}
         return SchedulingResult(result.assignment, status, result.decisions)
 
@@ -195,9 +190,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
             state.free(slot for slot, topology, _ in workers if topology in wanted)
 
 
-def _place_on_own_hosts(
-    state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted], journal: Journal
-) -> None:
+def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted]) -> None:
     """Step 2: hosts in random order; the one at the head serves the largest need it is big enough for."""
     hosts: dict[str, list[Slot]] = {}
     for node in state.nodes:
@@ -216,10 +209,11 @@ def _place_on_own_hosts(
             for slot, spec in zip(hosts[host][:size], list(need.specs), strict=False):
                 need.specs.remove(spec)
                 state.assign(slot, topology.id, sorted(spec))
-                if journal.wanted:
+                if state.view.explain:
                     candidates = _candidates(hosts, [host, *queue], slot, size)
+                    note = f"own host {host}"
                     for executor in sorted(spec):
-                        journal.record(executor, slot, candidates, score_name=_SCORE, note=f"own host {host}")
+                        state.journal.record(executor, slot, candidates, score_name=_SCORE, note=note)
             state.blacklist.add(host)
 
 
