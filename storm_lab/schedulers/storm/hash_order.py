@@ -49,10 +49,16 @@ def _power_of_two(at_least: int) -> int:
     return 1 if at_least <= 1 else 1 << (at_least - 1).bit_length()
 
 
-def _grown(capacity: int, entries: int) -> int:
+def grown_capacity(capacity: int, entries: int) -> int:
+    """Capacity of a table of that capacity once it holds so many entries."""
     while entries > capacity * _LOAD_FACTOR:
         capacity *= 2
     return capacity
+
+
+def copied_capacity(entries: int) -> int:
+    """Capacity of a table made from another one of so many entries, as a whole."""
+    return _power_of_two(int(entries / _LOAD_FACTOR + 1.0))
 
 
 def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
@@ -67,7 +73,7 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
 
 def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
     """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled one by one."""
-    return _walk(keys, hash_of, _grown(_power_of_two(capacity), len(keys)))
+    return _walk(keys, hash_of, grown_capacity(_power_of_two(capacity), len(keys)))
 
 
 def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
@@ -100,15 +106,13 @@ def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
 
 def copied_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
     """Order of a map that was copied as a whole from one that walks ``keys`` in this order."""
-    if not keys:
-        return []
-    return _walk(keys, hash_of, _power_of_two(int(len(keys) / _LOAD_FACTOR + 1.0)))
+    return _walk(keys, hash_of, copied_capacity(len(keys)))
 
 
 def copied_set_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
     """Order of ``new HashSet(collection)``."""
     capacity = _power_of_two(max(int(len(keys) / _LOAD_FACTOR) + 1, _DEFAULT_CAPACITY))
-    return _walk(keys, hash_of, _grown(capacity, len(keys)))
+    return _walk(keys, hash_of, grown_capacity(capacity, len(keys)))
 
 
 def built_and_copied_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:

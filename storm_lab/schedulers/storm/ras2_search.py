@@ -21,9 +21,8 @@ from storm_lab.model.settings import (
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.storm.hash_order import free_slot_order
-from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
+from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order, strategy_of
 from storm_lab.schedulers.storm.ras2_state import Ras2State
-from storm_lab.schedulers.storm.ras2_strategy import strategy_of
 
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
@@ -280,13 +279,12 @@ class Search:
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
         """Replay the found plan and note what each executor saw: final choices, without dead ends."""
         plan = {executor: self._state.held[executor.topology][executor] for executor in order}
-        owner = {a: slot for slot, ackers in self._bound.items() for a in ackers}
         for executor in order:
             self._state.remove(executor)
         decisions = []
         for executor in order:
             chosen = plan[executor]
-            note = "acker bound to its worker" if executor in owner else ""
+            note = "acker bound to its worker" if executor in self._bound_ackers else ""
             decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
