@@ -11,7 +11,7 @@ from storm_lab.advice.notebook import check_notebook, write_notebook
 from storm_lab.league.field import field
 from storm_lab.machine.options import complete_file, examples, jobs_option, json_option, print_json
 from storm_lab.runs.grid import parse_seeds
-from storm_lab.schedulers.completion import complete_policies, complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
 from storm_lab.workloads.importers.importing import import_topology
 
 

@@ -40,7 +40,6 @@ class ScheduleGenerator:
         self._control = control
         self._database: LoadDatabase = monitor.database
         self._period_ns = ns(period_s)
-        self._overload = overload
         self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
         self._least_gain = least_gain
         self._settled = False
@@ -81,13 +80,13 @@ class ScheduleGenerator:
         self._control.clock.every(self._period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
 
     def _look_for_overload(self, load: WindowLoad) -> None:
-        if self._detector is None or self._overload is None:
+        if self._detector is None:
             return
         cause = self._detector.look(load)
         now = self._control.clock.now_ns
         if cause is None or not self._settled or now < self._resting_until_ns:
             return
-        self._resting_until_ns = now + ns(self._overload.rest_s)
+        self._resting_until_ns = now + ns(self._detector.rule.rest_s)
         self._control.log.note(ACTOR, "detect-overload", "cluster", cause)
         self.generate(f"overload: {cause}", overloaded=True)
 

@@ -44,7 +44,7 @@ class OverloadDetector:
     """Applies a rule to one window after the other."""
 
     def __init__(self, rule: OverloadRule, cluster: Cluster) -> None:
-        self._rule = rule
+        self.rule = rule
         self._cluster = cluster
         self._seen: set[Executor] = set()
         self._in_a_row: dict[tuple[str, str | Executor], int] = {}
@@ -53,7 +53,7 @@ class OverloadDetector:
 
     def look(self, load: WindowLoad) -> str | None:
         """What is overloaded, in words, or None."""
-        rule = self._rule
+        rule = self.rule
         hot, busy, blocked = [], [], []
         for node in self._cluster.nodes:
             _, average = load.nodes.get(node.id, (0.0, 0.0))

@@ -10,7 +10,7 @@ from storm_lab.league.field import entrant_of, field
 from storm_lab.machine.options import examples, print_json
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.live_constants import read_constants
-from storm_lab.schedulers.completion import complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_scheduler
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.league_command import suite_options
 from storm_lab.tournament.suite import suite

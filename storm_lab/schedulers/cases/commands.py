@@ -15,10 +15,9 @@ from storm_lab.machine.options import complete_file, json_option, print_json
 from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
-from storm_lab.schedulers.completion import complete_scheduler
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
-from storm_lab.schedulers.scheduler_file import scheduler_of
+from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of
 
 _scheduler = click.option(
     "--scheduler",

@@ -83,19 +83,16 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
                 left -= 1
                 placed[executor] = slots[pick]
                 if journal.wanted:
+                    why_not = "an empty slot must be used" if must_open else f"limit of {limit} executors"
                     candidates = [
                         Candidate(slot, float(ties[i])) if i in ties
-                        else Candidate(slot, None, _why_not(must_open, limit))
+                        else Candidate(slot, None, why_not)
                         for i, slot in enumerate(slots)
                     ]  # fmt: skip
                     journal.record(
                         executor, slots[pick], candidates, score_name="source executors there (highest wins)"
                     )
         return placed
-
-
-def _why_not(must_open: bool, limit: int) -> str:
-    return "an empty slot must be used" if must_open else f"limit of {limit} executors"
 
 
 def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:

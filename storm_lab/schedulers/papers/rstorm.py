@@ -77,7 +77,10 @@ class RStormScheduler(Scheduler[RStormParameters]):
             if topology.id not in todo:
                 work.scheduled(topology.id)
                 continue
-            plan, missing = _schedule(work, topology, nodes)
+            executors = task_selection(topology, view.executors[topology.id], self.parameters.siblings)
+            held = [slot for executor, slot in work.placed.items() if executor.topology == topology.id]
+            waiting = [executor for executor in executors if executor not in work.placed]
+            plan, missing = nodes.plan(topology, waiting, held, work.journal)
             if missing is None:
                 work.placed.update(plan)
                 work.scheduled(topology.id, "Scheduled by R-Storm")
@@ -132,20 +135,6 @@ def task_selection(
     return interleaved(of_component.values()) + rest
 
 
-def _schedule(work: Round, topology: Topology, nodes: _Nodes) -> tuple[dict[Executor, Slot], Executor | None]:
-    """Algorithm 1: a plan for the topology's missing executors, and the first that found no node."""
-    nodes.begin(topology, [s for executor, s in work.placed.items() if executor.topology == topology.id])
-    plan: dict[Executor, Slot] = {}
-    for executor in nodes.in_turn(topology):
-        if executor in work.placed:
-            continue
-        slot = nodes.select(executor, work.journal)
-        if slot is None:
-            return plan, executor
-        plan[executor] = slot
-    return plan, None
-
-
 class _Nodes:
     """Algorithm 4 over vectors of what the nodes have left."""
 
@@ -178,8 +167,13 @@ class _Nodes:
         for topology_id, node in self._opened:
             self._book.release(topology_id, node)
 
-    def begin(self, topology: Topology, held: list[Slot]) -> None:
-        """Start on a topology: its reference node is unset, or the node that holds most of it already."""
+    def plan(
+        self, topology: Topology, executors: list[Executor], held: list[Slot], journal: Journal
+    ) -> tuple[dict[Executor, Slot], Executor | None]:
+        """Algorithm 1: a slot for each of the topology's executors in turn, and the first that found none.
+
+        The reference node is unset at first, or the node that holds most of the topology already.
+        """
         self._opened: list[tuple[str, int]] = []
         on = [self._book.index[slot.node] for slot in held]
         self._reference = max(sorted(set(on)), key=on.count) if on else None
@@ -191,10 +185,13 @@ class _Nodes:
             ],
             dtype=bool,
         )
-
-    def in_turn(self, topology: Topology) -> list[Executor]:
-        """The topology's executors in the order in which they choose."""
-        return task_selection(topology, self._view.executors[topology.id], self._p.siblings)
+        plan: dict[Executor, Slot] = {}
+        for executor in executors:
+            slot = self.select(executor, journal)
+            if slot is None:
+                return plan, executor
+            plan[executor] = slot
+        return plan, None
 
     def select(self, executor: Executor, journal: Journal) -> Slot | None:
         """The slot for the executor, its resources taken; None if no node has the memory."""

@@ -14,7 +14,7 @@ from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import Journal, SchedulingView
 from storm_lab.schedulers.keeping import in_view_order, interleaved
 from storm_lab.schedulers.storm.hash_order import (
-    ClojureOrder,
+    DaemonOrder,
     built_and_copied_order,
     executor_hash,
     handed_over_order,
@@ -37,7 +37,7 @@ class ClusterState:
         self.view = view
         self.journal = Journal(view)
         self.version: StormVersion = view.version
-        self.clojure = ClojureOrder(view.version)
+        self.order = DaemonOrder(view.version)
         by_id = view.nodes
         self.nodes: list[Node] = [by_id[i] for i in handed_over_order(list(by_id), string_hash, view.version)]
         ids = [topology.id for topology in view.topologies]
@@ -77,25 +77,20 @@ class ClusterState:
         """The topology's slots and their executors, slots in the order in which Storm would walk them."""
         executors = list(self._held[topology_id])
         if self.version < V2_0_0:
-            executors = self.clojure.collected(executors, self.clojure.executor)
-        return self._by_slot(executors, self.clojure.slot)
+            executors = self.order.collected(executors, self.order.executor)
+        return self._by_slot(executors, self.order.slot)
 
     def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
         return self._by_slot(self._held[topology_id], slot_hash)
 
     def _by_slot(
-        self, executors: Iterable[Executor], old_hash: Callable[[Slot], int]
+        self, executors: Iterable[Executor], hash_of: Callable[[Slot], int]
     ) -> dict[Slot, list[Executor]]:
-        """The executors of each slot; ``old_hash`` orders the slots before 2.0."""
         grouped: dict[Slot, list[Executor]] = {}
         for executor in executors:
             grouped.setdefault(self._held[executor.topology][executor], []).append(executor)
-        if self.version >= V2_0_0:
-            order = hash_map_order(list(grouped), slot_hash)
-        else:
-            order = self.clojure.associated(list(grouped), old_hash)
-        return {slot: grouped[slot] for slot in order}
+        return {slot: grouped[slot] for slot in self.order.associated(list(grouped), hash_of)}
 
     def unassigned(self, topology: Topology) -> list[Executor]:
         """Executors without a slot, in order of their first task."""
@@ -167,8 +162,8 @@ def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
     if version >= V2_0_0:
         ordered = [sorted(groups[node]) for node in sorted(groups)]
     else:
-        clojure = ClojureOrder(version)
-        ordered = [groups[node] for node in clojure.collected(list(groups), clojure.string)]
+        order = DaemonOrder(version)
+        ordered = [groups[node] for node in order.collected(list(groups), order.string)]
     if version >= V0_9_3:
         ordered.sort(key=len, reverse=True)
     return interleaved(ordered)

@@ -176,14 +176,15 @@ def _murmur_long(value: int) -> int:
     return _finish(_mix_h1(low, _mix_k1((value >> 32) & _MASK)), 8)
 
 
-class ClojureOrder:
-    """Map orders of the Clojure that a Storm version's daemons were written in.
+class DaemonOrder:
+    """Map orders of the language of a Storm version's daemons: Clojure, and Java from 2.0 on.
 
     Clojure 1.4 and 1.5 (Storm 0.8 and 0.9) hash like Java; 1.6 and 1.7 (Storm 0.10 and 1.x) with Murmur3.
     """
 
     def __init__(self, version: StormVersion) -> None:
-        self._murmur = version >= V0_10_0
+        self._java = version >= V2_0_0
+        self._murmur = V0_10_0 <= version < V2_0_0
         self._new_key_first = version < V1_0_0
 
     def string(self, text: str) -> int:
@@ -204,8 +205,8 @@ class ClojureOrder:
         return _finish(_mix_h1(0, _mix_k1(folded)), 2)
 
     def slot(self, slot: Slot) -> int:
-        """Hash of ``[node port]``."""
-        return self.pair(slot.node, slot.port)
+        """Hash of ``[node port]``, or of Java's ``WorkerSlot``."""
+        return slot_hash(slot) if self._java else self.pair(slot.node, slot.port)
 
     def executor(self, executor: Executor) -> int:
         """Hash of ``[start end]``."""
@@ -221,12 +222,16 @@ class ClojureOrder:
 
     def collected(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
         """Order of a map built by ``group-by`` or ``into {}`` from distinct keys in this order."""
+        if self._java:
+            return hash_map_order(keys, hash_of)
         if len(keys) <= _CLOJURE_ARRAY_MAP_TRANSIENT:
             return list(keys)
         return self._trie(keys, hash_of)
 
     def associated(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
         """Order of a map built by one ``assoc`` after the other from distinct keys in this order."""
+        if self._java:
+            return hash_map_order(keys, hash_of)
         if len(keys) > _CLOJURE_ARRAY_MAP_ASSOC:
             return self._trie(keys, hash_of)
         return list(reversed(keys)) if self._new_key_first else list(keys)

@@ -34,7 +34,6 @@ from storm_lab.schedulers.storm.hash_order import (
     copied_map_order,
     copied_set_order,
     executor_hash,
-    hash_map_order,
 )
 
 Spec = frozenset[Executor]
@@ -116,12 +115,10 @@ def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
     by_component: dict[str, list[Executor]] = {}
     for executor in executors:
         by_component.setdefault(executor.component, []).append(executor)
-    components, buckets = list(by_component), list(range(topology.workers))
-    if state.version >= V2_0_0:
-        components = hash_map_order(components, string_hash)
-    else:
-        components = state.clojure.associated(components, state.clojure.string)
-        buckets = state.clojure.collected(buckets[: len(executors)], state.clojure.number)
+    components = state.order.associated(list(by_component), state.order.string)
+    buckets = list(range(topology.workers))
+    if state.version < V2_0_0:
+        buckets = state.order.collected(buckets[: len(executors)], state.order.number)
     line = [executor for component in components for executor in by_component[component]]
     specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
     return copied_set_order(specs, _spec_hash)
@@ -138,11 +135,8 @@ def _host_of(state: ClusterState, slot: Slot) -> str:
     return state.host(node) if node is not None else ""
 
 
-def _in_map_order(state: ClusterState, isolated: list[Topology]) -> list[Topology]:
-    """Isolated topologies in the order in which they get their hosts."""
-    if state.version >= V2_0_0:
-        return hash_map_order(isolated, lambda topology: string_hash(topology.id))
-    return state.clojure.associated(isolated, lambda topology: state.clojure.string(topology.id))
+def _in_map_order(state: ClusterState, topologies: list[Topology]) -> list[Topology]:
+    return state.order.associated(topologies, lambda topology: state.order.string(topology.id))
 
 
 def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
@@ -154,15 +148,8 @@ def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topol
     if state.version >= V2_0_0:
         return state.needy()
     others = [topology for topology in state.topologies if topology.id not in wanted]
-    merged = state.clojure.associated(others, lambda topology: state.clojure.string(topology.id))
-    ordered = copied_map_order(merged, lambda topology: string_hash(topology.id))
+    ordered = copied_map_order(_in_map_order(state, others), lambda topology: string_hash(topology.id))
     return [topology for topology in ordered if state.needs_scheduling(topology)]
-
-
-def _hosts_in_map_order(state: ClusterState, hosts: Sequence[str]) -> list[str]:
-    if state.version >= V2_0_0:
-        return hash_map_order(hosts, string_hash)
-    return state.clojure.collected(hosts, state.clojure.string)
 
 
 def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
@@ -171,7 +158,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
     for topology in state.topologies:
         for slot, executors in state.workers_by_slot(topology.id).items():
             on_host.setdefault(_host_of(state, slot), []).append((slot, topology.id, frozenset(executors)))
-    for host in _hosts_in_map_order(state, list(on_host)):
+    for host in state.order.collected(list(on_host), state.order.string):
         workers = on_host[host]
         owner = workers[0][1]
         need = wanted.get(owner)
@@ -181,7 +168,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
             and need.hosts[len(workers)] > 0
             and all(spec in need.specs for _, _, spec in workers)
         )
-        if good and need is not None:
+        if need is not None and good:
             need.hosts[len(workers)] -= 1
             for _, _, spec in workers:
                 need.specs.remove(spec)
@@ -197,7 +184,8 @@ def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: M
         slots = state.assignable_slots(node)
         if slots:
             hosts.setdefault(state.host(node), []).extend(slots)
-    queue = sorted(_hosts_in_map_order(state, list(hosts)), key=lambda host: -len(hosts[host]))
+    queue = state.order.collected(list(hosts), state.order.string)
+    queue.sort(key=lambda host: -len(hosts[host]))
     state.view.random("isolation").shuffle(queue)
     for topology in isolated:
         need = wanted[topology.id]
@@ -226,13 +214,12 @@ def _candidates(
     """Slots of the hosts that are still to be had, the host at the head first."""
     found = []
     for turn, host in enumerate(queue):
-        small = f"host has {len(hosts[host])} slots, the topology needs {size} on one host"
         for slot in hosts[host]:
             reason = None
             if turn == 0 and slot != chosen:
                 reason = "one worker a slot: another worker's turn, or more than the host's share"
             elif len(hosts[host]) < size:
-                reason = small
+                reason = f"host has {len(hosts[host])} slots, the topology needs {size} on one host"
             found.append(Candidate(slot, None if reason else float(turn), reason))
     return found
 

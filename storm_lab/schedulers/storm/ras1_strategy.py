@@ -17,7 +17,6 @@ from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Decision
-from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.keeping import interleaved
 from storm_lab.schedulers.storm.hash_order import (
     copied_set_order,
@@ -28,6 +27,7 @@ from storm_lab.schedulers.storm.hash_order import (
     stream_hash,
 )
 from storm_lab.schedulers.storm.ras1_state import Ras1State
+from storm_lab.schedulers.storm.ras_state import max_worker_heap_mb
 
 _SAME_RACK = 0.5
 _OTHER_RACK = 1.0

@@ -8,7 +8,7 @@ built; without them the default and the generic strategy differ in name only.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -35,17 +35,13 @@ def neighbours(topology: Topology) -> dict[str, set[str]]:
     return near
 
 
-def executor_order(
-    topology: Topology, executors: Sequence[Executor], unassigned: Sequence[Executor]
-) -> list[Executor]:
+def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
     """Unassigned executors as 2.x takes them: busiest component first, with its neighbours; ackers last.
 
-    Args:
-        topology: the topology.
-        executors: all its executors; their number per component is what "busy" counts.
-        unassigned: those to be ordered.
+    What makes a component busy are the pairs of executors, unassigned or not, with those of its neighbours.
     """
-    size = Counter(executor.component for executor in executors)
+    size = Counter(executor.component for executor in state.view.executors[topology.id])
+    unassigned = state.unassigned(topology)
     near = neighbours(topology)
 
     def connections(component: str) -> int:

@@ -10,9 +10,7 @@ import math
 from storm_lab.model import Resources, Topology
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order
-from storm_lab.schedulers.storm.ras2_orders import strategy_of
-from storm_lab.schedulers.storm.ras2_round_robin import RoundRobin
-from storm_lab.schedulers.storm.ras2_search import Search
+from storm_lab.schedulers.storm.ras2_search import search_for
 from storm_lab.schedulers.storm.ras2_state import Ras2State
 from storm_lab.schedulers.storm.ras_state import Sums, demanded, importance, owners
 
@@ -175,8 +173,3 @@ def _held(state: Ras2State, topology: Topology) -> _Amounts:
 def _less(amounts: _Amounts, others: _Amounts) -> _Amounts:
     """What is left of the amounts; of the first two never less than nothing."""
     return (max(0.0, amounts[0] - others[0]), max(0.0, amounts[1] - others[1]), amounts[2] - others[2])
-
-
-def search_for(state: Ras2State, topology: Topology) -> Search:
-    """An attempt at the topology, in the way that it asks for."""
-    return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)

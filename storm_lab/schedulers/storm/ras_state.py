@@ -8,9 +8,12 @@ from typing import Self
 
 from storm_lab.model import Assignment, Executor, Node, Slot, Topology
 from storm_lab.model.javahash import string_hash
+from storm_lab.model.settings import MAX_HEAP, number_of
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.keeping import in_view_order
 from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_order
+
+_DEFAULT_MAX_HEAP_MB = 768.0
 
 Sums = tuple[float, float, float]
 """CPU points, heap and off-heap memory in MB."""
@@ -25,6 +28,11 @@ def demanded(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
         heap += demand.memory_mb
         offheap += demand.offheap_mb
     return cpu, heap, offheap
+
+
+def max_worker_heap_mb(topology: Topology) -> float:
+    """Heap limit of one worker process, in MB."""
+    return number_of(topology.settings, MAX_HEAP, _DEFAULT_MAX_HEAP_MB)
 
 
 def owners(view: SchedulingView) -> list[str]:
