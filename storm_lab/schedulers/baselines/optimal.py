@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storm_lab.schedulers.baselines.exact_model import solve
-from storm_lab.schedulers.baselines.local_search import search
-from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
+from storm_lab.schedulers.baselines.placement_problem import PlacementProblem, search
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.keeping import Round
 from storm_lab.schedulers.papers.tstorm import TStormParameters
