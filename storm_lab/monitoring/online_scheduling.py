@@ -22,6 +22,8 @@ from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.schedulers.contract import Scheduler
 
+_PLUG_IN = "scheduler"
+
 
 @dataclass(frozen=True, slots=True)
 class Swap:
@@ -98,7 +100,7 @@ class CustomScheduler:
         self._database = database
         self._installed = 0
         phase = int(control.random("custom-scheduler").random() * ns(fetch_s))
-        control.clock.every(ns(fetch_s), Rank.MONITOR, "scheduler", self.fetch, first_ns=phase)
+        control.clock.every(ns(fetch_s), Rank.MONITOR, _PLUG_IN, self.fetch, first_ns=phase)
 
     def fetch(self) -> None:
         """Install the newest adopted schedule, if it is new and Nimbus can take it now."""
@@ -118,10 +120,10 @@ class CustomScheduler:
         gone = [node for node in assignment.nodes_used() if node not in live]
         if gone:
             reason = f"node {gone[0]} is no longer there"
-            control.log.note("scheduler", "refuse-schedule", f"schedule {number}", reason)
+            control.log.note(_PLUG_IN, "refuse-schedule", f"schedule {number}", reason)
             return
         try:
-            control.log.note("scheduler", "fetch-schedule", f"schedule {number}", cause)
+            control.log.note(_PLUG_IN, "fetch-schedule", f"schedule {number}", cause)
             control.nimbus.install(assignment, f"schedule {number}: {cause}")
         except InvalidAssignmentError as error:
-            control.log.note("scheduler", "refuse-schedule", f"schedule {number}", str(error))
+            control.log.note(_PLUG_IN, "refuse-schedule", f"schedule {number}", str(error))

@@ -6,7 +6,7 @@ import pytest
 
 from storm_lab.model import Assignment, Executor, MeasuredLoad, Slot, executors_of
 from storm_lab.model.version import V0_8_2
-from storm_lab.monitoring.adoption import busiest_node_mhz, judge
+from storm_lab.monitoring.generator import busiest_node_mhz, judge
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.graph.traffic import inter_node_traffic
 from tests.control.world import chain, cluster
