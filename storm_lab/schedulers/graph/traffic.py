@@ -42,16 +42,6 @@ class Neighbours:
         """All traffic of executor ``i``, in and out."""
         return sum(rate for _, rate in self.near[i])
 
-    def between(self, place: Sequence[int]) -> float:
-        """Traffic between executors at different places; ``place[i]`` below zero means not placed."""
-        crossing = sum(
-            rate
-            for i, row in enumerate(self.near)
-            for j, rate in row
-            if i < j and place[i] >= 0 and place[j] >= 0 and place[i] != place[j]
-        )
-        return float(crossing)
-
 
 def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
     """Tuples per second between executors on different nodes; executors without a slot count for nothing."""

@@ -71,13 +71,10 @@ class RasState:
 
     # --- asking ---
 
-    def ports(self, node: Node) -> Iterable[Slot]:
-        """The node's slots that are not hidden in this round."""
-        return (slot for slot in node.slots if slot not in self.view.dead_slots)
-
     def free_slots(self, node: Node) -> list[Slot]:
-        """Slots of the node without a worker, in order of declaration."""
-        return [slot for slot in self.ports(node) if slot not in self.workers]
+        """Slots of the node that are not hidden and have no worker, in order of declaration."""
+        hidden = self.view.dead_slots
+        return [slot for slot in node.slots if slot not in hidden and slot not in self.workers]
 
     def unassigned(self, topology: Topology) -> list[Executor]:
         """Executors without a slot, in order of their first task."""
