@@ -14,7 +14,7 @@ from storm_lab.machine.options import complete_file, examples, jobs_option, json
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.notebook import notebooks_folder
-from storm_lab.schedulers.completion import complete_policies, complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
 from storm_lab.workloads.importers.importing import import_topology
 
 

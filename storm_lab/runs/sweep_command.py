@@ -18,7 +18,7 @@ from storm_lab.runs.execute import is_whole, reused_line, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.sweep import planned
 from storm_lab.runs.sweep_table import shown
-from storm_lab.schedulers.completion import complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_scheduler
 
 
 @click.command(

@@ -25,7 +25,7 @@ from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.live_constants import read_constants
-from storm_lab.schedulers.completion import complete_policies, complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.report import LeagueReport
 from storm_lab.tournament.suite import suite
