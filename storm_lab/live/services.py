@@ -15,11 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import cast
 
-from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.service import Sampler, Service
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError

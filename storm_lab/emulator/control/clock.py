@@ -19,6 +19,8 @@ import heapq
 from collections.abc import Callable
 from enum import IntEnum
 
+from storm_lab.emulator.plane import Plane
+
 SECOND = 1_000_000_000
 
 Action = Callable[[], None]
@@ -64,37 +66,11 @@ class Event:
 
 
 class Cycle:
-    """An action that repeats with a fixed period until it is stopped."""
+    """An action that repeats until it is stopped: a fixed period after its turn, or after its work.
 
-    def __init__(
-        self, clock: VirtualClock, first_ns: int, period_ns: int, rank: Rank, actor: str, action: Action
-    ) -> None:
-        if period_ns <= 0:
-            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
-        self._clock = clock
-        self._period_ns = period_ns
-        self._rank = rank
-        self._actor = actor
-        self._action = action
-        self._next = clock.at(first_ns, rank, actor, self._turn)
-
-    def _turn(self) -> None:
-        # The next turn is set before the action, which may stop the cycle.
-        self._next.time_ns += self._period_ns
-        self._clock.again(self._next, self._rank, self._actor)
-        self._action()
-
-    def stop(self) -> None:
-        """No further turn."""
-        self._next.cancel()
-
-
-class Timer:
-    """A recurring timer of Storm's daemons: it is armed anew when the work of its turn is done.
-
-    So it drifts, by its own work, against every other one (``schedule-recurring`` of ``timer.clj``, 0.8 to
-    1.x; ``StormTimer.scheduleRecurring``, 2.x). ``action`` returns how many nanoseconds its work keeps the
-    timer's thread.
+    The timers of Storm's daemons drift, by their own work, against every other one: they are armed anew when
+    it is done (``schedule-recurring`` of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x).
+    The action of a cycle that drifts returns how many nanoseconds its work keeps the timer's thread.
     """
 
     def __init__(
@@ -104,7 +80,7 @@ class Timer:
         period_ns: int,
         rank: Rank,
         actor: str,
-        action: Callable[[], int],
+        action: Callable[[], int | None],
         drifts: bool,
     ) -> None:
         if period_ns <= 0:
@@ -115,18 +91,24 @@ class Timer:
         self._actor = actor
         self._action = action
         self._drifts = drifts
-        self._stopped = False
         self._next = clock.at(first_ns, rank, actor, self._turn)
 
     def _turn(self) -> None:
-        work_ns = self._action()
-        if not self._stopped:
-            self._next.time_ns += self._period_ns + (work_ns if self._drifts else 0)
-            self._clock.again(self._next, self._rank, self._actor)
+        if self._drifts:
+            work_ns = self._action() or 0
+            if not self._next.cancelled:
+                self._again(self._period_ns + work_ns)
+        else:
+            # The next turn is set before the action, which may stop the cycle.
+            self._again(self._period_ns)
+            self._action()
+
+    def _again(self, delay_ns: int) -> None:
+        self._next.time_ns += delay_ns
+        self._clock.again(self._next, self._rank, self._actor)
 
     def stop(self) -> None:
         """No further turn."""
-        self._stopped = True
         self._next.cancel()
 
 
@@ -163,28 +145,21 @@ class VirtualClock:
         return self.at(self.now_ns + delay_ns, rank, actor, action)
 
     def every(
-        self, period_ns: int, rank: Rank, actor: str, action: Action, *, first_ns: int | None = None
-    ) -> Cycle:
-        """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now."""
-        first = self.now_ns + period_ns if first_ns is None else first_ns
-        return Cycle(self, first, period_ns, rank, actor, action)
-
-    def recurring(
         self,
         period_ns: int,
         rank: Rank,
         actor: str,
-        action: Callable[[], int],
+        action: Callable[[], int | None],
         *,
         first_ns: int | None = None,
-        drifts: bool = True,
-    ) -> Timer:
-        """Repeat ``action`` a period after its work is done, or, without ``drifts``, a period after its turn.
+        drifts: bool = False,
+    ) -> Cycle:
+        """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now.
 
-        The first turn is at ``first_ns``, by default one period from now.
+        With ``drifts`` the next turn is a period after the work of this one, which ``action`` returns in ns.
         """
         first = self.now_ns + period_ns if first_ns is None else first_ns
-        return Timer(self, first, period_ns, rank, actor, action, drifts)
+        return Cycle(self, first, period_ns, rank, actor, action, drifts)
 
     def run_until(self, end_ns: int) -> None:
         """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""
@@ -196,3 +171,20 @@ class VirtualClock:
             self.now_ns = event.time_ns
             event.action()
         self.now_ns = max(self.now_ns, end_ns)
+
+
+class SteppedPlane:
+    """A data plane that is brought up to the control clock before it is asked anything.
+
+    So tuples and control events alternate in virtual time; an instant at which control asks nothing costs the
+    data plane nothing.
+    """
+
+    def __init__(self, plane: Plane, clock: VirtualClock) -> None:
+        self._plane = plane
+        self._clock = clock
+
+    def now(self) -> Plane:
+        """The data plane, run up to and including the present instant."""
+        self._plane.run_until(self._clock.now_ns)
+        return self._plane

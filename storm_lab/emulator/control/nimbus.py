@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.delays import Delays
-from storm_lab.emulator.control.last_answer import LastAnswer
 from storm_lab.emulator.control.liveness import Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
@@ -28,7 +27,8 @@ from storm_lab.model import (
     check_assignment,
     executors_of,
 )
-from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 
 if TYPE_CHECKING:
     # It holds this one: a circle.
@@ -49,17 +49,8 @@ class Status(Enum):
 class Nimbus:
     """The master daemon, with its scheduler plugged in."""
 
-    def __init__(
-        self,
-        control: ControlPlane,
-        cluster: Cluster,
-        scheduler: Scheduler[Any],
-        seed: int,
-        first_round_ns: int,
-    ) -> None:
+    def __init__(self, control: ControlPlane, scheduler: Scheduler[Any], first_round_ns: int) -> None:
         self._control = control
-        self._cluster = cluster
-        self._seed = seed
         self.scheduler = scheduler
         self.up = True
         self.topologies: dict[str, Topology] = {}
@@ -70,7 +61,7 @@ class Nimbus:
         """Where a scheduler that wants measured load gets it; monitoring sets this."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
-        self._last_answer = LastAnswer()
+        self._answered: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
         self._delays = Delays(control.clock, ACTOR)
         self._before: dict[str, Status] = {}
         """Of a topology whose rebalance waits: the status to return to."""
@@ -80,10 +71,8 @@ class Nimbus:
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
-        period = ns(control.timers.nimbus_round_s)
-        self._round_work_ns = ns(control.times.round_work_s)
-        control.clock.recurring(
-            period,
+        control.clock.every(
+            ns(control.timers.nimbus_round_s),
             Rank.NIMBUS,
             ACTOR,
             self.round,
@@ -104,7 +93,7 @@ class Nimbus:
     def live_cluster(self) -> Cluster:
         """The nodes whose supervisors have given a heartbeat lately, in the cluster's order."""
         alive = self._liveness.nodes(self._control.clock.now_ns)
-        return Cluster(tuple(node for node in self._cluster.nodes if node.id in alive))
+        return Cluster(tuple(node for node in self._control.cluster.nodes if node.id in alive))
 
     def when_running(self, callback: Callable[[str], None]) -> None:
         """Call back with a topology's id whenever all executors of a new assignment of it have reported."""
@@ -138,7 +127,7 @@ class Nimbus:
         if not self.up or not self._control.zookeeper.up:
             return 0
         self._schedule("scheduling round")
-        return self._round_work_ns
+        return ns(self._control.times.round_work_s)
 
     def rebalance(
         self,
@@ -249,7 +238,7 @@ class Nimbus:
             assignment = Assignment.of((e, s) for e, s in assignment.slots.items() if e.topology not in gone)
         named = dict.fromkeys(executor.topology for executor in assignment.slots)
         wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
-        check_assignment(assignment, self._cluster, wanted)
+        check_assignment(assignment, self._control.cluster, wanted)
         changed = False
         for topology_id in named:
             part = assignment.of_topology(topology_id)
@@ -330,9 +319,9 @@ class Nimbus:
             present=Assignment(present),
             load=self.load(),
             dead_slots=frozenset(dead_slots),
-            seed=self._seed,
+            seed=self._control.seed,
         )
-        result = self._last_answer.of(self.scheduler, view, f"{reason} at {now / 1e9:g} s")
+        result = self._ask(view, f"{reason} at {now / 1e9:g} s")
         if not dead and scratch is None and dict(result.assignment.slots) == present:
             return
         if dead:
@@ -343,6 +332,16 @@ class Nimbus:
             if slots and (old is None or dict(old.slots) != dict(slots)):
                 origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
                 self.write(topology_id, slots, origin, reason)
+
+    def _ask(self, view: SchedulingView, case: str) -> SchedulingResult:
+        """The scheduler's answer; not asked twice in a row about the same view, as in most rounds."""
+        if self._answered is not None:
+            asked, seen, result = self._answered
+            if asked is self.scheduler and seen == view:
+                return result
+        result = ask(self.scheduler, view, case=case)
+        self._answered = (self.scheduler, view, result)
+        return result
 
     def _beat_arrived(self, topology_id: str) -> None:
         stored = self._control.zookeeper.assignments.get(topology_id)

@@ -15,11 +15,12 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import refresh
 from storm_lab.emulator.kernel.polling import count_all_looks
-from storm_lab.emulator.loss import Loss
+from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
-from storm_lab.emulator.setup.logbook import WindowSample
+from storm_lab.emulator.setup.logbook import Logbook
+from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.playing import COUNT_WINDOW_NS, Playing
-from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.setup.tables import QueueSizes, build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.state.pools import (
     grow_idle,
@@ -61,19 +62,11 @@ class DataPlane(Playing):
     ) -> None:
         self._bundle = bundle or Bundle()
         self._bundle.check()
-        super().__init__(
-            cluster,
-            version,
-            cost,
-            plans,
-            seed,
-            recorder,
-            sample_every,
-            most_messages,
-            self._bundle,
-            unreached,
-            settings,
+        kernel, self._names = build(
+            cluster, version, cost, plans, seed, sample_every, self._bundle, unreached, settings
         )
+        log = Logbook(self._names, recorder)
+        super().__init__(kernel, log, OffsetLogs(plans, self._names), most_messages)
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
@@ -90,13 +83,10 @@ class DataPlane(Playing):
         self._route_end = len(self._kernel.route)
         self._start_calls()
 
-    def start_worker(
-        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
-    ) -> int:
+    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number.
 
         It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
-        ``generation`` is kept for the caller's own use in the log.
         """
         self._reserve(1, executors, slot.node)
         worker = self._workers
@@ -169,17 +159,15 @@ class DataPlane(Playing):
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
-        loss = Loss()
-        for owner, executor in list(self._executors):
-            if owner == worker:
-                loss += self._close_executor(worker, executor)
-        loss += Loss(*lifecycle.close_worker(self._state(), worker))
+        own = [executor for owner, executor in self._executors if owner == worker]
+        losses = [self._close_executor(worker, executor) for executor in own]
+        losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
         slot = self._worker_slots.pop(worker)
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
         refresh(self._state())
-        return loss
+        return Loss(*(sum(place) for place in zip(*losses, strict=True)))
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
@@ -218,16 +206,7 @@ class DataPlane(Playing):
         readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
-        """Set where executors run, as ``worker`` sees it; those left out are out of its reach.
-
-        Args:
-            worker: the sender.
-            view: executor to the worker that runs it.
-            connecting: whether the worker lacks a connection that it wants.
-
-        Returns:
-            How many tuples had waited in the worker for executors that it now reaches.
-        """
+        """Set where executors run, as ``worker`` sees it; returns how many waiting tuples that lets go."""
         known = [
             self._executors[key]
             for key in ((w, e) for e, w in sorted(view.items()))
@@ -272,10 +251,7 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Let a worker's transfer thread send nothing for so long from now on.
-
-        Its table of connections is locked; executors go on, and what they produce queues up.
-        """
+        """Let a worker's transfer thread send nothing for so long from now on."""
         held_until = self._kernel.worker["held_until"]
         held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
 
@@ -287,10 +263,7 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def sample(self) -> WindowSample:
-        """Counters since the previous sample, as the load monitors read them.
-
-        Writes the traffic and CPU rows.
-        """
+        """Counters since the previous sample; writes the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0:
             count_all_looks(self._state(), self._threads)
         return self._log.sample(self._kernel)

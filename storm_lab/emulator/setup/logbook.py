@@ -6,37 +6,19 @@ monitors read their samples here too, so that what they see is what the log hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.state.kinds import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
-from storm_lab.model import Cluster, Executor, Slot
+from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
-
-
-@dataclass(frozen=True, slots=True)
-class WindowSample:
-    """What the load monitors read: counters since the previous sample.
-
-    CPU in nanoseconds of one core; ``traffic`` in tuples, by (topology, sending task, receiving task);
-    ``queued`` is the length of receive queues at the end of the window.
-    """
-
-    start_ns: int
-    end_ns: int
-    executor_cpu_ns: Mapping[tuple[int, Executor], int]
-    worker_cpu_ns: Mapping[int, int]
-    node_cpu_ns: Mapping[str, int]
-    traffic: Mapping[tuple[str, int, int], int]
-    failed: Mapping[str, int]
-    queued: Mapping[tuple[int, Executor], int]
 
 
 @dataclass(slots=True)
@@ -51,7 +33,7 @@ class _Life:
 class Logbook:
     """Writes one run's rows and keeps the counters' windows."""
 
-    def __init__(self, cluster: Cluster, names: Names, recorder: Recorder | None) -> None:
+    def __init__(self, names: Names, recorder: Recorder | None) -> None:
         self._names = names
         self._recorder = recorder
         self._lives: list[_Life] = []
@@ -61,17 +43,6 @@ class Logbook:
         self._acked = dict.fromkeys(names.topologies, 0)
         self._taken: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
-        if recorder is not None:
-            recorder.append(
-                "nodes",
-                {
-                    "node": [n.id for n in cluster.nodes],
-                    "rack": [n.rack for n in cluster.nodes],
-                    "cores": np.array([n.cores for n in cluster.nodes], np.int32),
-                    "core_mhz": np.array([n.core_mhz for n in cluster.nodes]),
-                    "memory_mb": np.array([n.memory_mb for n in cluster.nodes]),
-                },
-            )
 
     def start_worker(self, worker: int, slot: Slot) -> None:
         """A worker process runs in ``slot`` from now on."""
@@ -191,7 +162,6 @@ class Logbook:
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
         executor_cpu: dict[tuple[int, Executor], int] = {}
-        worker_cpu: dict[int, int] = {}
         node_cpu = dict.fromkeys(self._names.nodes, 0)
         threads = np.flatnonzero(k.thread["cpu"])
         used = (k.thread[name][threads].tolist() for name in ("cpu", "worker", "executor"))
@@ -200,8 +170,6 @@ class Logbook:
             if executor >= 0:
                 key = (worker, self._lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
-            else:
-                worker_cpu[worker] = worker_cpu.get(worker, 0) + cpu
         self._write_cpu(k, threads, start, end)
         traffic = self._read_traffic(k, start, end)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self._lives)]].tolist()
@@ -212,7 +180,7 @@ class Logbook:
         }
         failed = self._take_failed(k)
         k.thread["cpu"] = 0
-        return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
+        return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
         """Root tuples failed per topology since the previous sample.

@@ -115,9 +115,9 @@ def build(
     plans: Sequence[TopologyPlan],
     seed: int,
     sample_every: int,
-    bundle: Bundle | None = None,
-    unreached: Unreached | None = None,
-    settings: Mapping[str, SettingValue] = MappingProxyType({}),
+    bundle: Bundle,
+    unreached: Unreached | None,
+    settings: Mapping[str, SettingValue],
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
@@ -186,8 +186,7 @@ def build(
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
     s.bolt_margin = flow.most_copies(kernel, plans) + 4
-    if bundle is not None:
-        bundle.apply(kernel)
+    bundle.apply(kernel)
     return kernel, names
 
 

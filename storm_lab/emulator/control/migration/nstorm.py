@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from storm_lab.emulator.control.clock import Event, Rank, Timer, ns
+from storm_lab.emulator.control.clock import Cycle, Event, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
@@ -59,7 +59,7 @@ class _ThreadLevelUpdate(Migration):
         super().__init__(control)
         self._method = method
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
-        self._polls: dict[int, Timer] = {}
+        self._polls: dict[int, Cycle] = {}
         self._looking: set[int] = set()
         self._seen: dict[int, StoredAssignment] = {}
         self._coming: dict[tuple[int, Executor], Event] = {}
@@ -81,7 +81,7 @@ class _ThreadLevelUpdate(Migration):
         # Workers of a node that start together do not look together: JVMs take their own time to get there.
         period_ns = ns(self._method.poll_s)
         phase = self.control.random(f"nstorm/poll/{process.number}").random()
-        self._polls[process.number] = self.control.clock.recurring(
+        self._polls[process.number] = self.control.clock.every(
             period_ns,
             Rank.WORKER,
             process.actor,
