@@ -19,8 +19,7 @@ from storm_lab.emulator.control.faults.commands import (
     RebalanceTopology,
 )
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.control.faults.machines import KillNode, ReviveNode
-from storm_lab.emulator.control.faults.network import CutLink, RestoreLink
+from storm_lab.emulator.control.faults.machines import CutLink, KillNode, RestoreLink, ReviveNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.line_queue import queue_path, set_rate

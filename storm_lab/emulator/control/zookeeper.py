@@ -189,12 +189,8 @@ class ZooKeeper:
         else:
             committed = self.server.committed_at(self._clock.now_ns)
             self.written[record] += 1
-        self._clock.at(
-            committed,
-            Rank.COORDINATION,
-            f"zookeeper:{actor}",
-            partial(self._commit, actor, record, key, apply),
-        )
+        commit = partial(self._commit, actor, record, key, apply)
+        self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
     def told(self, record: Record, key: str, apply: Callable[[], None]) -> None:
@@ -204,13 +200,11 @@ class ZooKeeper:
             callback(key)
 
     def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
-        if not self.up:
+        if self.up:
+            self.told(record, key, apply)
+        else:
             # It went down with the write in its queue.
             self.write(actor, record, key, apply)
-            return
-        apply()
-        for callback in self._watchers.get(record, ()):
-            callback(key)
 
     def stop(self) -> None:
         """ZooKeeper is gone; its records survive on disk."""
