@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.line_queue import new_queue, queue_path
@@ -87,7 +87,6 @@ def export_plan(
         UserError: the plan does not fit together, or holds what this version of real Storm cannot do.
     """
     check_plan(plan)
-    check_trace(plan.topology, plan.trace)
     _check_playable(plan)
     folder.mkdir(parents=True, exist_ok=True)
     _write_records(plan, machine, folder)
