@@ -67,7 +67,7 @@ def test_a_cycle_keeps_its_phase_and_may_stop_itself() -> None:
     def turn() -> None:
         turns.append(clock.now_ns)
         if len(turns) == 3:
-            cycle.stop()
+            cycle.cancel()
 
     cycle = clock.every(10, Rank.WORKER, "w", turn, first_ns=3)
     clock.run_until(100)
@@ -95,7 +95,7 @@ def test_a_timer_may_be_stopped_by_its_own_work() -> None:
 
     def turn() -> int:
         turns.append(clock.now_ns)
-        timer.stop()
+        timer.cancel()
         return 1
 
     timer = clock.every(10, Rank.WORKER, "w", turn, drifts=True)

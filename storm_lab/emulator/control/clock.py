@@ -65,53 +65,6 @@ class Event:
         self.cancelled = True
 
 
-class Cycle:
-    """An action that repeats until it is stopped: a fixed period after its turn, or after its work.
-
-    The timers of Storm's daemons drift, by their own work, against every other one: they are armed anew when
-    it is done (``schedule-recurring`` of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x).
-    The action of a cycle that drifts returns how many nanoseconds its work keeps the timer's thread.
-    """
-
-    def __init__(
-        self,
-        clock: VirtualClock,
-        first_ns: int,
-        period_ns: int,
-        rank: Rank,
-        actor: str,
-        action: Callable[[], int | None],
-        drifts: bool,
-    ) -> None:
-        if period_ns <= 0:
-            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
-        self._clock = clock
-        self._period_ns = period_ns
-        self._rank = rank
-        self._actor = actor
-        self._action = action
-        self._drifts = drifts
-        self._next = clock.at(first_ns, rank, actor, self._turn)
-
-    def _turn(self) -> None:
-        if self._drifts:
-            work_ns = self._action() or 0
-            if not self._next.cancelled:
-                self._again(self._period_ns + work_ns)
-        else:
-            # The next turn is set before the action, which may stop the cycle.
-            self._again(self._period_ns)
-            self._action()
-
-    def _again(self, delay_ns: int) -> None:
-        self._next.time_ns += delay_ns
-        self._clock.again(self._next, self._rank, self._actor)
-
-    def stop(self) -> None:
-        """No further turn."""
-        self._next.cancel()
-
-
 class VirtualClock:
     """Events of the control plane, in the documented order."""
 
@@ -132,11 +85,10 @@ class VirtualClock:
                 f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
             )
         event = Event(time_ns, action)
-        self.again(event, rank, actor)
+        self._put(event, rank, actor)
         return event
 
-    def again(self, event: Event, rank: Rank, actor: str) -> None:
-        """Put an event that has just run, or is new, in its place by its time, which has not passed."""
+    def _put(self, event: Event, rank: Rank, actor: str) -> None:
         heapq.heappush(self._heap, (event.time_ns, rank, actor, self._sequence, event))
         self._sequence += 1
 
@@ -153,13 +105,36 @@ class VirtualClock:
         *,
         first_ns: int | None = None,
         drifts: bool = False,
-    ) -> Cycle:
-        """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now.
+    ) -> Event:
+        """Repeat ``action`` until the event is cancelled; by default the first turn is one period from now.
 
-        With ``drifts`` the next turn is a period after the work of this one, which ``action`` returns in ns.
+        The next turn follows a fixed period after this one. The timers of Storm's daemons drift instead, by
+        their own work, against every other one: they are armed anew when it is done (``schedule-recurring``
+        of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x). With ``drifts`` the ``action``
+        returns how many nanoseconds its work keeps the timer's thread.
+
+        Raises:
+            ValueError: the period is not positive.
         """
-        first = self.now_ns + period_ns if first_ns is None else first_ns
-        return Cycle(self, first, period_ns, rank, actor, action, drifts)
+        if period_ns <= 0:
+            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
+
+        def again(delay_ns: int) -> None:
+            event.time_ns += delay_ns
+            self._put(event, rank, actor)
+
+        def turn() -> None:
+            if drifts:
+                work_ns = action() or 0
+                if not event.cancelled:
+                    again(period_ns + work_ns)
+            else:
+                # The next turn is set before the action, which may cancel it.
+                again(period_ns)
+                action()
+
+        event = self.at(self.now_ns + period_ns if first_ns is None else first_ns, rank, actor, turn)
+        return event
 
     def run_until(self, end_ns: int) -> None:
         """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""

@@ -31,7 +31,6 @@ class Connections:
         self._control = control
         self._clock = control.clock
         self._retry_ns = ns(control.times.connect_retry_s)
-        self._hold_ns = ns(control.times.refresh_hold_s)
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
@@ -58,12 +57,8 @@ class Connections:
                 continue
             since = peer.trying_since.get(process.slot, now)
             tries = -(-(now - since) // self._retry_ns)
-            self._clock.at(
-                since + tries * self._retry_ns,
-                Rank.WORKER,
-                peer.actor,
-                partial(self._try, peer, process.slot),
-            )
+            again = partial(self._try, peer, process.slot)
+            self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
 
     def left(self, process: WorkerProcess) -> None:
         """A process has ended; its peers see their connections break."""
@@ -80,8 +75,7 @@ class Connections:
         Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
         the worker's transfer thread waits for it.
         """
-        if self._hold_ns > 0:
-            self._control.plane.now().hold_sending(process.id, self._hold_ns)
+        self._control.plane.now().hold_sending(process.id, ns(self._control.times.refresh_hold_s))
         if process.assignment is assignment and not process.trying_since:
             self.settle(process)
             return
@@ -123,12 +117,8 @@ class Connections:
             if slot not in process.trying_since:
                 process.trying_since[slot] = self._clock.now_ns
                 if self._gives_up_ns > 0:
-                    self._clock.after(
-                        self._gives_up_ns,
-                        Rank.PROCESS,
-                        process.actor,
-                        partial(self._give_up, process, slot, self._clock.now_ns),
-                    )
+                    give_up = partial(self._give_up, process, slot, self._clock.now_ns)
+                    self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
         """Close the client of a slot for which all tries are used up.

@@ -28,7 +28,8 @@ class Delays:
 
     def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
         """Do ``then`` after a wait; what waited for this topology before is given up."""
-        self.give_up(topology_id)
+        if (waiting := self._waiting.pop(topology_id, None)) is not None:
+            waiting.event.cancel()
 
         def due() -> None:
             del self._waiting[topology_id]
@@ -36,12 +37,6 @@ class Delays:
 
         event = self._clock.after(wait_ns, Rank.NIMBUS, self._actor, due)
         self._waiting[topology_id] = _Delay(wait_ns, then, event)
-
-    def give_up(self, topology_id: str) -> None:
-        """Forget what waits for a topology, if anything does."""
-        waiting = self._waiting.pop(topology_id, None)
-        if waiting is not None:
-            waiting.event.cancel()
 
     def stop(self) -> None:
         """Nimbus is gone: nothing comes due until `start`."""

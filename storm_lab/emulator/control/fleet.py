@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import Cycle, Rank, ns
+from storm_lab.emulator.control.clock import Event, Rank, ns
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
@@ -25,7 +25,7 @@ class Fleet:
         self._control = control
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
-        self._timers: dict[int, list[Cycle]] = {}
+        self._timers: dict[int, list[Event]] = {}
         times = control.times
         self._starts = {
             node.id: JvmStarts(
@@ -33,7 +33,6 @@ class Fleet:
             )
             for node in control.cluster.nodes
         }
-        self._hold_ns = ns(times.refresh_hold_s)
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
         control.zookeeper.watch(Record.STATUS, self._status_changed)
 
@@ -99,12 +98,8 @@ class Fleet:
         idle_s = control.migration.spout_idle_s(process)
         process.idle_until_ns = now + ns(idle_s)
         if idle_s > 0:
-            control.clock.at(
-                process.idle_until_ns,
-                Rank.WORKER,
-                process.actor,
-                partial(control.connections.settle, process),
-            )
+            settle = partial(control.connections.settle, process)
+            control.clock.at(process.idle_until_ns, Rank.WORKER, process.actor, settle)
         control.connections.joined(process)
         control.migration.worker_ready(process)
         self.refresh(process)
@@ -126,13 +121,8 @@ class Fleet:
 
     def _beat(self, process: WorkerProcess) -> int:
         control = self._control
-        sent = control.clock.now_ns
-        executors = process.executors
         beats = control.zookeeper.task_beats.setdefault(process.slot, {})
-
-        def record() -> None:
-            beats.update(dict.fromkeys(executors, sent))
-
+        record = partial(beats.update, dict.fromkeys(process.executors, control.clock.now_ns))
         if control.timers.heartbeats_by_thrift:
             control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
             return 0
@@ -155,7 +145,7 @@ class Fleet:
             return 0
         if control.migration.refreshes_from_zookeeper(process):
             self.refresh(process)
-            return self._hold_ns
+            return ns(control.times.refresh_hold_s)
         process.topology_active = control.zookeeper.active.get(process.topology, False)
         control.connections.settle(process)
         return 0
@@ -180,7 +170,7 @@ class Fleet:
         was_running = process.running
         process.ended_ns = now
         for timer in self._timers.pop(process.number, ()):
-            timer.stop()
+            timer.cancel()
         if not was_running:
             self._starts[process.slot.node].end(process.number)
             return {}
@@ -210,10 +200,6 @@ class Fleet:
             if process.running and process.slot.node == node:
                 self._control.plane.now().charge(process.id, cpu_ns)
                 return
-
-    def at(self, slot: Slot) -> tuple[WorkerProcess, ...]:
-        """Processes at a slot that have not ended."""
-        return tuple(process for process in self.processes if process.slot == slot)
 
     def start_executor(self, process: WorkerProcess, executor: Executor) -> None:
         """Start one executor's thread in a running worker."""

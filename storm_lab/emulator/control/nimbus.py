@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
@@ -112,11 +113,10 @@ class Nimbus:
         if placement is not None:
             self._take_worker_count(topology.id, placement)
             self._by_hand[topology.id] = placement
-        if control.timers.schedules_at_submit:
-            if placement is not None:
-                self._write_by_hand()
-            else:
-                self._schedule("a topology has been submitted")
+        if control.timers.schedules_at_submit and placement is not None:
+            self._write_by_hand()
+        elif control.timers.schedules_at_submit:
+            self._schedule("a topology has been submitted")
 
     def _write_by_hand(self) -> None:
         for topology_id, placement in list(self._by_hand.items()):
@@ -151,14 +151,8 @@ class Nimbus:
         wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
         self._before.setdefault(topology_id, self.status[topology_id])
         self._set_status(topology_id, Status.REBALANCING)
-        control.log.note(
-            ACTOR,
-            "rebalance",
-            topology_id,
-            reason,
-            wait_s=wait_ns / 1e9,
-            workers=workers if slots is None else None,
-        )
+        asked = workers if slots is None else None
+        control.log.note(ACTOR, "rebalance", topology_id, reason, wait_s=wait_ns / 1e9, workers=asked)
 
         def due() -> None:
             if workers is not None:
@@ -205,11 +199,8 @@ class Nimbus:
         self._current.pop(topology_id, None)
         self._by_hand.pop(topology_id, None)
         control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
-
-        def record() -> None:
-            control.zookeeper.assignments.pop(topology_id, None)
-
-        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+        forget = partial(control.zookeeper.assignments.pop, topology_id, None)
+        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, forget)
 
     def _refuses(self, topology_id: str, command: str, fits: set[Status]) -> bool:
         """Whether a command cannot be obeyed now; the log then says why."""
@@ -242,26 +233,21 @@ class Nimbus:
         changed = False
         for topology_id in named:
             part = assignment.of_topology(topology_id)
-            stored = self._current.get(topology_id)
-            if stored is not None and dict(stored.slots) == dict(part.slots):
-                continue
-            changed = True
-            self._take_worker_count(topology_id, part)
-            self._control.migration.publish(topology_id, part.slots, reason)
+            if self._differs(topology_id, part.slots):
+                changed = True
+                self._take_worker_count(topology_id, part)
+                self._control.migration.publish(topology_id, part.slots, reason)
         return changed
 
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
         """Write a topology's assignment to ZooKeeper; executors that stay keep their start time."""
         control = self._control
         self._by_hand.pop(topology_id, None)
-        now = control.clock.now_ns
         old = self._current.get(topology_id)
-        starts = {
-            e: old.start_ns[e] if old is not None and old.slots.get(e) == slot else now
-            for e, slot in slots.items()
-        }
+        stay = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
+        starts = {**dict.fromkeys(slots, control.clock.now_ns), **stay}
         self._assignments += 1
-        stored = StoredAssignment.of(self._assignments, topology_id, slots, starts, origin)
+        stored = StoredAssignment(self._assignments, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
         control.log.note(
             ACTOR,
@@ -270,14 +256,15 @@ class Nimbus:
             reason,
             id=stored.id,
             origin=origin.value,
-            moved=sum(1 for e in slots if old is None or old.slots.get(e) != slots[e]),
+            moved=len(slots) - len(stay),
             workers={str(slot): len(members) for slot, members in stored.workers.items()},
         )
-
-        def record() -> None:
-            control.zookeeper.assignments[topology_id] = stored
-
+        record = partial(control.zookeeper.assignments.update, {topology_id: stored})
         control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+
+    def _differs(self, topology_id: str, slots: Mapping[Executor, Slot]) -> bool:
+        current = self._current.get(topology_id)
+        return current is None or dict(current.slots) != dict(slots)
 
     def _take_worker_count(self, topology_id: str, placement: Assignment) -> None:
         used = len(set(placement.slots.values()))
@@ -285,13 +272,9 @@ class Nimbus:
 
     def _set_status(self, topology_id: str, status: Status) -> None:
         self.status[topology_id] = status
-        active = status is Status.ACTIVE
-        self._control.zookeeper.write(
-            ACTOR,
-            Record.STATUS,
-            topology_id,
-            lambda: self._control.zookeeper.active.__setitem__(topology_id, active),
-        )
+        zookeeper = self._control.zookeeper
+        record = partial(zookeeper.active.update, {topology_id: status is Status.ACTIVE})
+        zookeeper.write(ACTOR, Record.STATUS, topology_id, record)
 
     def _schedule(self, reason: str, scratch: str | None = None) -> None:
         """One pass of the scheduler over all topologies; ``scratch`` is placed as if it had no workers."""
@@ -328,8 +311,7 @@ class Nimbus:
             reason = f"{dead} executors give no heartbeat"
         for topology_id in self.topologies:
             slots = result.assignment.of_topology(topology_id).slots
-            old = self._current.get(topology_id)
-            if slots and (old is None or dict(old.slots) != dict(slots)):
+            if slots and self._differs(topology_id, slots):
                 origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
                 self.write(topology_id, slots, origin, reason)
 

@@ -8,7 +8,6 @@ again. A process that has died by itself is replaced at the look that finds it d
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Event, Rank, ns
@@ -68,11 +67,3 @@ class SlotMachine:
         # The worker's own shutdown hook halts it after the same time, so it is mostly still there.
         gone_s = self._random.uniform(*self._exit_s)
         return self._kill_sleep_ns * (1 if ns(gone_s) <= self._kill_sleep_ns else 2)
-
-
-def machines_of(control: ControlPlane, supervisor: Supervisor) -> dict[Slot, SlotMachine]:
-    """A machine for each slot of a supervisor's node; none before 2.x."""
-    if control.timers.slot_running_s == 0:
-        return {}
-    make = partial(SlotMachine, control, supervisor)
-    return {slot: make(slot) for slot in (Slot(supervisor.node.id, port) for port in supervisor.node.ports)}

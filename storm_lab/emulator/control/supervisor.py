@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.slot_machine import machines_of
+from storm_lab.emulator.control.slot_machine import SlotMachine
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
@@ -68,7 +68,9 @@ class Supervisor:
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
         every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
-        self._machines = machines_of(control, self)
+        # None before 2.x.
+        slots = node.slots if timers.slot_running_s > 0 else ()
+        self._machines = {slot: SlotMachine(control, self, slot) for slot in slots}
         if not self._machines:
             every(ns(timers.process_sync_s), action=self.sync_processes, first_ns=phases.process_sync_ns)
         every(
@@ -122,7 +124,7 @@ class Supervisor:
             for stored in control.zookeeper.assignments.values()
             for slot in stored.nodes.get(self.node.id, ())
         }
-        work_ns = ns(control.migration.sync_work_s())
+        work_ns = ns(control.migration.sync_work_s)
         if work_ns > 0:
             control.fleet.charge_node(self.node.id, work_ns)
         self._work(work_ns, lambda: self._fetch(wanted))

@@ -31,9 +31,8 @@ class Origin(Enum):
     """Handed to Nimbus while the topology runs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class StoredAssignment:
-    """A topology's assignment as it stands in ZooKeeper; made by :meth:`of`.
+    """A topology's assignment as it stands in ZooKeeper.
 
     ``id`` numbers all assignments of the run, from 1; ``start_ns`` says since when each executor has been
     assigned to its slot. ``slots`` is in order of executors. ``workers`` is slot to its executors, both
@@ -41,43 +40,28 @@ class StoredAssignment:
     ``workers``; ``nodes`` is node id to the slots used there.
     """
 
-    id: int
-    topology: str
-    slots: Mapping[Executor, Slot]
-    start_ns: Mapping[Executor, int]
-    origin: Origin
-    workers: Mapping[Slot, tuple[Executor, ...]]
-    place: tuple[int, ...]
-    nodes: Mapping[str, list[Slot]]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         number: int,
         topology_id: str,
         slots: Mapping[Executor, Slot],
         start_ns: Mapping[Executor, int],
         origin: Origin,
-    ) -> StoredAssignment:
-        """Build from the executors' slots, in any order."""
-        ordered = {executor: slots[executor] for executor in sorted(slots)}
-        index = {slot: place for place, slot in enumerate(sorted(set(ordered.values())))}
-        grouped: list[list[Executor]] = [[] for _ in index]
-        for executor, slot in ordered.items():
-            grouped[index[slot]].append(executor)
-        nodes: dict[str, list[Slot]] = {}
+    ) -> None:
+        self.id = number
+        self.topology = topology_id
+        self.slots = {executor: slots[executor] for executor in sorted(slots)}
+        self.start_ns = start_ns
+        self.origin = origin
+        index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
+        self.place = tuple(index[slot] for slot in self.slots.values())
+        grouped: dict[Slot, list[Executor]] = {slot: [] for slot in index}
+        for executor, slot in self.slots.items():
+            grouped[slot].append(executor)
+        self.workers = {slot: tuple(own) for slot, own in grouped.items()}
+        self.nodes: dict[str, list[Slot]] = {}
         for slot in index:
-            nodes.setdefault(slot.node, []).append(slot)
-        return cls(
-            id=number,
-            topology=topology_id,
-            slots=ordered,
-            start_ns=start_ns,
-            origin=origin,
-            workers={slot: tuple(grouped[place]) for slot, place in index.items()},
-            place=tuple(index[slot] for slot in ordered.values()),
-            nodes=nodes,
-        )
+            self.nodes.setdefault(slot.node, []).append(slot)
 
 
 class Record(StrEnum):

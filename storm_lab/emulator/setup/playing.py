@@ -37,7 +37,6 @@ class Playing(Plane):
         get_ready(self._handled[1])
         self._log = log
         self._offsets = offsets
-        self._executor_rows = 0
         self._next_count = COUNT_WINDOW_NS
         # From 1.0 on workers tell each other their queues' loads.
         self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else NEVER
@@ -88,7 +87,7 @@ class Playing(Plane):
     def _play(self, time_ns: int) -> None:
         while self._next_report <= time_ns:
             self._play_and_store(self._next_report)
-            report_loads(self._state(), self._executor_rows)
+            report_loads(self._state(), len(self._log.lives))
             self._next_report += LOAD_REPORT_NS
         self._play_and_store(time_ns)
 

@@ -58,7 +58,7 @@ class KillWorker(_SlotFault):
 
     def strike(self, control: ControlPlane) -> None:
         """End the worker processes in the slot."""
-        victims = control.fleet.at(self.slot)
+        victims = [process for process in control.fleet.processes if process.slot == self.slot]
         self.note(control, str(self.slot), processes=len(victims))
         for process in victims:
             control.fleet.crash(process, ACTOR, "killed by the fault plan")
