@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.delays import Delays
-from storm_lab.emulator.control.liveness import Liveness, all_report
+from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
     Assignment,

@@ -1,14 +1,19 @@
-"""Who is alive, as Nimbus sees it (Storm 0.8 to 2.x).
+"""What Nimbus keeps in mind: who is alive, and which commands wait.
 
 An executor is alive for ``task_launch_s`` after it was assigned to its slot, whatever it does; after that as
-long as its heartbeat keeps changing. The age of a heartbeat runs on Nimbus's own clock from the round at
-which the reported time had changed, so a death is seen 30 to 40 s after the last heartbeat. A heartbeat that
-Nimbus looks for the first time counts as fresh.
+long as its heartbeat keeps changing (Storm 0.8 to 2.x). The age of a heartbeat runs on Nimbus's own clock
+from the round at which the reported time had changed, so a death is seen 30 to 40 s after the last heartbeat.
+A heartbeat that Nimbus looks for the first time counts as fresh.
+
+A topology has at most one delayed command. Storm resumes it with its full delay.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.control.clock import ns
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storm_lab.emulator.control.clock import Event, Rank, VirtualClock, ns
 from storm_lab.emulator.control.times import Timers
 from storm_lab.emulator.control.zookeeper import StoredAssignment, ZooKeeper
 from storm_lab.model import Executor
@@ -61,3 +66,41 @@ def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
         if any(from_slot.get(executor, -1) < assignment.start_ns[executor] for executor in executors):
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Delay:
+    wait_ns: int
+    then: Callable[[], None]
+    event: Event
+
+
+class Delays:
+    """What is to be done for a topology when its wait is over."""
+
+    def __init__(self, clock: VirtualClock, actor: str) -> None:
+        self._clock = clock
+        self._actor = actor
+        self._waiting: dict[str, _Delay] = {}
+
+    def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
+        """Do ``then`` after a wait; what waited for this topology before is given up."""
+        if (waiting := self._waiting.pop(topology_id, None)) is not None:
+            waiting.event.cancel()
+
+        def due() -> None:
+            del self._waiting[topology_id]
+            then()
+
+        event = self._clock.after(wait_ns, Rank.NIMBUS, self._actor, due)
+        self._waiting[topology_id] = _Delay(wait_ns, then, event)
+
+    def stop(self) -> None:
+        """Nimbus is gone: nothing comes due until `start`."""
+        for waiting in self._waiting.values():
+            waiting.event.cancel()
+
+    def start(self) -> None:
+        """Nimbus is back: every wait begins again."""
+        for topology_id, waiting in list(self._waiting.items()):
+            self.after(topology_id, waiting.wait_ns, waiting.then)
