@@ -152,13 +152,13 @@ class ZooKeeper:
         self.written: Counter[Record] = Counter()
         """Writes that went to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
-        self._held: list[tuple[str, Record, str, Callable[[], None]]] = []
+        self._held: list[tuple[str, Record, str, Callable[[], object]]] = []
 
     def watch(self, record: Record, callback: Callable[[str], None]) -> None:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
         self._watchers.setdefault(record, []).append(callback)
 
-    def write(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> int:
+    def write(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> int:
         """Ask for a write; ``apply`` runs at its commit. How long until then: so long its client waits.
 
         While ZooKeeper is down its clients try again and again: assignments and statuses are written when it
@@ -177,13 +177,13 @@ class ZooKeeper:
         self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
-    def told(self, record: Record, key: str, apply: Callable[[], None]) -> None:
+    def told(self, record: Record, key: str, apply: Callable[[], object]) -> None:
         """Nimbus is told past ZooKeeper (2.x: by a supervisor's Thrift call): it takes effect at once."""
         apply()
         for callback in self._watchers.get(record, ()):
             callback(key)
 
-    def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
+    def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
         if self.up:
             self.told(record, key, apply)
         else:
