@@ -35,7 +35,7 @@ REACHING = [
     ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
     ("tstorm-word-count", "", "papers/tstorm/word_count_measures.py", r"^SPARED = \{", "SPARED = {'x': (), "),
     ("tstorm-word-count", "", "experiments/online_scheduling.py", r"^LEAST_GAIN = 0.02", "LEAST_GAIN = 0.03"),
-    ("rstorm-yahoo", "", "emulator/control/faults/daemons.py", r"^class KillNimbus\(", r"\g<0>object, "),
+    ("rstorm-yahoo", "", "emulator/control/faults/processes.py", r"^class KillNimbus\(", r"\g<0>object, "),
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
     ("nstorm-delayed-kill", "", "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
 ]

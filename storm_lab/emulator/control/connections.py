@@ -36,7 +36,6 @@ class Connections:
         self._changed: dict[int, WorkerProcess] = {}
         blocks = control.unreached is Unreached.BLOCK
         self._gives_up_ns = gives_up_after_ns(control.version) if blocks else 0
-        self._dropped: dict[int, int] = {}
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """The topology's running workers, in order of readiness."""
@@ -197,9 +196,8 @@ class Connections:
 
     def dropped(self, process: WorkerProcess) -> int:
         """Tuples for receivers out of reach that the process has dropped since this was last asked."""
-        before = self._dropped.get(process.id, 0)
-        self._dropped[process.id] = self._control.plane.now().dropped(process.id)
-        return self._dropped[process.id] - before
+        before, process.dropped = process.dropped, self._control.plane.now().dropped(process.id)
+        return process.dropped - before
 
     def _note_dropped(self, process: WorkerProcess) -> None:
         if dropped := self.dropped(process):

@@ -30,8 +30,9 @@ class WorkerProcess:
     """One JVM, from its launch to its end.
 
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
-    assignment that launched it; ``generations`` those whose messages it takes. ``routes`` is the process's
-    own table of who is where, as of its last refresh; ``links`` the open connections, by slot.
+    assignment that launched it; ``generations`` those whose messages it takes. ``assignment`` is the
+    process's own table of who is where, as of its last refresh; ``links`` the open connections, by slot;
+    ``dropped`` the tuples dropped for want of one, as of the last look.
     """
 
     number: int
@@ -54,6 +55,7 @@ class WorkerProcess:
     opened: bool = False
     idle_until_ns: int = 0
     spouting: bool = False
+    dropped: int = 0
     actor: str = field(init=False)
     """The process's name in the decision log."""
 
