@@ -9,6 +9,9 @@ a long sleep (``asleep_us``), for writing to another worker (``write_us``), and 
 its Java warms up (``warm_up_calls``), from 2.0 on also what cold code costs (``warm_up_factor``). What
 compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so is how long a message takes
 between hosts (``lan_us``) and within one (``loopback_us``).
+
+Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the speed of
+the framework's code is fitted once more, with the other constants as they were found.
 """
 
 from __future__ import annotations
@@ -29,14 +32,13 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure
-from storm_lab.live.suite.sittings import release_of
+from storm_lab.live.suite.sittings import CALIBRATION, release_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated
 
-SITTINGS = ("waiting", "light")
-"""What is played to calibrate a machine: some five minutes of real Storm."""
-_FITTED_ON = (*SITTINGS, "flood", "load", "packing")
-"""Of runs that are there already also floods, which tell a tuple's cost from that of a wait, and crowds."""
+_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "load")
+"""Besides what is played to calibrate a machine: of runs that are there already also floods, which tell a
+tuple's cost from that of a wait."""
 
 ROUNDS = 3
 WEIGHTS: Mapping[Measure, float] = {
@@ -65,6 +67,8 @@ floods had lost half of what cold code costs. Slow wakes are a second valley, wh
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
+_C1_CALLS = 200.0
+"""Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
 _LONGEST_COMPILE_S = next(c.high for c in constants_of(CostModel()) if c.name == "compile_s")
@@ -109,9 +113,39 @@ def fit_live(
         UserError: the runs hold no scene of the calibrating half that tells anything.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
-    looks = [(each, each.look()) for each in own]
     ranges = ranges_of(generation)
     start = links_of(own) | {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
+    return _fit(own, generation, start, ranges, rounds, tell)
+
+
+def fit_c1(
+    recorded: Sequence[Recorded], generation: str, found: Values, *, tell: Told = lambda: None
+) -> LiveFit | None:
+    """Fit how fast a generation's code is where the first compiler alone has worked on it.
+
+    Args:
+        recorded: runs of any sittings.
+        generation: of Storm.
+        found: the generation's constants, as `fit_live` found them.
+        tell: called after each set of constants that was tried.
+
+    Returns:
+        The constants; None where no run was played so.
+
+    Raises:
+        UserError: as `fit_live`.
+    """
+    own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
+    if not own:
+        return None
+    ranges = {name: limits for name, limits in ranges_of(generation).items() if name == "reference_mhz"}
+    return _fit(own, generation, {**found, "warm_up_calls": _C1_CALLS}, ranges, ROUNDS, tell)
+
+
+def _fit(
+    own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, rounds: int, tell: Told
+) -> LiveFit:
+    looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
 
     def whole(values: Values) -> Values:
@@ -127,7 +161,7 @@ def fit_live(
             "no recorded scene can be calibrated on",
             field="records",
             value=generation,
-            remedy=f"record {' and '.join(SITTINGS)} on a machine with less other work",
+            remedy=f"record {CALIBRATION} on a machine with less other work",
         )
 
     def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:

@@ -18,7 +18,7 @@ from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import check_live, open_stage
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
-from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
+from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import constants_option, examples, json_option, print_json
 from storm_lab.machine.progress import progress_bar
@@ -166,7 +166,13 @@ def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
     )
 )
 @click.argument("names", nargs=-1, metavar="[SITTING]...")
-@click.option("--version", "versions", multiple=True, metavar="V", help="Only these versions of Storm.")
+@click.option(
+    "--version",
+    "versions",
+    multiple=True,
+    metavar="V",
+    help="On these versions of Storm; without, each sitting on the first that --list names.",
+)
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
 @click.option("--folder", type=_FOLDER, help="Where recorded runs go; without, data/live/MACHINE.")
 @click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
@@ -206,6 +212,7 @@ def _list(as_json: bool) -> None:
         {
             "name": sitting.name,
             "title": sitting.title,
+            "in_suite": sitting.in_suite,
             "seconds": {
                 release.generation: sitting.describe(release.storm, mhz).duration_s
                 for release in releases_of(sitting)
@@ -219,9 +226,13 @@ def _list(as_json: bool) -> None:
         return
     for row in rows:
         spans = ", ".join(f"{seconds:.0f} s on {version}" for version, seconds in row["seconds"].items())
-        click.echo(f"{row['name']:10} {row['title']} ({spans}): {', '.join(row['scenes'])}")
-    whole_s = sum(sum(row["seconds"].values()) for row in rows)
-    click.echo(f"together {whole_s / 60:.0f} minutes, without the starts of clusters")
+        click.echo(f"{row['name']:11} {row['title']} ({spans}): {', '.join(row['scenes'])}")
+    suite_s = [list(row["seconds"].values()) for row in rows if row["in_suite"]]
+    click.echo(
+        f"the suite plays each sitting but {CALIBRATION} on the first version named: "
+        f"{sum(each[0] for each in suite_s) / 60:.0f} minutes, without the starts of clusters; "
+        f"on all versions {sum(map(sum, suite_s)) / 60:.0f}"
+    )
 
 
 @live.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))

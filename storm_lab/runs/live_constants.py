@@ -19,6 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.league.settled import SettledRun
+from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model import StormVersion
 
@@ -28,7 +29,10 @@ FILE_NAME = "constants.json"
 
 @dataclass(frozen=True, slots=True)
 class MachineConstants:
-    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine."""
+    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine.
+
+    A generation whose name ends with `C1_ONLY` is its code as the first compiler alone leaves it.
+    """
 
     constants: Mapping[str, Mapping[str, float]]
     scenes: Mapping[str, tuple[str, ...]]
@@ -49,7 +53,8 @@ class MachineConstants:
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
             major = version.parts[0]
-            generation = min(self.constants, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
+            known = [name for name in self.constants if not name.endswith(C1_ONLY)] or list(self.constants)
+            generation = min(known, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
         return replace(before or CostModel(), **self.constants[generation])
 
     def write(self, path: Path) -> None:
@@ -100,7 +105,7 @@ def read_constants(path: Path) -> MachineConstants:
 def _values(generation: str, part: object) -> dict[str, float]:
     known = {constant.name for constant in constants_of(CostModel())}
     given = part.get("constants") if isinstance(part, dict) else None
-    if not isinstance(given, dict) or not generation.replace(".", "").isdigit():
+    if not isinstance(given, dict) or not generation.removesuffix(C1_ONLY).replace(".", "").isdigit():
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
         if name not in known:

@@ -31,6 +31,8 @@ EXPERIMENT = "live-suite"
 WEIGHT = 10_000
 """CPU weight of a cluster that is recorded: a hundred times that of any other program."""
 
+_C1_FLAGS = "-XX:TieredStopAtLevel=1"
+
 Told = Callable[[str, float], None]
 """Called with what is played and the part of it that is over."""
 
@@ -76,13 +78,18 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     """What is to be played, version by version.
 
     Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
+
+    Args:
+        sittings: names; all of the suite without.
+        generations: of Storm; for each sitting the first that it is played on without.
+        repeat: how often.
     """
-    names = list(sittings or SITTINGS)
+    names = list(sittings or (sitting.name for sitting in SITTINGS.values() if sitting.in_suite))
     found = [
         Play(sitting, release, number)
         for number in range(1, repeat + 1)
         for sitting in SITTINGS.values()
-        for release in releases_of(sitting)
+        for release in (releases_of(sitting)[:1] if generations is None else releases_of(sitting))
         if sitting.name in names and (generations is None or release.generation in generations)
     ]
     return sorted(found, key=lambda play: play.release.storm)
@@ -96,14 +103,16 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
         StormLabError: Storm does not do what it should.
     """
     mhz = machine_mhz()
-    for (version, held, _), group in groupby(played_order(chosen), key=_cluster_of):
+    for (version, held, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
         members = list(group)
         cluster = members[0].describe(mhz).cluster
-        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
+        hosts = HostOptions(weight=WEIGHT, limit_cpu=held)
+        settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
+        with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
             scratch = stage.storm.new_folder("played")
             for play in members:
                 spec, name = play.describe(mhz), play.sitting.name
-                parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz}
+                parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
                 task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
                 tell(play.name, 0.0)
                 folder = play_task(task, stage, scratch, partial(tell, play.name))
@@ -128,9 +137,9 @@ def played_order(chosen: Sequence[Play]) -> list[Play]:
     return sorted(chosen, key=_cluster_of)
 
 
-def _cluster_of(play: Play) -> tuple[str, bool, int]:
+def _cluster_of(play: Play) -> tuple[str, bool, bool, int]:
     nodes = play.describe(machine_mhz()).cluster.nodes
-    return play.release.version, play.sitting.held, len(nodes)
+    return play.release.version, play.sitting.held, play.sitting.c1_only, len(nodes)
 
 
 def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:

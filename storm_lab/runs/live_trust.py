@@ -89,7 +89,8 @@ def _recorded(run: Run, machine: str) -> Recorded:
     spec = sitting.describe(release.storm, mhz)
     digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
     length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
-    if digests != dict(identity.inputs) or length_differs:
+    code_differs = bool(identity.parameters.get("c1_only", False)) != sitting.c1_only
+    if digests != dict(identity.inputs) or length_differs or code_differs:
         raise UserError(
             "the sitting is described otherwise now than when this was recorded",
             field="record",
@@ -167,7 +168,8 @@ def compare(
         sitting, mhz = members[0].sitting, members[0].mhz
         tell(f"{name} on Storm {generation}")
         scenes = sitting.scenes(release_of(sitting, generation).storm)
-        cost = costs.get(machine, {}).get(generation)
+        known = costs.get(machine, {})
+        cost = known.get(sitting.code_of(generation), known.get(generation))
         with ExitStack() as plays:
             looks = [plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds]
             told = [each.look() for each in members]
