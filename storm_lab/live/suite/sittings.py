@@ -64,7 +64,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
         Sitting(
             "packing",
-            "Equal load in one, two and four workers",
+            "Equal load in one, two and four workers, first compiler alone",
             chains.packing,
             chains.packing_scenes,
             _OLD_FIRST,
@@ -85,7 +85,7 @@ SITTINGS: dict[str, Sitting] = {
         *(
             Sitting(
                 topology,
-                f"R-Storm's {topology} under three placements",
+                f"R-Storm's {topology} under three placements, first compiler alone",
                 partial(rstorm.describe, topology),
                 partial(rstorm.scenes, topology),
                 ("0.9.2",),
