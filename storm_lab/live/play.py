@@ -68,9 +68,16 @@ class Stage:
 
 @contextmanager
 def open_stage(
-    version: str, cluster: Cluster, *, hosts: HostOptions | None = None, say: Say | None = None
+    version: str,
+    cluster: Cluster,
+    *,
+    hosts: HostOptions | None = None,
+    settings: Mapping[str, object] | None = None,
+    say: Say | None = None,
 ) -> Iterator[Stage]:
     """A running cluster whose Nimbus asks storm_lab's schedulers; gone at the end of the block.
+
+    The arguments are those of `LiveStorm`.
 
     Raises:
         UserError: it cannot be started here.
@@ -80,7 +87,7 @@ def open_stage(
     plug = SchedulerPlug(SCHEDULER_CLASS, jar, socket_key=SOCKET_KEY)
     policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
     with (
-        LiveStorm(version, cluster, scheduler=plug, hosts=hosts, say=say) as storm,
+        LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
         yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))
