@@ -326,7 +326,7 @@ def show_richly(formatter: Any) -> None:
 
 def _picture(figure: Any) -> Any:
     # Here, for matplotlib takes long to import.
-    from storm_lab.reporting.figures.shown import picture_of
+    from storm_lab.reporting.figures.saved import picture_of
 
     return picture_of(figure)
 

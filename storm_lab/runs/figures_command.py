@@ -11,7 +11,7 @@ import click
 
 from storm_lab.machine.options import examples, jobs_option, json_option, print_json
 from storm_lab.papers.registry import experiment
-from storm_lab.reporting.formats import FORMATS, VARIABLE
+from storm_lab.reporting.figures.saved import FORMATS, VARIABLE
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.reproduce import notebook_job

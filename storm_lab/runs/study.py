@@ -78,7 +78,7 @@ class Study:
         if constants is not None:
             study = replace(study, machine=read_constants(Path(str(constants))))
         # Here, for matplotlib is not needed by who only plays.
-        from storm_lab.reporting.figures.shown import show_in_notebook
+        from storm_lab.reporting.figures.saved import show_in_notebook
 
         show_in_notebook()
         return study
@@ -226,8 +226,7 @@ class Study:
         """
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.
-        from storm_lab.reporting.figures.saved import save_figure
-        from storm_lab.reporting.formats import write_formats
+        from storm_lab.reporting.figures.saved import save_figure, write_formats
 
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt, claims=claims)
         write_formats(figure, name)

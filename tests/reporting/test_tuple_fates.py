@@ -4,9 +4,14 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.reporting.figures.migration_gantt import migration_gantt
+from storm_lab.reporting.figures.migration_gantt import (
+    BUFFERED,
+    LOST,
+    draw_fates,
+    migration_gantt,
+    tuple_fates,
+)
 from storm_lab.reporting.figures.style import About, house_style
-from storm_lab.reporting.figures.tuple_fates import BUFFERED, LOST, draw_fates, tuple_fates
 
 CONTROL = pd.DataFrame(
     [

@@ -17,7 +17,6 @@ def critical_difference(
     groups: Sequence[Sequence[str]] = (),
     instances: int,
     highlight: Sequence[str] = (),
-    title: str = "",
 ) -> Figure:
     """The diagram; the best rank is on the left.
 
@@ -27,7 +26,6 @@ def critical_difference(
         groups: schedulers that do not differ.
         instances: over how many instances ranks were averaged.
         highlight: schedulers whose names are drawn bold.
-        title: above the diagram; none by default.
 
     Raises:
         UserError: there are fewer than two schedulers.
@@ -89,6 +87,4 @@ def critical_difference(
             )
             foot += "; schedulers joined by a bar do not differ"
         figure.text(0.01, 0.01, foot, fontsize=7.5, color=MUTED)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure

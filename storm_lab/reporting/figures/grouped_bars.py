@@ -9,15 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     MUTED,
     About,
     bar_look,
     few_ticks,
-    foot,
-    head,
+    finish,
     house_style,
     need,
     new_figure,
@@ -71,14 +70,15 @@ def grouped_bars(
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
-        head(figure, title, dict(zip(labels, handles, strict=True)), len(variants))
         shown = results[results["variant"].isin(variants)].groupby([group, "variant"])[list(metrics)].count()
         refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
         notes = [about.line("bar: mean, line: 95 % interval")]
         notes += ["×: refused"] if refused else []
         notes += ["long lines are cut"] if cut else []
-        notes += [FOOT] if printed else []
-        foot(figure, " · ".join(notes))
+        finish(
+            figure, title, " · ".join(notes), printed=bool(printed),
+            legend=dict(zip(labels, handles, strict=True)), columns=len(variants),
+        )  # fmt: skip
     return figure
 
 

@@ -16,8 +16,7 @@ from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     MUTED,
-    foot,
-    head,
+    finish,
     house_style,
     log_ticks,
     need,
@@ -63,8 +62,7 @@ def predicted_measured(
             axes[place].set(title=f"{name}, {unit}", xlabel="real Storm", ylabel="emulator")
         for spare in axes[len(panels) :]:
             spare.set_visible(False)
-        head(figure, title, _handles(), 2)
-        foot(figure, note)
+        finish(figure, title, note, legend=_handles(), columns=2)
     return figure
 
 

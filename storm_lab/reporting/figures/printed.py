@@ -18,9 +18,6 @@ from matplotlib.figure import Figure
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.figures.style import INK
 
-FOOT = "dashed, light band: as printed, with the claim's band"
-"""What a figure with such marks says at its foot."""
-
 _SIGN = "claim:"
 _DASH = (0, (5, 2))
 
