@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.experiments.claim import number, with_unit
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.papers.registry import experiments
 
 
@@ -71,19 +72,17 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for constant in constants
         if constant.fitted
     ]
-    owners: dict[tuple[object, ...], list[str]] = {}
-    inputs = {}
+    shared: dict[tuple[object, ...], tuple[Parameter, list[str]]] = {}
     for experiment in experiments():
         for parameter in experiment.parameters:
             if parameter.chosen_on:
                 key = (parameter.name, parameter.default, parameter.chosen_on)
-                owners.setdefault(key, []).append(experiment.slug)
-                inputs[key] = parameter
-    for key, parameter in inputs.items():
+                shared.setdefault(key, (parameter, []))[1].append(experiment.slug)
+    for parameter, owners in shared.values():
         found.append(
             ChosenNumber(
                 parameter.name,
-                ", ".join(owners[key]),
+                ", ".join(owners),
                 with_unit(_text(parameter.default), parameter.unit),
                 parameter.range_text,
                 parameter.doc,

@@ -14,11 +14,12 @@ from importlib import resources
 from typing import Any
 
 import nbformat
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.filters.ansi import ansi2html
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from storm_lab.reporting.page import rendered
 
 LONG = 20
 """Lines of code from which on a cell is folded."""
@@ -37,17 +38,10 @@ def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "
         slug: file name of the notebook without ending, which is the name of its experiment.
         report: address of the report, relative to the page; empty when there is none.
     """
-    environment = Environment(
-        loader=PackageLoader("storm_lab.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     title = _title(notebook) or slug
     figures = f"../figures/{slug}/"
-    return environment.get_template("notebook.html.j2").render(
+    return rendered(
+        "notebook.html.j2",
         title=title,
         slug=slug,
         report=report,

@@ -10,8 +10,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
-from storm_lab.reporting.standing import count_standings
-from storm_lab.reporting.tally import Tally
+from storm_lab.reporting.tally import Tally, count_standings
 from storm_lab.reporting.verdict import Outcome
 from tests.reporting.browser import BROWSER, ask
 from tests.reporting.example_report import CONSTANTS, write_example
