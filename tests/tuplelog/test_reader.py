@@ -120,7 +120,7 @@ def test_refused_folders_are_counted_and_never_returned(tmp_path: Path) -> None:
         write_run(tmp_path / "tiny" / f"s{seed}", seed=seed)
     _truncate(tmp_path / "tiny" / "s2")
     (tmp_path / "tiny" / ".partial-s4-1").mkdir()
-    runs, refused = find_runs(tmp_path, "tiny")
+    runs, refused = find_runs(tmp_path)
     assert [run.folder.name for run in runs] == ["s1", "s3"]
     assert [(refusal.folder.name, refusal.problem) for refusal in refused] == [("s2", Problem.TRUNCATED)]
 
@@ -129,7 +129,7 @@ def test_a_copied_run_counts_once(tmp_path: Path) -> None:
     name = identity().run
     write_run(tmp_path / "tiny" / name)
     shutil.copytree(tmp_path / "tiny" / name, tmp_path / "tiny" / "a copy")
-    runs, refused = find_runs(tmp_path, "tiny")
+    runs, refused = find_runs(tmp_path)
     assert [run.folder.name for run in runs] == [name]
     assert [(refusal.folder.name, refusal.problem) for refusal in refused] == [("a copy", Problem.DUPLICATED)]
 
