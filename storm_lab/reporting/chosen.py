@@ -61,16 +61,9 @@ class ChosenNumber:
 def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
     """Fitted constants, then inputs in the order of the experiments; one that several share stands once."""
     found = [
-        ChosenNumber(
-            constant.name,
-            "cost model",
-            constant.value_text,
-            constant.range_text,
-            constant.source,
-            constant.chosen_on,
-        )
-        for constant in constants
-        if constant.fitted
+        ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
+        for each in constants
+        if each.fitted
     ]
     shared: dict[tuple[object, ...], tuple[Parameter, list[str]]] = {}
     for experiment in experiments():

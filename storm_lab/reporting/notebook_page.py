@@ -29,6 +29,9 @@ SCRIPT = "notebook.js"
 
 _PIXEL = "data:image/png;base64,"
 
+_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
+"""The one markup of code's outputs that is let through, as it comes out escaped: links lead there."""
+
 
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
     """The page of an executed notebook; same notebook, same bytes.
@@ -98,7 +101,8 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
             "height": str(about.get("height", "")),
         }
     if "text/markdown" in data:
-        return {"kind": "text", "html": _with_anchors(_markdown(data["text/markdown"], with_markup=False))}
+        html = _markdown(data["text/markdown"], with_markup=False)
+        return {"kind": "text", "html": Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(html)))}
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
@@ -109,14 +113,6 @@ def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     """
     text = text if with_markup else unescape(text)
     return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
-
-
-_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
-
-
-def _with_anchors(page: Markup) -> Markup:
-    """The text with its anchors, the one markup of code's outputs that is let through: links lead there."""
-    return Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(page)))
 
 
 def _code(text: str) -> Markup:

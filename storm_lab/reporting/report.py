@@ -251,8 +251,8 @@ def _sort_number(values: Sequence[float | None]) -> str:
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
     """Papers with those of their experiments that have figures, and the verdicts of each."""
     paper_of = {experiment.slug: experiment.paper for experiment in experiments()}
-    for slug in {verdict.claim.owner for verdict in content.verdicts}:
-        paper_of.pop(slug, None)
+    for verdict in content.verdicts:
+        paper_of.pop(verdict.claim.owner, None)
     for verdict in content.verdicts:
         owner, paper = verdict.claim.owner, verdict.claim.paper
         paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
@@ -261,7 +261,8 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
     for entry in content.figures:
         drawn.setdefault(entry.experiment, []).append(entry)
     galleries = []
-    for paper in (*papers, *([SEVERAL] if SEVERAL in paper_of.values() else [])):
+    several = (SEVERAL,) if SEVERAL in paper_of.values() else ()
+    for paper in (*papers, *several):
         shown = [
             {
                 "slug": slug,

@@ -154,9 +154,7 @@ def test_drawing_leaves_the_callers_matplotlib_settings_alone():
 def test_a_missing_column_is_named(missing):
     table = example.latency().drop(columns=missing)
     with pytest.raises(UserError, match=missing):
-        f.time_series(
-            table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT, end_s=1000
-        )
+        f.time_series(table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT)
 
 
 def test_an_empty_table_is_refused():

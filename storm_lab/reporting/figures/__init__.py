@@ -13,7 +13,7 @@ from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.printed import Mark, Printed, draw_printed, printed
-from storm_lab.reporting.figures.saved import SavedFigure, read_figure, save_figure
+from storm_lab.reporting.figures.saved import read_figure, save_figure
 from storm_lab.reporting.figures.style import About, house_style, in_force
 from storm_lab.reporting.figures.time_panels import Quantity, time_panels
 from storm_lab.reporting.figures.time_series import Event, EventKind, Panel, time_series
@@ -27,7 +27,6 @@ __all__ = [
     "Panel",
     "Printed",
     "Quantity",
-    "SavedFigure",
     "Scale",
     "comparison",
     "dependence",

@@ -41,10 +41,8 @@ class _Row:
     @property
     def origin(self) -> float:
         """The printed value, or the bound where there is no more."""
-        for given in (self.target.expected, self.target.low, self.target.high):
-            if given is not None:
-                return given
-        return 0.0
+        given = (self.target.expected, self.target.low, self.target.high)
+        return next((value for value in given if value is not None), 0.0)
 
     @property
     def unit(self) -> float:

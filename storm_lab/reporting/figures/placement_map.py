@@ -67,8 +67,7 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             axes.xaxis.tick_top()
             axes.set_yticks([])
             axes.grid(visible=False)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
+            axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
         figure.legend(handles=handles, loc="outside right upper")

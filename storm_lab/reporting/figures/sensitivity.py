@@ -59,8 +59,7 @@ def sensitivity(
             for place, name in enumerate(series):
                 own = values[values["series"] == name]
                 at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
-                colour = LINES[place % len(LINES)]
-                mark = _MARKS[place % len(_MARKS)]
+                colour, mark = LINES[place % len(LINES)], _MARKS[place % len(_MARKS)]
                 axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
             if logarithmic:
                 axis.set_xscale("log")
