@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.percentiles import PERCENTILES, between, holds, in_ms, ranks
-from storm_lab.pipeline.scope import named, numbered
+from storm_lab.pipeline.tables import named, numbered
 
 _CELLS = 16
 """Value v lies in cell 16 * v ** (1/4): 0.8 % wide at 1 ms, 0.25 % at 100 ms, eight thousand up to a minute.

@@ -35,27 +35,26 @@ def _scramble(folder: Path) -> None:
     path.write_bytes(bytes(path.stat().st_size))
 
 
+def _edit_facts(folder: Path, table: str, **changes: int) -> None:
+    facts = json.loads((folder / "manifest.json").read_text())["tables"]
+    facts[table] |= changes
+    edit_manifest(folder, tables=facts)
+
+
 def _rename_column(folder: Path) -> None:
     path = folder / "cpu.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.rename_columns({"node": "host"}), path)
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["cpu"]["bytes"] = path.stat().st_size
-    edit_manifest(folder, tables=facts)
+    pq.write_table(pq.read_table(path).rename_columns({"node": "host"}), path)
+    _edit_facts(folder, "cpu", bytes=path.stat().st_size)
 
 
 def _fewer_rows(folder: Path) -> None:
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["roots"]["rows"] = 2
-    edit_manifest(folder, tables=facts)
+    _edit_facts(folder, "roots", rows=2)
 
 
 def _other_runs_table(folder: Path) -> None:
     write_run(folder.parent / "other", seed=2)
     shutil.copy(folder.parent / "other" / "roots.parquet", folder / "roots.parquet")
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["roots"]["bytes"] = (folder / "roots.parquet").stat().st_size
-    edit_manifest(folder, tables=facts)
+    _edit_facts(folder, "roots", bytes=(folder / "roots.parquet").stat().st_size)
 
 
 def _copied_table(folder: Path) -> None:
