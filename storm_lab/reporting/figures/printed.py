@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -163,11 +162,8 @@ def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
 
 def claims_drawn(figure: Figure) -> tuple[str, ...]:
     """Ids of the claims whose numbers `draw_printed` put into the figure, in ledger order."""
-
-    def is_mark(artist: Artist) -> bool:
-        return str(artist.get_gid() or "").startswith(_SIGN)
-
-    return in_order(str(artist.get_gid())[len(_SIGN) :] for artist in figure.findobj(is_mark))
+    marks = (str(artist.get_gid() or "") for artist in figure.findobj())
+    return in_order(mark.removeprefix(_SIGN) for mark in marks if mark.startswith(_SIGN))
 
 
 def in_order(claims: Iterable[str]) -> tuple[str, ...]:
