@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import in_seconds, share_after, spread, stable_sum, touched, width_ns
+from storm_lab.pipeline.occupancy import closed
 from storm_lab.pipeline.traffic import executor_of_task
 
 UI_WINDOW_S = 600.0
@@ -61,13 +62,8 @@ def spread_uptime(placements: DataFrame, runs: DataFrame, bin_s: float) -> DataF
 
     Two copies of an executor that run at once, as in a smooth migration, both count.
     """
-    ends = F.broadcast(runs.select("run", "duration_ns"))
-    closed = placements.join(ends, "run").select(
-        "run", "topology", "component", "start_task", "start_ns",
-        F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns").alias("end_ns"),
-    )  # fmt: skip
     return (
-        touched(closed, bin_s)
+        touched(closed(placements, runs), bin_s)
         .groupBy("run", "topology", "component", "start_task", "bin_ns")
         .agg(F.sum("overlap_ns").alias("up_ns"))
     )

@@ -31,6 +31,11 @@ are 32 MB, beyond there is no limit to them.
 """
 
 
+def _short_table(name: str) -> cached_property[DataFrame]:
+    """A table of few rows is kept: opening the files of hundreds of runs costs more than reading them."""
+    return cached_property(lambda shared: shared._keep(shared.logs.table(name)))
+
+
 class _Shared:
     """What several metrics need: made when the first of them asks, then kept by Spark until it is let go."""
 
@@ -48,27 +53,11 @@ class _Shared:
         for frame in self._kept:
             frame.unpersist()
 
-    # Tables of few rows are kept: opening the files of hundreds of runs costs more than reading them.
-
-    @cached_property
-    def placements(self) -> DataFrame:
-        return self._keep(self.logs.table("placements"))
-
-    @cached_property
-    def nodes(self) -> DataFrame:
-        return self._keep(self.logs.table("nodes"))
-
-    @cached_property
-    def control(self) -> DataFrame:
-        return self._keep(self.logs.table("control"))
-
-    @cached_property
-    def cpu(self) -> DataFrame:
-        return self._keep(self.logs.table("cpu"))
-
-    @cached_property
-    def counts(self) -> DataFrame:
-        return self._keep(self.logs.table("counts"))
+    placements = _short_table("placements")
+    nodes = _short_table("nodes")
+    control = _short_table("control")
+    cpu = _short_table("cpu")
+    counts = _short_table("counts")
 
     @cached_property
     def roots(self) -> DataFrame:

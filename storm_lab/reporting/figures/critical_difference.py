@@ -47,13 +47,13 @@ def critical_difference(
             axes.annotate(str(rank), (rank, 0.3), ha="center", va="bottom", fontsize=8)
         first = 0.7 * len(groups) + 0.8
         for place, name in enumerate(names):
-            left, rank = place < half, mean_ranks[name]
+            left, mean = place < half, mean_ranks[name]
             level = -(first + (place if left else len(names) - 1 - place))
             edge = 0.9 if left else len(names) + 0.1
-            axes.plot([rank] * 2, [0, level], color=MUTED, linewidth=0.8)
-            axes.plot([rank, edge], [level, level], color=MUTED, linewidth=0.8)
+            axes.plot([mean] * 2, [0, level], color=MUTED, linewidth=0.8)
+            axes.plot([mean, edge], [level, level], color=MUTED, linewidth=0.8)
             axes.annotate(
-                f"{name}  {rank:.2f}", (edge, level), xytext=(-3 if left else 3, 0),
+                f"{name}  {mean:.2f}", (edge, level), xytext=(-3 if left else 3, 0),
                 textcoords="offset points", ha="right" if left else "left", va="center", fontsize=8.5,
                 fontweight="bold" if name in highlight else "normal", annotation_clip=False,
             )  # fmt: skip
