@@ -40,8 +40,8 @@ def summarised_by_level(
 
     ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the
     group that a row belongs to, null for none, at most four of them; ``measures`` are as in
-    `statistics.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
-    ``levels``), ``member`` (the group's number), and what `statistics.summarised` gives.
+    `percentiles.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
+    ``levels``), ``member`` (the group's number), and what `percentiles.summarised` gives.
     """
     values = list(measures.values())
     numbers = range(len(values))
