@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
-import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,7 +31,7 @@ _ELSEWHERE = {
         "storm_lab.runs.reproduce_command",
         "Reproduce all experiments, or some, and write the report.",
     ),
-    "report": ("storm_lab.runs.report_command", "Write reports/index.html anew."),
+    "report": ("storm_lab.runs.claims_command", "Write reports/index.html anew."),
     "figures": ("storm_lab.runs.figures_command", "Write an experiment's figures as SVG, PNG or PDF."),
     "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
     "import": (
@@ -45,20 +43,19 @@ _ELSEWHERE = {
     "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
     "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
-    "new": ("storm_lab.runs.new_command", "Begin a scheduler of your own."),
-    "league": ("storm_lab.tournament.league_command", "Rank schedulers on many topologies and machines."),
-    "compare": ("storm_lab.tournament.compare_command", "Say whether one scheduler is better than another."),
+    "new": ("storm_lab.league.starter", "Begin a scheduler of your own."),
+    "league": ("storm_lab.tournament.commands", "Rank schedulers on many topologies and machines."),
+    "compare": ("storm_lab.tournament.commands", "Say whether one scheduler is better than another."),
     "live": (
         "storm_lab.runs.live_command",
         "Start real Apache Storm and play on it what the emulator plays.",
     ),
-    "init": ("storm_lab.runs.init_command", "Make a folder to work in, with notebooks of your own."),
+    "init": ("storm_lab.runs.lab", "Make a folder to work in, with notebooks of your own."),
     "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
     "recordings": ("storm_lab.calibration.recordings_command", "Predict recorded runs of a cluster."),
 }
 """Commands that live with their subject: the modules that hold them under their names, and what they do."""
-
 
 _COMPLETE = "_STORM_LAB_COMPLETE"
 """The environment variable through which a shell asks; click derives it from the program's name."""
@@ -68,10 +65,10 @@ class _Commands(Commands):
     """A group with commands of other modules, imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *_elsewhere()]
+        return [*super().list_commands(ctx), *_ELSEWHERE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _elsewhere():
+        if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
         module = import_module(_ELSEWHERE[cmd_name][0])
         commands = (item for item in vars(module).values() if isinstance(item, click.Command))
@@ -80,7 +77,7 @@ class _Commands(Commands):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Not through get_command: a help page must not import the schedulers.
         helps = {name: command.get_short_help_str(60) for name, command in self.commands.items()}
-        helps |= {name: _ELSEWHERE[name][1] for name in _elsewhere()}
+        helps |= {name: what for name, (_, what) in _ELSEWHERE.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
 
@@ -90,19 +87,12 @@ class _Commands(Commands):
         return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def _elsewhere() -> list[str]:
-    return [name for name, (module, _) in _ELSEWHERE.items() if _exists(module)]
-
-
 class _Benches(click.Group):
     """A group with the command of every module of `storm_lab.bench`, under the module's name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        spec = find_spec("storm_lab.bench")
-        folders = list(spec.submodule_search_locations or []) if spec else []
-        return sorted(
-            item.name.replace("_", "-") for item in pkgutil.iter_modules(folders) if item.name[0] != "_"
-        )
+        folder = Path(__file__).parent / "bench"
+        return sorted(path.stem.replace("_", "-") for path in folder.glob("[!_]*.py"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
@@ -146,18 +136,13 @@ def doctor(as_json: bool) -> None:
 def completion(shell: str) -> None:
     """Print the lines that teach a shell to complete commands, options and experiments."""
     kind = get_completion_class(shell)
-    if kind is not None:
-        click.echo(kind(cli, {}, "storm-lab", _COMPLETE).source())
+    assert kind is not None
+    click.echo(kind(cli, {}, "storm-lab", _COMPLETE).source())
 
 
 @cli.group(cls=_Benches, epilog=examples("storm-lab bench --help"))
 def bench() -> None:
     """Measure the tools and the emulator itself."""
-
-
-def _exists(module: str) -> bool:
-    # Not find_spec, which imports the packages above.
-    return Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py").is_file()
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -11,6 +11,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,20 +58,13 @@ class UserError(StormLabError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Runs happen in worker processes, and the default way of pickling would drop the keyword arguments.
-        return _rebuild, (type(self), self.message, self.field, self.value, self.remedy)
+        return partial(type(self), self.message, field=self.field, value=self.value, remedy=self.remedy), ()
 
     def _line(self) -> str:
-        parts = []
-        if self.field is not None and self.value is not None:
-            parts.append(f"{self.field} = {shown(self.value)}: ")
-        elif self.field is not None:
-            parts.append(f"{self.field}: ")
-        elif self.value is not None:
-            parts.append(f"{shown(self.value)}: ")
-        parts.append(self.message)
-        if self.remedy:
-            parts.append(f"; {self.remedy}")
-        return _one_line("".join(parts))
+        value = None if self.value is None else shown(self.value)
+        subject = " = ".join(part for part in (self.field, value) if part is not None)
+        line = f"{subject}: {self.message}" if subject else self.message
+        return _one_line(f"{line}; {self.remedy}" if self.remedy else line)
 
 
 @contextmanager
@@ -136,12 +130,6 @@ def unknown_name(
     listed = ", ".join([*names[:_MOST_NAMES], *["..."] * (len(names) > _MOST_NAMES)]) or "none"
     remedy = f"{guess}there are: {listed}"
     return UserError(f"{owner} has no such {noun}", field=field or noun, value=name, remedy=remedy)
-
-
-def _rebuild(
-    kind: type[UserError], message: str, field: str | None, value: object, remedy: str | None
-) -> UserError:
-    return kind(message, field=field, value=value, remedy=remedy)
 
 
 _LONGEST_VALUE = 160

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,10 +44,8 @@ class Interval:
         """Student's interval."""
         found = np.asarray(values, dtype=float)
         found = found[~np.isnan(found)]
-        if len(found) == 0:
-            return cls(float("nan"), float("nan"))
-        if len(found) == 1:
-            return cls(float(found[0]), float("nan"))
+        if len(found) < 2:
+            return cls(float(found[0]) if len(found) else math.nan, math.nan)
         half = stats.t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found))
         return cls(float(found.mean()), float(half))
 
@@ -201,12 +201,10 @@ class Advice:
 
     def document(self) -> dict[str, Any]:
         """As JSON has it; what was not measured is null."""
-        whole: dict[str, Any] = _plain(asdict(self))
-        best = self.best
-        return whole | {
-            "advice": {"policy": best.policy, "workers": best.workers},
-            "depends": [*self.depends],
-        }
+        # Through JSON itself, which reads numbers that it does not have as what it is told.
+        whole: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
+        advised = {"policy": self.best.policy, "workers": self.best.workers}
+        return whole | {"advice": advised, "depends": [*self.depends]}
 
     def text(self) -> str:
         """A page for people."""
@@ -238,16 +236,6 @@ def _wide(choice: Choice) -> float:
 
 def _nodes(count: int | None) -> str:
     return "more machines than there are" if count is None else f"{count} node{'s' if count != 1 else ''}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
 
 
 def _page(found: Advice) -> list[str]:

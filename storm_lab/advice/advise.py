@@ -158,11 +158,10 @@ class _Steps:
         self.say("policies and workers")
         kinds = [(entrant, workers) for entrant in entrants for workers in worker_counts(site)]
         settings = [Setting(with_workers(site, workers), entrant) for entrant, workers in kinds]
+        measured = self.measurer.with_room(settings, self.seeds)
         choices = tuple(
-            Choice(entrant.name, workers, measured)
-            for (entrant, workers), (measured, _) in zip(
-                kinds, self.measurer.with_room(settings, self.seeds), strict=True
-            )
+            Choice(entrant.name, workers, own)
+            for (entrant, workers), (own, _) in zip(kinds, measured, strict=True)
         )
         best = best_of(choices)
         if not best.measured.acked_per_s.mean > 0.0:
@@ -180,32 +179,29 @@ class _Steps:
         workers = chosen.site.plan.topology.workers
         tried: dict[tuple[Key, int], tuple[Measured, Measured]] = {}
 
-        def fit(wanted: Mapping[Key, Sequence[int]]) -> dict[Key, list[bool]]:
-            kinds = [(key, count) for key, counts in wanted.items() for count in counts]
+        def fit(kinds: Sequence[tuple[Key, int]]) -> list[bool]:
             settings = [
                 replace(chosen, site=with_workers(with_nodes(sites[key], count), max(workers, count)))
                 for key, count in kinds
             ]
             tried.update(zip(kinds, self.measurer.with_room(settings, self.seeds[:1]), strict=True))
-            return {key: [tried[key, count][0].fits for count in counts] for key, counts in wanted.items()}
+            return [tried[kind][0].fits for kind in kinds]
 
         most = {key: len(site.cluster.nodes) for key, site in sites.items()}
-        found = together({key: fewest(most[key]) for key in sites}, fit)
-        last = {
-            key: tried[key, most[key]][1] if count is None else tried[key, count][0]
-            for key, count in found.items()
-        }
-        return {key: Fit(found[key], last[key].busiest, last[key].utilisation) for key in sites}
+        fits = {}
+        for key, count in together({key: fewest(most[key]) for key in sites}, fit).items():
+            last = tried[key, most[key]][1] if count is None else tried[key, count][0]
+            fits[key] = Fit(count, last.busiest, last.utilisation)
+        return fits
 
     def carries(self, fixed: Mapping[Key, Setting], guess: float) -> dict[Key, tuple[float, Measured]]:
         """The highest rate that each setting keeps up with, and what it does there."""
         tried: dict[tuple[Key, float], Measured] = {}
 
-        def keep_up(wanted: Mapping[Key, Sequence[float]]) -> dict[Key, list[bool]]:
-            kinds = [(key, rate) for key, rates in wanted.items() for rate in rates]
+        def keep_up(kinds: Sequence[tuple[Key, float]]) -> list[bool]:
             settings = [_at_rate(fixed[key], rate) for key, rate in kinds]
             tried.update(zip(kinds, self.measurer.measure(settings, self.seeds[:1]), strict=True))
-            return {key: [tried[key, rate].keeps_up for rate in rates] for key, rates in wanted.items()}
+            return [tried[kind].keeps_up for kind in kinds]
 
         rates = together({key: highest(guess) for key in fixed}, keep_up)
         return {key: (rate, tried[key, rate]) for key, rate in rates.items()}

@@ -70,9 +70,11 @@ def highest(guess: float) -> Search[float, float]:
 
 def together(
     searches: Mapping[Key, Search[Number, Found]],
-    ask: Callable[[Mapping[Key, Sequence[Number]]], Mapping[Key, Sequence[bool]]],
+    ask: Callable[[Sequence[tuple[Key, Number]]], Sequence[bool]],
 ) -> dict[Key, Found]:
     """Let searches go on together, round by round; ``ask`` answers what those that are not over want to know.
+
+    It gets all numbers of a round, each with the key of its search.
 
     Raises:
         UserError: as the searches.
@@ -80,11 +82,12 @@ def together(
     found: dict[Key, Found] = {}
     wanted = {key: next(search) for key, search in searches.items()}
     while wanted:
-        answers = ask(wanted)
-        wanted = {}
-        for key, does in answers.items():
+        answers = iter(ask([(key, number) for key, numbers in wanted.items() for number in numbers]))
+        for key, numbers in list(wanted.items()):
+            does = [next(answers) for _ in numbers]
             try:
                 wanted[key] = searches[key].send(does)
             except StopIteration as end:
                 found[key] = end.value
+                del wanted[key]
     return found

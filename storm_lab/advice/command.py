@@ -1,17 +1,20 @@
-"""The command ``storm-lab advise``."""
+"""The command ``storm-lab advise``, and a notebook of one piece of advice, executed where the user stands."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from storm_lab.advice.advise import POLICIES, advise
-from storm_lab.advice.notebook import check_notebook, write_notebook
+from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.machine.options import complete_file, examples, jobs_option, json_option, print_json
+from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.grid import parse_seeds
-from storm_lab.schedulers.completion import complete_policies, complete_scheduler
+from storm_lab.runs.notebook import notebooks_folder
+from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
 from storm_lab.workloads.importers.importing import import_topology
 
 
@@ -71,7 +74,7 @@ def advise_command(
     """
     names = tuple(name.strip() for name in policies.split(",")) if policies else POLICIES
     if notebook is not None:
-        check_notebook(notebook)
+        _check_notebook(notebook)
     imported = import_topology(topology, overlay=overlay, machines=cluster)
     found = advise(
         imported,
@@ -94,5 +97,34 @@ def advise_command(
             "policies": list(names),
             "seeds": list(parse_seeds(seeds)),
         }
-        write_notebook(notebook, values)
+        _write_notebook(notebook, values)
         click.echo(f"notebook: {notebook}", err=True)
+
+
+def _check_notebook(path: Path) -> None:
+    """Refuse, before the long work, a place where no notebook can be written."""
+    if path.suffix != ".ipynb":
+        raise UserError("is no notebook's name", field="notebook", value=str(path), remedy="end it in .ipynb")
+    if not path.parent.is_dir():
+        raise UserError("there is no such folder", field="notebook", value=str(path), remedy="make it first")
+    check_folder(path.parent, field="notebook")
+
+
+def _write_notebook(path: Path, values: Mapping[str, object]) -> None:
+    """Write the executed notebook. Its runs lie there already, so it takes seconds."""
+    # Here, for it takes longer than the help page, and few ask for a notebook.
+    import papermill
+
+    from storm_lab.runs.notebook_run import KERNEL
+
+    papermill.execute_notebook(
+        str(notebooks_folder() / "advise.ipynb"),
+        str(path),
+        parameters=dict(values),
+        kernel_name=KERNEL,
+        cwd=str(Path.cwd()),
+        progress_bar=False,
+        log_output=False,
+        # The kernel's own remarks would land between our lines.
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+    )

@@ -46,18 +46,10 @@ class Setting:
     site: Site
     entrant: Entrant
 
-    @property
-    def duration_s(self) -> float:
-        """Virtual length of a run."""
-        return _ONLINE_S if self.entrant.online else _PLAIN_S
-
     def asked(self, seeds: Sequence[int], duration_s: float | None = None) -> tuple[RunSpec, ...]:
         """Its runs, a seed each; ``duration_s`` None: as long as its policy needs."""
-        given = {
-            "seeds": list(seeds),
-            "duration_s": duration_s or self.duration_s,
-            "generation_s": _GENERATION_S,
-        }
+        length_s = duration_s or (_ONLINE_S if self.entrant.online else _PLAIN_S)
+        given = {"seeds": list(seeds), "duration_s": length_s, "generation_s": _GENERATION_S}
         return stage_runs(self.site, [self.entrant], stage_parameters(self.site, given))
 
 

@@ -4,20 +4,96 @@ A process for every thread; a `simpy.Store` of the queue's capacity for every qu
 ``yield get()``; a process that carries each message over the wire, as in the documentation's example of event
 latency; a server process for every node's processor, which new bursts interrupt. It is written to be read,
 not tuned: deques and callbacks in the place of stores and carriers would make it about twice as fast.
+
+Rules and costs are the kernel's; draws come from Python's own generator, so results agree within sampling
+error, not digit by digit.
 """
 
 from __future__ import annotations
 
 import heapq
+import random
+import time
 from collections.abc import Generator
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import simpy
 
-from storm_lab.bench._kernel_model import KINDS, NS_PER_S, TUPLE_BYTES, Model, Played, placed
-from storm_lab.bench._simpy_world import CONTROL_BYTES, SHARE, Message, Root, Steps, World, measure, on_wire
+from storm_lab.bench._kernel_model import BATCHES, KINDS, TUPLE_BYTES, Model, Played, placed, start, works
 from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model.version import V0_8_2
+
+Steps = Generator[simpy.Event, Any, None]
+
+_CONTROL_BYTES = 20
+_SHARE = 1 << 16
+"""Speed of a thread that has a core to itself; speeds are parts of it, as in the kernel."""
+
+
+@dataclass(slots=True)
+class _Root:
+    """A root tuple and its entry in the acker's ledger."""
+
+    spout: Any
+    emitted: int
+    acker: int
+    ledger: int = 0
+    known: bool = False
+
+
+@dataclass(slots=True)
+class _Message:
+    """A copy of a tuple, or a message to or from an acker."""
+
+    kind: str
+    target: Any
+    root: _Root
+    line: int
+    size: int
+    edge: int = 0
+    remote: bool = False
+
+
+class _World:
+    """What all parts share: clock, costs in ns or counts, draws, counters, lines, executors of each kind."""
+
+    def __init__(self, model: Model, seed: int) -> None:
+        plane, self.topology = start(model)
+        k = plane.kernel
+        self.cost = SimpleNamespace(**{name: int(k.cost[0][name]) for name in k.cost.dtype.names or ()})
+        self.sizes = QueueSizes.of(V0_8_2)
+        self.latency = int(k.channel[int(k.node[0].first_channel) + 1].latency)
+        self.model = model
+        self.env = simpy.Environment()
+        self.draws = random.Random(seed)
+        self.works = works(model).tolist()
+        self.events = self.emitted = self.cpu = 0
+        self.done: list[tuple[int, int]] = []
+        self.members: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+        self._nic_ps = int(k.node[0].nic_ps_per_byte)
+        self._taken = 0
+
+    @property
+    def now(self) -> int:
+        """Virtual time, ns."""
+        return int(self.env.now)
+
+    @property
+    def line_due(self) -> int:
+        """When the next line, which come at even distances, is, or was, there."""
+        return self._taken * NS_PER_S // round(self.model.rate_per_s)
+
+    def take_line(self) -> int:
+        """Take the next line; returns its number."""
+        self._taken += 1
+        return (self._taken - 1) % len(self.works)
+
+    def on_wire(self, message: _Message) -> int:
+        """How long a network card sends a message, ns."""
+        return (message.size + self.cost.header_bytes) * self._nic_ps // 1000
 
 
 class _Processor:
@@ -39,13 +115,13 @@ class _Processor:
             work += world.cost.switch * min(active // cores, 4)
         done = world.env.event()
         self._order += 1
-        heapq.heappush(self._bursts, (self._virtual + work * SHARE, self._order, work, done))
+        heapq.heappush(self._bursts, (self._virtual + work * _SHARE, self._order, work, done))
         self._process.interrupt()
         return done
 
     def _share(self) -> int:
         active, cores = len(self._bursts), self._world.model.cores
-        return SHARE if active <= cores else cores * SHARE // active
+        return _SHARE if active <= cores else cores * _SHARE // active
 
     def _advance(self) -> None:
         if self._bursts:
@@ -72,27 +148,23 @@ class _Processor:
         done.succeed()
 
 
-class _Queue:
+class _Queue(simpy.Store):
     """A thread's queue."""
 
     def __init__(self, world: _World, capacity: float = float("inf")) -> None:
+        super().__init__(world.env, capacity)
         self._world = world
-        self.store = simpy.Store(world.env, capacity)
 
-    def put(self, message: Message) -> Any:
-        """An event: there was room for the message."""
-        return self.store.put(message)
-
-    def batch(self, most: int) -> Generator[simpy.Event, Any, list[Message]]:
+    def batch(self, most: int) -> Generator[simpy.Event, Any, list[_Message]]:
         """Wait until there is something; returns all that is there, up to ``most`` messages."""
-        first = self.store.get()
+        first = self.get()
         idle = not first.triggered
-        batch: list[Message] = [(yield first)]
+        batch: list[_Message] = [(yield first)]
         if idle:
             yield self._world.env.timeout(self._world.cost.wake)
             self._world.events += 1
-        while self.store.items and len(batch) < most:
-            batch.append((yield self.store.get()))
+        while self.items and len(batch) < most:
+            batch.append((yield self.get()))
         return batch
 
 
@@ -122,16 +194,16 @@ class _Worker:
             batch = yield from self.transfer.batch(world.cost.send_batch)
             yield self.processor.burst(len(batch) * world.cost.transfer)
             for message in batch:
-                self.out_free = max(world.now, self.out_free) + on_wire(world, message)
+                self.out_free = max(world.now, self.out_free) + world.on_wire(message)
                 world.env.process(self._carry(message, self.out_free + world.latency))
 
-    def _carry(self, message: Message, arrival: int) -> Steps:
+    def _carry(self, message: _Message, arrival: int) -> Steps:
         """A message's way over the wire and through the receiver's card."""
         world = self.world
         yield world.env.timeout(arrival - world.now)
         world.events += 1
         there: _Worker = message.target.worker
-        there.in_free = max(world.now, there.in_free + on_wire(world, message))
+        there.in_free = max(world.now, there.in_free + world.on_wire(message))
         if there.in_free > world.now:
             yield world.env.timeout(there.in_free - world.now)
             world.events += 1
@@ -170,31 +242,29 @@ class _Executor:
             for message in batch:
                 yield (self.worker.transfer if message.remote else message.target.queue).put(message)
 
-    def copy(self, root: Root, line: int) -> Message:
+    def copy(self, root: _Root, line: int) -> _Message:
         """A copy of a tuple for the next target."""
         if not self._walk:
             assert self._targets is not None
             self._walk = list(self.world.members[self._targets])
             self.world.draws.shuffle(self._walk)
         edge = self.world.draws.getrandbits(64)
-        return Message("data", self._walk.pop(), root, line, TUPLE_BYTES, edge)
+        return _Message("data", self._walk.pop(), root, line, TUPLE_BYTES, edge)
 
-    def hand_over(self, messages: list[Message]) -> Steps:
-        """Put messages into the send queue."""
+    def hand_over(self, messages: list[_Message]) -> Steps:
         for message in messages:
             yield self._sending.put(message)
 
 
-def _control(kind: str, target: Any, root: Root, edge: int = 0) -> Message:
+def _control(kind: str, target: Any, root: _Root, edge: int = 0) -> _Message:
     """A message to or from an acker."""
-    return Message(kind, target, root, 0, CONTROL_BYTES, edge)
+    return _Message(kind, target, root, 0, _CONTROL_BYTES, edge)
 
 
 class _Bolt(_Executor):
     """A bolt's or acker's main thread."""
 
     def run(self) -> Steps:
-        """Execute tuple after tuple."""
         world, cost = self.world, self.world.cost
         ackers = world.members[KINDS[3]]
         stage = KINDS.index(self.kind) - 1
@@ -222,15 +292,19 @@ class _Spout(_Executor):
     """The spout's loop: acks, then one line, then a sleep if there was none."""
 
     def run(self) -> Steps:
-        """Turn after turn."""
         world, cost = self.world, self.world.cost
         ackers = world.members[KINDS[3]]
         slept = True
         while True:
-            if slept and (self.queue.store.items or world.line_due <= world.now):
+            if slept and (self.queue.items or world.line_due <= world.now):
                 world.events += 1  # A turn after a sleep that finds something to do.
-            if self.queue.store.items:
-                yield from self._handle_acks()
+            if self.queue.items:
+                batch: list[_Message] = []
+                while self.queue.items:
+                    batch.append((yield self.queue.get()))
+                work = sum(cost.dispatch + cost.spout_ack + cost.deserialise * m.remote for m in batch)
+                yield self.worker.processor.burst(work)
+                world.done += [(world.now, world.now - message.root.emitted) for message in batch]
             slept = world.line_due > world.now
             if slept:
                 yield world.env.timeout(cost.idle_sleep)
@@ -238,38 +312,9 @@ class _Spout(_Executor):
             line = world.take_line()
             yield self.worker.processor.burst(cost.poll + 2 * cost.emit)
             world.emitted += 1
-            root = Root(self, world.now, world.draws.randrange(len(ackers)))
+            root = _Root(self, world.now, world.draws.randrange(len(ackers)))
             copy = self.copy(root, line)
             yield from self.hand_over([copy, _control("init", ackers[root.acker], root, copy.edge)])
-
-    def _handle_acks(self) -> Generator[simpy.Event, Any, None]:
-        world, cost = self.world, self.world.cost
-        batch: list[Message] = []
-        while self.queue.store.items:
-            batch.append((yield self.queue.store.get()))
-        work = sum(cost.dispatch + cost.spout_ack + cost.deserialise * m.remote for m in batch)
-        yield self.worker.processor.burst(work)
-        for message in batch:
-            world.done.append((world.now, world.now - message.root.emitted))
-
-
-class _World(World):
-    """The world with its lines, which come at even distances."""
-
-    def __init__(self, model: Model, seed: int) -> None:
-        super().__init__(model, seed)
-        self.sizes = QueueSizes.of(V0_8_2)
-        self._taken = 0
-
-    @property
-    def line_due(self) -> int:
-        """When the next line is, or was, there."""
-        return self._taken * NS_PER_S // round(self.model.rate_per_s)
-
-    def take_line(self) -> int:
-        """Take the next line; returns its number."""
-        self._taken += 1
-        return (self._taken - 1) % len(self.works)
 
 
 def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:
@@ -282,4 +327,18 @@ def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:
             make = _Spout if kind == 0 else _Bolt
             made = make(world, worker, executor.component, KINDS[kind + 1] if kind < 2 else None)
             world.env.process(made.run())
-    return measure(world, warm_ns, until_ns)
+    world.env.run(until=warm_ns)
+    events, emitted, cpu, done = world.events, world.emitted, world.cpu, len(world.done)
+    began = time.process_time()
+    world.env.run(until=until_ns)
+    spent = time.process_time() - began
+    batches: list[list[int]] = [[] for _ in range(BATCHES)]
+    for at, latency in world.done[done:]:
+        batches[(at - warm_ns) * BATCHES // (until_ns - warm_ns)].append(latency)
+    return Played(
+        events=world.events - events,
+        cpu_s=spent,
+        roots=world.emitted - emitted,
+        batch_ms=[1e-6 * sum(batch) / len(batch) for batch in batches],
+        busy=(world.cpu - cpu) / (world.model.nodes * world.model.cores * (until_ns - warm_ns)),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def measure_pace(seconds: float) -> dict[str, float]:
     return pace
 
 
-def measure_largest(home: Path | None = None) -> dict[str, LargestRun]:
+def measure_largest() -> dict[str, LargestRun]:
     """The pace of the largest run of each paper, at its full length."""
     of_paper: dict[str, list[RunSpec]] = {}
     for experiment in experiments():
@@ -70,19 +70,17 @@ def measure_largest(home: Path | None = None) -> dict[str, LargestRun]:
     found: dict[str, LargestRun] = {}
     for paper, specs in of_paper.items():
         if specs:
-            spec, known_from = largest(specs, home)
+            spec, known_from = largest(specs)
             found[paper] = LargestRun(str(spec), known_from, pace_of(spec))
     return found
 
 
-def largest(specs: Iterable[RunSpec], home: Path | None = None) -> tuple[RunSpec, str]:
+def largest(specs: Sequence[RunSpec], home: Path | None = None) -> tuple[RunSpec, str]:
     """The run with most executions on disk; with none on disk, the largest by its parameters."""
-    all_specs = list(specs)
-    sizes = [(executions_of(folder), i) for i, folder in enumerate(run_folder(s, home) for s in all_specs)]
-    most, at = max(sizes, key=lambda size: (size[0], -size[1]))
-    if most > 0:
-        return all_specs[at], "recorded"
-    return max(all_specs, key=declared_size), "declared"
+    executions = [executions_of(run_folder(spec, home)) for spec in specs]
+    if max(executions) > 0:
+        return specs[executions.index(max(executions))], "recorded"
+    return max(specs, key=declared_size), "declared"
 
 
 def executions_of(folder: Path) -> int:

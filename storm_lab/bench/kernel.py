@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -227,24 +228,18 @@ def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) ->
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure_event_kinds() -> dict[str, dict[str, float]]:
-    """Events of each kind for each root tuple and each hop of the model that the engines play."""
-    plane, _topology = start(Model())
-    plane.run_until(_WARM_NS)
-    return count_events(plane, _WARM_NS + _KINDS_NS).table()
-
-
-def bench_kernel(
-    rounds: int = 5, seconds: float = 10.0, say: Callable[[str], None] = lambda line: None
-) -> dict[str, object]:
-    """All figures; units are in the names of the fields.
+def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
+    """All figures; units are in the names of the fields. Says on stderr what is measured.
 
     Raises:
         VoidComparisonError: the engines did not agree.
     """
+    say = partial(click.echo, err=True)
     say("kernel, C and SimPy in turn")
     figures = compare_engines(Model(), rounds, seconds)
-    figures["events_by_kind"] = measure_event_kinds()
+    plane, _topology = start(Model())
+    plane.run_until(_WARM_NS)
+    figures["events_by_kind"] = count_events(plane, _WARM_NS + _KINDS_NS).table()
     say("events per second against the number of executors")
     many = measure_scale([many_topologies(size) for size in SIZES], max(1, rounds // 2))
     one = measure_scale([one_topology(size) for size in ONE_SIZES], max(1, rounds // 2))
@@ -323,7 +318,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
 )
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
     """Measure the event kernel against SimPy and plain C, and against size."""
-    figures = bench_kernel(rounds, seconds, lambda line: click.echo(line, err=True))
+    figures = bench_kernel(rounds, seconds)
     if as_json:
         click.echo(json.dumps(figures, indent=2))
     else:

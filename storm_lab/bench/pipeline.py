@@ -18,13 +18,14 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pyarrow as pa
 
 from storm_lab.errors import StormLabError
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.facts import memory_bytes
 from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
 from storm_lab.tuplelog.buffer import Column
 
@@ -78,11 +79,11 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
         figures = compare(rounds_of(log.folder, max(1, rounds)))
         figures["run"] = f"{source.manifest.identity.experiment}/{source.manifest.identity.variant}"
         figures["one_run_session_and_first_query_s"] = measure("spark", source.folder)["start_and_first_s"]
-        figures["rows"] = log.manifest.tables["roots"].rows + log.manifest.tables["executions"].rows
+        figures["rows"] = _rows(log)
         if large:
             big = replicate(source, Path(home) / "runs" / "bench" / "large", round(large * MILLION))
             spark = measure("spark", big.folder)
-            figures["large_rows"] = sum(big.manifest.tables[name].rows for name in ("roots", "executions"))
+            figures["large_rows"] = _rows(big)
             figures["large_driver_peak_mb"] = spark["peak_mb"]
             figures["large_spark_warm_s"] = spark["warm_s"]
             figures["large_spark_warm_cpu_s"] = spark["warm_cpu_s"]
@@ -94,13 +95,16 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
             click.echo(f"{name:28} {figures[name]}")
 
 
-def too_large(figures: Mapping[str, object]) -> dict[str, object]:
+def _rows(log: Run) -> int:
+    return log.manifest.tables["roots"].rows + log.manifest.tables["executions"].rows
+
+
+def too_large(figures: Mapping[str, Any]) -> dict[str, Any]:
     """What pandas would need for the large log, were its peak to grow with the rows, and what there is.
 
     Not tried: a process that takes all memory takes the machine along.
     """
-    growth = float(str(figures["large_rows"])) / float(str(figures["rows"]))
-    needed = float(str(figures["pandas_peak_mb"])) * growth
+    needed = figures["pandas_peak_mb"] * figures["large_rows"] / figures["rows"]
     memory = memory_bytes() / 1024**2
     return {
         "large_pandas_estimate_mb": round(needed, 1),
@@ -143,22 +147,22 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
     return open_run(folder)
 
 
-def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, object]]:
+def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     """Every engine so many times, in turn so that a slow spell meets all of them; medians of its figures."""
     seen = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
-    figures: dict[str, dict[str, object]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for engine in ENGINES:
         first = seen[0][engine]
         figures[engine] = {"results": first["results"]}
         for name in first.keys() - {"results"}:
-            samples = [float(str(each[engine][name])) for each in seen]
+            samples = [each[engine][name] for each in seen]
             figures[engine][name] = round(float(np.median(samples)), 3)
     return figures
 
 
-def measure(engine: str, folder: Path) -> dict[str, object]:
+def measure(engine: str, folder: Path) -> dict[str, Any]:
     """Run one engine in a process of its own; its times, peak memory and results. Raises `StormLabError`."""
-    result: dict[str, object] = json.loads(_engine(engine, folder).splitlines()[-1])
+    result: dict[str, Any] = json.loads(_engine(engine, folder).splitlines()[-1])
     return result
 
 
@@ -171,7 +175,7 @@ def _engine(name: str, folder: Path) -> str:
     return done.stdout
 
 
-def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+def compare(engines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The figures of the report.
 
     ``ratio_duckdb_warm`` and ``ratio_pandas_wall``: Spark's wall time from reading to results, warm, over the
@@ -179,12 +183,12 @@ def compare(engines: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     ``driver_peak_mb``: resident memory of Spark's processes together.
     """
     spark, duckdb, pandas = (engines[name] for name in ENGINES)
-    figures: dict[str, object] = {
-        "ratio_duckdb_warm": _ratio(spark["warm_s"], duckdb["warm_s"]),
-        "ratio_pandas_wall": _ratio(spark["warm_s"], pandas["warm_s"]),
-        "ratio_pandas_wall_cold": _ratio(spark["cold_s"], pandas["cold_s"]),
-        "ratio_duckdb_warm_cpu": _ratio(spark["warm_cpu_s"], duckdb["warm_cpu_s"]),
-        "ratio_pandas_cpu": _ratio(spark["warm_cpu_s"], pandas["warm_cpu_s"]),
+    figures: dict[str, Any] = {
+        "ratio_duckdb_warm": round(spark["warm_s"] / duckdb["warm_s"], 3),
+        "ratio_pandas_wall": round(spark["warm_s"] / pandas["warm_s"], 3),
+        "ratio_pandas_wall_cold": round(spark["cold_s"] / pandas["cold_s"], 3),
+        "ratio_duckdb_warm_cpu": round(spark["warm_cpu_s"] / duckdb["warm_cpu_s"], 3),
+        "ratio_pandas_cpu": round(spark["warm_cpu_s"] / pandas["warm_cpu_s"], 3),
         "driver_peak_mb": spark["peak_mb"],
         "session_and_first_query_s": spark["start_and_first_s"],
         "results_equal": all(_equal(spark["results"], other["results"]) for other in (duckdb, pandas)),
@@ -223,10 +227,6 @@ def _columns(table: pa.Table, copy: int) -> dict[str, Column]:
         shift = copy * _SHIFTS_NS.get(name, 0)
         columns[name] = np.where(values >= 0, values + shift, values) if shift else values
     return columns
-
-
-def _ratio(one: object, other: object) -> float:
-    return round(float(str(one)) / float(str(other)), 3)
 
 
 def _equal(one: object, other: object) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -125,18 +126,9 @@ def _chain(topology_id: str, executors: int) -> Topology:
 
 
 def bench_schedulers(
-    schedulers: Iterable[str] = HEURISTICS,
-    sizes: Sequence[tuple[int, int]] = SIZES,
-    *,
-    progress: Callable[[Timing], None] | None = None,
+    schedulers: Iterable[str] = HEURISTICS, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> list[Growth]:
-    """Time every policy at every size; the resource-aware scheduler in both of its forms.
-
-    Args:
-        schedulers: names of the policies.
-        sizes: pairs of executors and nodes.
-        progress: called with each timing as it is there.
-    """
+    """Time every policy at every size of executors and nodes; the resource-aware one in both of its forms."""
     newest, oldest_ras = StormVersion((2, 8, 8)), StormVersion((1, 0, 6))
     runs = [
         (name, version)
@@ -146,10 +138,7 @@ def bench_schedulers(
     found: dict[tuple[str, StormVersion], list[Timing]] = {run: [] for run in runs}
     for executors, nodes in sizes:
         for name, version in runs:
-            timing = _time(name, problem(executors, nodes, version))
-            found[name, version].append(timing)
-            if progress is not None:
-                progress(timing)
+            found[name, version].append(_time(name, problem(executors, nodes, version)))
     return [
         Growth(name, str(version), growth_exponent(timings), STATED_EXPONENT.get(name), tuple(timings))
         for (name, version), timings in found.items()
@@ -187,17 +176,12 @@ def growth_exponent(timings: Sequence[Timing]) -> float | None:
     Small sizes measure fixed costs, so times under two milliseconds are left out where at least two others
     remain. None if there are fewer than two sizes.
     """
-    points = [(math.log(t.executors), math.log(max(t.seconds, 1e-9)), t.seconds) for t in timings]
-    slow = [p for p in points if p[2] >= _FIRST_MEASURABLE_S]
-    points = (slow if len(slow) >= 2 else points)[-3:]
-    if len(points) < 2:
+    slow = [timing for timing in timings if timing.seconds >= _FIRST_MEASURABLE_S]
+    used = (slow if len(slow) >= 2 else timings)[-3:]
+    executors = [math.log(timing.executors) for timing in used]
+    if len(set(executors)) < 2:
         return None
-    mean_x = sum(x for x, _, _ in points) / len(points)
-    mean_y = sum(y for _, y, _ in points) / len(points)
-    spread = sum((x - mean_x) ** 2 for x, _, _ in points)
-    if spread == 0:
-        return None
-    return sum((x - mean_x) * (y - mean_y) for x, y, _ in points) / spread
+    return statistics.linear_regression(executors, [math.log(max(t.seconds, 1e-9)) for t in used]).slope
 
 
 def growth_json(growths: Iterable[Growth]) -> dict[str, Any]:

@@ -67,8 +67,8 @@ def calibrate(
     it into force, copy its values into storm_lab/emulator/cost.py. An interrupted search goes on where it
     stopped.
 
-    With --live it fits what depends on the machine: real Storm plays two sittings of the suite, and the
-    constants go into a file of their own.
+    With --live it fits what depends on the machine: real Storm plays for three minutes, and the constants go
+    into a file of their own.
     """
     if live:
         # Only --live needs real Storm.

@@ -10,6 +10,9 @@ its Java warms up (``warm_up_calls``), from 2.0 on also what cold code costs (``
 compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so are what a worker's own
 housekeeping takes (``idle_jvm_share``), and how long a message takes between hosts (``lan_us``) and within
 one (``loopback_us``).
+
+Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the speed of
+the framework's code is fitted once more, with the other constants as they were found.
 """
 
 from __future__ import annotations
@@ -30,19 +33,16 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
-from storm_lab.live.suite.sittings import release_of
+from storm_lab.live.suite.sittings import CALIBRATION, release_of
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated
 
-SITTINGS = ("waiting", "light")
-"""What is played to calibrate a machine: some five minutes of real Storm."""
-_FITTED_ON = (*SITTINGS, "flood", "load", "packing")
-"""Of runs that are there already also floods, which tell a tuple's cost from that of a wait, and crowds."""
+_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "load")
+"""Besides what is played to calibrate a machine: of runs that are there already also floods, which tell a
+tuple's cost from that of a wait."""
 
 ROUNDS = 3
-AGAIN = 2
-"""Round that is the first and only one where constants of the machine are there already."""
 WEIGHTS: Mapping[Measure, float] = {
     Measure.THROUGHPUT: 1.0,
     Measure.CPU: 1.0,
@@ -72,6 +72,8 @@ before plays measured their links (`storm_lab.live.links`)."""
 _FIXED: Values = {"switch_us": 0.0}
 """Nothing for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which it
 handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`."""
+_C1_CALLS = 200.0
+"""Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
 _HIGHEST = {c.name: c.high for c in constants_of(CostModel())}
@@ -102,32 +104,53 @@ def ranges_of(generation: str) -> Ranges:
     return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
-def tries_of(generation: str, again: bool = False) -> int:
+def tries_of(generation: str) -> int:
     """How many sets of constants a fit tries at most, the first and the last included."""
-    return steps_of(ranges_of(generation), 1 if again else ROUNDS) + 1
+    return steps_of(ranges_of(generation), ROUNDS) + 1
 
 
 def fit_live(
-    recorded: Sequence[Recorded], generation: str, *, known: Values | None = None, tell: Told = lambda: None
+    recorded: Sequence[Recorded], generation: str, *, rounds: int = ROUNDS, tell: Told = lambda: None
 ) -> LiveFit:
     """Fit the constants of a generation to recorded runs of it.
-
-    Args:
-        recorded: runs on one machine.
-        generation: of Storm.
-        known: constants that an earlier fit has found; the search goes on from there, for a round.
-        tell: called after each set of constants that was tried.
 
     Raises:
         UserError: the runs hold no scene of the calibrating half that tells anything.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
-    looks = [(each, each.look()) for each in own]
     ranges = ranges_of(generation)
     begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
-    begin |= {name: value for name, value in (known or {}).items() if name in ranges}
-    rounds = (ROUNDS, 1) if known is None else (1, AGAIN)
-    start = {**links_of(own), **_FIXED, **begin}
+    return _fit(own, generation, {**links_of(own), **_FIXED, **begin}, ranges, rounds, tell)
+
+
+def fit_c1(
+    recorded: Sequence[Recorded], generation: str, found: Values, *, tell: Told = lambda: None
+) -> LiveFit | None:
+    """Fit how fast a generation's code is where the first compiler alone has worked on it.
+
+    Args:
+        recorded: runs of any sittings.
+        generation: of Storm.
+        found: the generation's constants, as `fit_live` found them.
+        tell: called after each set of constants that was tried.
+
+    Returns:
+        The constants; None where no run was played so.
+
+    Raises:
+        UserError: as `fit_live`.
+    """
+    own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
+    if not own:
+        return None
+    ranges = {name: limits for name, limits in ranges_of(generation).items() if name == "reference_mhz"}
+    return _fit(own, generation, {**found, "warm_up_calls": _C1_CALLS}, ranges, ROUNDS, tell)
+
+
+def _fit(
+    own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, rounds: int, tell: Told
+) -> LiveFit:
+    looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks)
 
@@ -148,7 +171,7 @@ def fit_live(
             "no recorded scene can be calibrated on",
             field="records",
             value=generation,
-            remedy=f"record {' and '.join(SITTINGS)} on a machine with less other work",
+            remedy=f"record {CALIBRATION} on a machine with less other work",
         )
 
     def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
@@ -158,7 +181,7 @@ def fit_live(
             tell()
         return found
 
-    best: Found = search_stepwise(start, ranges, evaluate, *rounds)
+    best: Found = search_stepwise(start, ranges, evaluate, rounds)
     constants = whole(best.values)
     return LiveFit(constants, before, _rows(looks, constants))
 

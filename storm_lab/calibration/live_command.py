@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import SITTINGS, LiveFit, fit_live, ranges_of, tries_of
-from storm_lab.calibration.search import Values
+from storm_lab.calibration.live import LiveFit, fit_c1, fit_live, ranges_of, tries_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
+from storm_lab.live.suite.scene import C1_ONLY
+from storm_lab.live.suite.sittings import CALIBRATION
 from storm_lab.machine.progress import progress_bar
-from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
+from storm_lab.runs.live_constants import MachineConstants
 from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
 
@@ -43,7 +44,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            for _ in record_shown(plays(SITTINGS, generations, 1), home, _say):
+            for _ in record_shown(plays((CALIBRATION,), generations, 1), home, _say):
                 pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
@@ -54,9 +55,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
                 value=str(home),
                 remedy=f"name the folder of one: {', '.join(machines)}",
             )
-        beside = home / found[0].machine / FILE_NAME
-        known = read_constants(beside).constants if beside.is_file() else {}
-        fits = {each: _fit(each, found, known.get(each)) for each in generations}
+        fits = {name: fit for generation in generations for name, fit in _fits(generation, found)}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
     MachineConstants(
@@ -71,12 +70,21 @@ def _say(line: str) -> None:
     click.echo(f"storm-lab: {line}", err=True)
 
 
-def _fit(generation: str, found: Sequence[Recorded], known: Values | None) -> LiveFit:
-    again = known is not None
-    with progress_bar(tries_of(generation, again), True, f"fitting Storm {generation}") as advance:
+def _fits(generation: str, found: Sequence[Recorded]) -> Iterator[tuple[str, LiveFit]]:
+    """The constants of a generation, and of its code under the first compiler alone, if that was played."""
+    with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
         tried = count()
-        fit = fit_live(found, generation, known=known, tell=lambda: advance(next(tried), 1.0))
-    click.echo(f"Storm {generation}, on {len(fit.scenes)} scenes")
+        fit = fit_live(found, generation, tell=lambda: advance(next(tried), 1.0))
+    _show(f"Storm {generation}", generation, fit)
+    yield generation, fit
+    slower = fit_c1(found, generation, fit.constants)
+    if slower is not None:
+        _show(f"Storm {generation}, first compiler alone", generation, slower)
+        yield f"{generation}{C1_ONLY}", slower
+
+
+def _show(what: str, generation: str, fit: LiveFit) -> None:
+    click.echo(f"{what}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():
         edge = ", at the edge of its range" if value in ranges.get(name, ()) else ""
@@ -85,4 +93,3 @@ def _fit(generation: str, found: Sequence[Recorded], known: Values | None) -> Li
         before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))
         if before is not None and after is not None:
             click.echo(f"  {name:20} {after:8.2f}  (was {before:.2f})")
-    return fit

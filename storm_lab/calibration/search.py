@@ -47,7 +47,7 @@ def evaluations_of(ranges: Ranges, rounds: int) -> int:
 
 
 def steps_of(ranges: Ranges, rounds: int) -> int:
-    """How many sets of constants a search by steps tries at most in so many rounds."""
+    """How many sets of constants a search by steps tries at most."""
     return 1 + 2 * rounds * len(ranges)
 
 
@@ -85,13 +85,10 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
     return best
 
 
-def search_stepwise(
-    start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int, first_round: int = 1
-) -> Found:
+def search_stepwise(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
     """The best constants found by moving one after the other, in steps that grow smaller with each round.
 
-    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none. A search that
-    goes on where another has ended begins with a later round.
+    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none.
     """
     (first,) = evaluate([start])
     best = Found(dict(start), first)
@@ -109,7 +106,7 @@ def search_stepwise(
         best = min(best, tried, key=lambda found: found.loss)
         return better
 
-    for number in range(first_round, first_round + rounds):
+    for number in range(1, rounds + 1):
         factor = math.exp(FIRST_STEP / number)
         for name in ranges:
             if moved(name, 1 / factor):

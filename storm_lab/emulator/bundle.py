@@ -85,10 +85,6 @@ class Bundle:
                 remedy=f"give 1 to {LARGEST}",
             )
 
-    def rate(self, rate_per_s: float) -> float:
-        """Bundles a second that so many tuples a second make."""
-        return rate_per_s / self.size
-
     def delay_ns(self, delay_ns: int) -> int:
         """A delay that costs nobody anything, as it is played."""
         return delay_ns * self.size if self.delays else delay_ns

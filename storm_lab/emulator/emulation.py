@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.emulator.control.nimbus import ACTOR
-from storm_lab.emulator.control.placement_log import Placement
-from storm_lab.emulator.control.plane import Plane
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.emulator.control.times import timers_of
-from storm_lab.emulator.loss import EmulationStoppedError
+from storm_lab.emulator.control.worker import Placement
+from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.emulator.setup.idle_plane import IdlePlane
 from storm_lab.emulator.spec import EmulationSpec, check_spec
-from storm_lab.model import Assignment
+from storm_lab.model import Assignment, Cluster
 from storm_lab.tuplelog.recorder import Recorder
 
 Progress = Callable[[int, int], None]
@@ -70,8 +70,8 @@ class Emulation:
         A limit that ends the run early is told in the outcome, not raised; what was recorded stays.
         """
         spec = self.spec
-        plane = self._plane(recorder)
-        control = self.wire(plane)
+        plane = Plane() if spec.control_only else self._data_plane(recorder)
+        control = self._wire(plane)
         end_ns = ns(spec.duration_s)
         if progress is not None:
             _report_progress(control, end_ns, progress)
@@ -86,6 +86,7 @@ class Emulation:
         plane.finish()
         control.finish()
         if recorder is not None:
+            _write_nodes(recorder, spec.cluster)
             write_decisions(recorder, control.log.entries)
         return EmulationOutcome(
             duration_ns=control.clock.now_ns,
@@ -95,10 +96,8 @@ class Emulation:
             final=control.nimbus.present,
         )
 
-    def _plane(self, recorder: Recorder | None) -> DataPlane | IdlePlane:
+    def _data_plane(self, recorder: Recorder | None) -> DataPlane:
         spec = self.spec
-        if spec.control_only:
-            return IdlePlane(spec.cluster, recorder)
         return DataPlane(
             spec.cluster,
             spec.version,
@@ -112,7 +111,7 @@ class Emulation:
             settings=spec.settings,
         )
 
-    def wire(self, plane: Plane) -> ControlPlane:
+    def _wire(self, plane: Plane) -> ControlPlane:
         """The control plane on a data plane, with services and faults started and topologies submitted."""
         spec = self.spec
         control = ControlPlane(
@@ -141,6 +140,19 @@ class Emulation:
             else:
                 submit()
         return control
+
+
+def _write_nodes(recorder: Recorder, cluster: Cluster) -> None:
+    recorder.append(
+        "nodes",
+        {
+            "node": [node.id for node in cluster.nodes],
+            "rack": [node.rack for node in cluster.nodes],
+            "cores": np.array([node.cores for node in cluster.nodes], np.int32),
+            "core_mhz": np.array([node.core_mhz for node in cluster.nodes]),
+            "memory_mb": np.array([node.memory_mb for node in cluster.nodes]),
+        },
+    )
 
 
 def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> None:

@@ -19,7 +19,7 @@ from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
@@ -141,7 +141,6 @@ def check_spec(spec: EmulationSpec) -> None:
             )
         check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
         if not spec.control_only:
-            check_trace(plan.topology, plan.trace)
             check_plan(plan)
     if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
         raise UserError(

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.ledger import load_claims, refuse_unknown
 
 
 class CauseClass(StrEnum):
@@ -91,11 +91,7 @@ def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
     if not isinstance(claims, list) or not claims:
         raise UserError("a cause needs a list of claims", field="causes.yaml.claims", value=claims)
     where = f"causes.yaml: {claims[0]}"
-    unknown = sorted(set(entry) - _KEYS)
-    if unknown:
-        raise UserError(
-            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(_KEYS))
-        )
+    refuse_unknown(entry, _KEYS, where)
     for key in ("class", "why", "evidence"):
         if not entry.get(key):
             raise UserError("a cause needs this key", field=f"{where}.{key}")

@@ -77,7 +77,6 @@ class Target:
         low, high: the band; None where it is open on that side.
         neutral: the value that would mean "no effect" or "as the baseline". A measurement that lies on the
             band's side of it has the right direction. None where no such value exists.
-        ruled: the band comes from `band_by_rule`, not from the paper's own words.
     """
 
     label: str
@@ -86,7 +85,6 @@ class Target:
     low: float | None
     high: float | None
     neutral: float | None = None
-    ruled: bool = False
 
     def holds(self, value: float) -> bool:
         """Whether the value lies inside the band, to within rounding of floats."""
@@ -110,13 +108,7 @@ class Target:
     @property
     def expected_text(self) -> str:
         """The printed value with its unit, for people."""
-        if self.expected is not None:
-            return with_unit(number(self.expected), self.unit)
-        if self.low is None and self.high is not None:
-            return f"≤ {with_unit(number(self.high), self.unit)}"
-        if self.high is None and self.low is not None:
-            return f"≥ {with_unit(number(self.low), self.unit)}"
-        return self.band_text
+        return self.band_text if self.expected is None else with_unit(number(self.expected), self.unit)
 
     @property
     def band_text(self) -> str:

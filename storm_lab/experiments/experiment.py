@@ -54,6 +54,11 @@ def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return ()
 
 
+def no_claims(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The ``measure`` of an experiment that answers no claim."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """A paper's experiment.

@@ -64,10 +64,6 @@ class Ledger:
         """The claims that this experiment answers, in ledger order; empty when there are none."""
         return tuple(claim for claim in self.claims if claim.owner == experiment)
 
-    def of_paper(self, paper: str) -> tuple[Claim, ...]:
-        """The claims of a paper, in ledger order; empty when there are none."""
-        return tuple(claim for claim in self.claims if claim.paper == paper)
-
     @property
     def papers(self) -> tuple[str, ...]:
         """Papers in ledger order, each once."""
@@ -127,7 +123,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     where = f"{file}: {entry.get('id', '?')}"
-    _refuse_unknown(entry, _CLAIM_KEYS, where)
+    refuse_unknown(entry, _CLAIM_KEYS, where)
     for key in _NEEDED:
         if not entry.get(key):
             raise UserError("a claim needs this key", field=f"{where}.{key}")
@@ -188,7 +184,7 @@ def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tup
 
 
 def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, where: str) -> Target:
-    _refuse_unknown(part, _TARGET_KEYS, where)
+    refuse_unknown(part, _TARGET_KEYS, where)
     unit = str(part.get("unit", claim_unit))
     expected = _number(part.get("expected"), f"{where}.expected")
     band = part.get("band")
@@ -201,7 +197,7 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
     else:
         raise UserError("a number needs an expected value or a band", field=where)
     neutral = _number(part["neutral"], f"{where}.neutral") if "neutral" in part else _neutral(kind, unit)
-    target = Target(str(label), unit, expected, low, high, neutral, ruled=band is None)
+    target = Target(str(label), unit, expected, low, high, neutral)
     if low is None and high is None:
         raise UserError("a band must be closed on one side at least", field=f"{where}.band")
     if low is not None and high is not None and low > high:
@@ -246,7 +242,12 @@ def _number(value: object, where: str) -> float | None:
     return float(value)
 
 
-def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
+def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Refuse an entry of a YAML file that has an unknown key.
+
+    Raises:
+        UserError: it has.
+    """
     unknown = sorted(set(entry) - known)
     if unknown:
         raise UserError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -145,31 +145,12 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     return Measured(mean, mean - half, mean + half, label, len(samples))
 
 
-def measured_over_seeds(claim_id: str, samples: Sequence[float], *, unit: str, how: str) -> Measurement:
-    """The measurement of a claim that states one number, from one value per seed."""
-    return Measurement(claim_id, (over_seeds(samples),), unit, how)
-
-
-def labelled_over_seeds(
-    claim_id: str, samples: Mapping[str, Sequence[float]], *, unit: str, how: str
-) -> Measurement:
-    """The measurement of a claim with several numbers or with an order, from one value per label and seed."""
-    values = tuple(over_seeds(samples[label], label=label) for label in samples)
-    return Measurement(claim_id, values, unit, how)
-
-
 def single(claim_id: str, value: float | None, *, unit: str, how: str) -> Measurement:
     """The measurement of a claim that states one number which does not depend on the seed."""
     return Measurement(claim_id, (Measured(value),), unit, how)
 
 
-def labelled(
-    claim_id: str,
-    values: Mapping[str, float | None] | Iterable[tuple[str, float | None]],
-    *,
-    unit: str,
-    how: str,
-) -> Measurement:
+def labelled(claim_id: str, values: Mapping[str, float | None], *, unit: str, how: str) -> Measurement:
     """The measurement of a claim with several numbers or with an order that do not depend on the seed."""
-    pairs = values.items() if isinstance(values, Mapping) else values
-    return Measurement(claim_id, tuple(Measured(value, label=label) for label, value in pairs), unit, how)
+    found = tuple(Measured(value, label=label) for label, value in values.items())
+    return Measurement(claim_id, found, unit, how)

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from storm_lab.errors import UserError, unknown_name
-from storm_lab.model.allowed import Allowed
+from storm_lab.model.checks import Allowed
 
 _LONGEST_RANGE = 10_000
+
+_Kind = TypeVar("_Kind")
 
 ParameterValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 
@@ -154,51 +157,53 @@ class Parameters(Mapping[str, ParameterValue]):
         """The values of ``names`` alone: those that one run depends on."""
         return Parameters({name: self._values[name] for name in names})
 
+    def without(self, *names: str) -> Parameters:
+        """All values but those of ``names``."""
+        return Parameters({name: value for name, value in self._values.items() if name not in names})
+
     def changed(self, **values: ParameterValue) -> Parameters:
         """A copy with some values set."""
         return Parameters({**self._values, **values})
 
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The parameter ``seeds``, each seed once."""
+        return tuple(dict.fromkeys(self.integers("seeds")))
+
+    def with_first_seed(self) -> Parameters:
+        """A copy with the first of the seeds alone."""
+        return self.changed(seeds=self.seeds[:1])
+
     def flag(self, name: str) -> bool:
         """A value that is true or false."""
-        value = self._values[name]
-        if not isinstance(value, bool):
-            raise TypeError(f"parameter {name} is not true or false")
-        return value
+        return self._of_type(name, bool, "true or false")
 
     def integer(self, name: str) -> int:
         """A whole number."""
-        value = self._values[name]
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"parameter {name} is not a whole number")
-        return value
+        return self._of_type(name, int, "a whole number")
 
     def number(self, name: str) -> float:
         """A number, as float."""
-        value = self._values[name]
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"parameter {name} is not a number")
-        return float(value)
+        return float(self._of_type(name, (int, float), "a number"))
 
     def text(self, name: str) -> str:
         """A text."""
-        value = self._values[name]
-        if not isinstance(value, str):
-            raise TypeError(f"parameter {name} is not a text")
-        return value
+        return self._of_type(name, str, "a text")
 
     def integers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers."""
-        value = self._values[name]
-        if not isinstance(value, tuple):
-            raise TypeError(f"parameter {name} is not a list")
-        return tuple(int(item) for item in value)
+        return tuple(int(item) for item in self._of_type(name, tuple, "a list"))
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """A list of numbers, as floats."""
+        return tuple(float(item) for item in self._of_type(name, tuple, "a list"))
+
+    def _of_type(self, name: str, kind: type[_Kind] | tuple[type[_Kind], ...], what: str) -> _Kind:
         value = self._values[name]
-        if not isinstance(value, tuple):
-            raise TypeError(f"parameter {name} is not a list")
-        return tuple(float(item) for item in value)
+        # True and False are whole numbers to Python.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"parameter {name} is not {what}")
+        return value
 
 
 def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object], owner: str) -> Parameters:

@@ -7,7 +7,7 @@ in the order of the seeds, so that the interval over seeds can be taken from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 import pandas as pd
@@ -43,35 +43,30 @@ class Tables(Protocol):
     control: pd.DataFrame
 
 
+Samples = list[float | None]
+"""One value per seed, in the order of the seeds; None for a seed without it."""
+
+Measure = Callable[[Tables, Parameters], tuple[Measurement, ...]]
+"""Measures claims."""
+
+
 @dataclass(frozen=True)
-class _Part:
+class _View:
+    """Tables of which only some rows are seen."""
+
     whole: Tables
-    experiment: str
+    seen: Callable[[pd.DataFrame], pd.DataFrame]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        frame: pd.DataFrame = getattr(self.whole, name)
-        return frame[frame["experiment"] == self.experiment]
+        found = self.seen(getattr(self.whole, name))
+        # Measures ask for the same table again and again; what lies there is not looked for here.
+        self.__dict__[name] = found
+        return found
 
 
 def part_of(tables: Tables, experiment: str) -> Tables:
     """The rows of ``experiment``, where several share runs; variants and seeds name a run only within one."""
-    return cast(Tables, _Part(tables, experiment))
-
-
-@dataclass(frozen=True)
-class _Tagged:
-    whole: Tables
-    tag: str
-    keep: tuple[str, ...]
-
-    def __getattr__(self, name: str) -> pd.DataFrame:
-        frame: pd.DataFrame = getattr(self.whole, name)
-        tagged = frame["variant"].str.endswith(self.tag)
-        chosen = frame[tagged | frame["variant"].isin(self.keep)]
-        found = chosen.assign(variant=chosen["variant"].str.removesuffix(self.tag))
-        # Measures ask for the same table again and again; what lies there is not looked for here.
-        self.__dict__[name] = found
-        return found
+    return cast(Tables, _View(tables, lambda table: table[table["experiment"] == experiment]))
 
 
 def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
@@ -79,57 +74,28 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
 
     ``keep`` names variants that the reading leaves as they are.
     """
-    return cast(Tables, _Tagged(tables, tag, tuple(keep)))
 
+    def seen(table: pd.DataFrame) -> pd.DataFrame:
+        chosen = table[table["variant"].str.endswith(tag) | table["variant"].isin(keep)]
+        return chosen.assign(variant=chosen["variant"].str.removesuffix(tag))
 
-def beside(
-    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
-    tables: Tables,
-    parameters: Parameters,
-    tag: str,
-    reading: str,
-    *,
-    claims: Sequence[str] = (),
-    keep: Sequence[str] = (),
-) -> tuple[Measurement, ...]:
-    """What ``measure`` finds under one reading or trial; nothing where it was not played.
-
-    Args:
-        measure: as for the experiment's own setting.
-        tables: of all runs.
-        parameters: the experiment's, with the seeds that the reading was played with.
-        tag: what its variants end with.
-        reading: its name.
-        claims: those to measure; all where empty.
-        keep: variants that it leaves as they are.
-    """
-    if not tables.runs["variant"].str.endswith(tag).any():
-        return ()
-    found = measure(under_reading(tables, tag, keep), parameters)
-    return tuple(replace(each, reading=reading) for each in found if not claims or each.claim_id in claims)
-
-
-def with_readings(
-    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
-    tables: Tables,
-    parameters: Parameters,
-    readings: Mapping[str, str],
-) -> tuple[Measurement, ...]:
-    """What ``measure`` finds in the experiment's own setting, and under each reading.
-
-    ``readings`` maps what the variants of a reading end with to what the reading is called.
-    """
-    own = measure(tables, parameters)
-    return own + tuple(
-        replace(each, reading=name)
-        for tag, name in readings.items()
-        for each in measure(under_reading(tables, tag), parameters)
-    )
+    return cast(Tables, _View(tables, seen))
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
     """The rows of one run."""
     return table[(table["variant"] == variant) & (table["seed"] == seed)]
+
+
+def by_seed(
+    table: pd.DataFrame, variant: str, seeds: Sequence[int], read: Callable[[pd.DataFrame], float | None]
+) -> Samples:
+    """What ``read`` makes of the rows of each run; None for a seed without a row."""
+    found: Samples = []
+    for seed in seeds:
+        rows = of_run(table, variant, seed)
+        found.append(read(rows) if len(rows) else None)
+    return found
 
 
 def mean_over(
@@ -141,36 +107,46 @@ def mean_over(
     from_s: float,
     to_s: float = float("inf"),
     weight: str = "tuples",
-) -> list[float | None]:
+) -> Samples:
     """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``.
 
     The bins' means are weighted with their ``weight``, so that the result is the mean over tuples; None for a
     seed without any.
     """
-    means: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(table, variant, seed)
+
+    def mean(rows: pd.DataFrame) -> float | None:
         rows = rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)].dropna(subset=[column]).sort_values("t_s")
         tuples = int(rows[weight].sum())
-        means.append(float((rows[column] * rows[weight]).sum()) / tuples if tuples else None)
-    return means
+        return float((rows[column] * rows[weight]).sum()) / tuples if tuples else None
+
+    return by_seed(table, variant, seeds, mean)
 
 
-def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int]) -> Samples:
     """A figure of which each run has one; None for a seed without it."""
-    values: list[float | None] = []
-    for seed in seeds:
-        found = of_run(table, variant, seed)[column].dropna()
-        values.append(float(cast(float, found.iloc[0])) if len(found) else None)
-    return values
+
+    def first(rows: pd.DataFrame) -> float | None:
+        known = rows[column].dropna()
+        return float(cast(float, known.iloc[0])) if len(known) else None
+
+    return by_seed(table, variant, seeds, first)
 
 
-def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> list[float | None]:
-    """``100 * (1 - new / old)`` seed by seed: what T-Storm calls speedup, in percent."""
+def quotients(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
+    """``new / old`` seed by seed; None where either is missing, or ``old`` is nothing."""
     return [
-        100 * (1 - a / b) if a is not None and b is not None and b > 0 else None
-        for a, b in zip(new, old, strict=True)
+        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
     ]
+
+
+def changes(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
+    """``100 * (new / old - 1)`` seed by seed, in percent: what "x % higher" commonly means."""
+    return [None if ratio is None else 100 * (ratio - 1) for ratio in quotients(new, old)]
+
+
+def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
+    """``100 * (1 - new / old)`` seed by seed: what T-Storm calls speedup, in percent."""
+    return [None if ratio is None else 100 * (1 - ratio) for ratio in quotients(new, old)]
 
 
 def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
@@ -184,3 +160,10 @@ def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
 def measurement(claim: str, samples: Sequence[float | None], *, unit: str, how: str) -> Measurement:
     """The measurement of a claim that states one number."""
     return Measurement(claim, (measured(samples),), unit, how)
+
+
+def by_label(
+    claim: str, samples: Mapping[str, Sequence[float | None]], *, unit: str, how: str
+) -> Measurement:
+    """The measurement of a claim that states several numbers or an order, from the samples of each label."""
+    return Measurement(claim, tuple(measured(samples[label], label=label) for label in samples), unit, how)

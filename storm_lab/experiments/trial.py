@@ -7,12 +7,13 @@ stand beside the claims that it explains, and never replace their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
-from storm_lab.experiments.readings import Tables, beside
+from storm_lab.experiments.readings import Measure, Tables, under_reading
 
 TRIALS = Parameter(
     "trials",
@@ -25,9 +26,10 @@ TRIALS = Parameter(
 class Trial:
     """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
 
-    ``only``: the one scheduler whose runs it changes; those of others are not played again. ``claims``: those
-    that it explains. ``reading``: it is another reading of the paper, and played with every seed. ``fitted``:
-    it was chosen with the results in view, so that what comes out under it is no prediction.
+    ``only``: the one scheduler or setting whose runs it changes; others are not played again. ``claims``:
+    those that it explains. ``reading``: it is another reading of the paper, played with every seed; without
+    ``claims`` it explains all. ``fitted``: it was chosen with the results in view, so that what comes out
+    under it is no prediction. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Trial:
     claims: tuple[str, ...] = ()
     reading: bool = False
     fitted: bool = False
+    asked: bool = False
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
@@ -44,9 +47,37 @@ def variant_of(setting: str, trial: Trial | None = None) -> str:
     return setting if trial is None else f"{setting}-{trial.name}"
 
 
-def concerns(trial: Trial | None, scheduler: str) -> bool:
-    """Whether a run under this scheduler is part of the trial."""
-    return trial is None or trial.only in ("", scheduler)
+def tried(
+    parameters: Parameters,
+    name: str,
+    trial_name: str,
+    label: str,
+    *,
+    listed: str = "",
+    claims: Sequence[str] = (),
+    only: str = "",
+    reading: bool = False,
+) -> tuple[Trial, ...]:
+    """The trials with other values of a parameter, each value once.
+
+    Args:
+        parameters: the experiment's.
+        name: the parameter.
+        trial_name: names the trials; ``{}`` stands for the value: ``c{}``.
+        label: what they mean to a reader, in the same way.
+        listed: the parameter that lists the values; by default ``<name>_tried``.
+        claims: as of `Trial`.
+        only: as of `Trial`.
+        reading: as of `Trial`.
+    """
+    usual = parameters.get(name)
+    found = []
+    for value in dict.fromkeys(parameters.numbers(listed or f"{name}_tried")):
+        if value != usual:
+            changes = {name: int(value) if isinstance(usual, int) else value}
+            names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
+            found.append(Trial(*names, changes, only, tuple(claims), reading, asked=True))
+    return tuple(found)
 
 
 def played(
@@ -55,21 +86,55 @@ def played(
     """The setting itself with all seeds, then the trials that deviate from it with the first.
 
     Args:
-        parameters: the experiment's, with ``seeds`` and ``trials``.
+        parameters: the experiment's, with ``seeds``, and ``trials`` where they can be left out.
         shared: those that every run depends on.
         trials: what may be tried; one that sets nothing anew is left out.
     """
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    yield None, shared, seeds
+    yield None, shared, parameters.seeds
     for trial in trials:
-        if (trial.reading or parameters.flag("trials")) and any(
-            shared[name] != value for name, value in trial.changes.items()
-        ):
-            yield trial, shared.changed(**trial.changes), seeds if trial.reading else seeds[:1]
+        wanted = trial.reading or trial.asked or parameters.flag(TRIALS.name)
+        if wanted and any(shared[name] != value for name, value in trial.changes.items()):
+            seeds = parameters.seeds if trial.reading else parameters.seeds[:1]
+            yield trial, shared.changed(**trial.changes), seeds
+
+
+def runs_of(
+    make: Callable[..., RunSpec],
+    settings: Mapping[str, Mapping[str, ParameterValue]],
+    parameters: Parameters,
+    shared: Parameters,
+    trials: Sequence[Trial],
+) -> tuple[RunSpec, ...]:
+    """Each setting with all seeds, then under each trial that concerns it, for the trial's seeds.
+
+    Args:
+        make: makes a run of ``variant``, ``seed`` and ``parameters``.
+        settings: what sets a setting apart, by the variant of its runs.
+        parameters: as for `played`.
+        shared: as for `played`.
+        trials: as for `played`.
+    """
+    return tuple(
+        make(variant=variant_of(setting, trial), seed=seed, parameters=values.changed(**own))
+        for trial, values, seeds in played(parameters, shared, trials)
+        for setting, own in settings.items()
+        if trial is None or trial.only in ("", setting, own.get("scheduler"))
+        for seed in seeds
+    )
+
+
+def under_trials(
+    play: Callable[[Parameters], Iterable[RunSpec]], parameters: Parameters, trials: Sequence[Trial]
+) -> Iterator[RunSpec]:
+    """What ``play`` makes of the parameters under each trial that is played, for the trial's seeds."""
+    for trial, values, seeds in played(parameters, parameters, trials):
+        if trial is not None:
+            for spec in play(values.changed(seeds=seeds)):
+                yield replace(spec, variant=variant_of(spec.variant, trial))
 
 
 def explained(
-    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]],
+    measure: Measure,
     tables: Tables,
     parameters: Parameters,
     trials: Sequence[Trial],
@@ -77,20 +142,20 @@ def explained(
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds under each trial that was played, for the claims that the trial explains.
 
-    ``others`` are the variants that a trial of one scheduler's runs leaves as they are.
+    ``others`` are the variants that a trial of one scheduler's or setting's runs leaves as they are.
     """
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return tuple(
-        replace(found, basis=Basis.FITTED) if trial.fitted else found
-        for trial in trials
-        if trial.claims
-        for found in beside(
-            measure,
-            tables,
-            parameters if trial.reading else first,
-            f"-{trial.name}",
-            trial.label,
-            claims=trial.claims,
-            keep=others if trial.only else (),
-        )
-    )
+    explanations: list[Measurement] = []
+    for trial in trials:
+        tag = f"-{trial.name}"
+        explains = trial.claims or trial.reading
+        if explains and tables.runs["variant"].str.endswith(tag).any():
+            found = measure(
+                under_reading(tables, tag, others if trial.only else ()),
+                parameters if trial.reading else parameters.with_first_seed(),
+            )
+            explanations += [
+                replace(each, reading=trial.label, basis=Basis.FITTED if trial.fitted else each.basis)
+                for each in found
+                if not trial.claims or each.claim_id in trial.claims
+            ]
+    return tuple(explanations)

@@ -32,8 +32,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from storm_lab.identity.data_file import data_files
-from storm_lab.identity.origin import libraries, source_file
+from storm_lab.identity.origin import data_files, libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -62,7 +61,7 @@ class Closure:
         self._code = code
         self._done: set[tuple[str, str | None]] = set()
         self._statements: set[Statement] = set()
-        self._modules: dict[str, _Module] = {}
+        self._modules: set[str] = set()
         self._texts: set[str] = set()
         self._tables: dict[str, Root] = {}
         self._lines: set[str] = set()
@@ -73,11 +72,6 @@ class Closure:
     def definitions(self) -> frozenset[tuple[str, str | None]]:
         """Module and name of all that was reached; None stands for a whole module."""
         return frozenset(self._done)
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """Modules of which something was reached."""
-        return frozenset(self._modules)
 
     @cached_property
     def digest(self) -> str:
@@ -133,7 +127,7 @@ class Closure:
         """What happens when a module is imported."""
         if name in self._modules:
             return
-        self._modules[name] = module
+        self._modules.add(name)
         for statement in module.source.statements:
             if statement.acts:
                 self._say(module, statement)
@@ -166,19 +160,13 @@ class _Links:
 
 
 class Code:
-    """The modules of a checkout of the package, and of readers, each parsed once.
+    """The modules of the package, and of readers, each parsed once.
 
     Args:
-        package: the folder of the package.
         read: how a file is read.
     """
 
-    def __init__(
-        self,
-        package: Path = PACKAGE,
-        read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8"),
-    ) -> None:
-        self._package = package
+    def __init__(self, read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8")) -> None:
         self._read = read
         self._modules: dict[str, _Module | None] = {}
         self._readers: dict[tuple[Path, int, int], _Module] = {}
@@ -294,14 +282,14 @@ class Code:
                         yield from self._below(f"{name}.{path.stem}")
 
     def _is_own(self, name: str) -> bool:
-        return name == self._package.name or name.startswith(f"{self._package.name}.")
+        return name == PACKAGE.name or name.startswith(f"{PACKAGE.name}.")
 
     def _own(self, name: str) -> _Module | None:
-        path = _file(self._package.parent / name.replace(".", "/"))
+        path = _file(PACKAGE.parent / name.replace(".", "/"))
         if path is None:
             return None
         source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
-        return _Module(source, path, self._package.parent, whole=False)
+        return _Module(source, path, PACKAGE.parent, whole=False)
 
     def _of_reader(self, name: str) -> _Module | None:
         """A reader's module, by the file that it was imported from."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
@@ -63,7 +63,8 @@ class Conditions:
             if isinstance(values.get(name), Mapping):
                 values[name] = with_constants(model, values[name], name)
         if isinstance(values.get("faults"), list | tuple):
-            values["faults"] = _faults(values["faults"])
+            faults = [each if isinstance(each, Fault) else _fault(each) for each in values["faults"]]
+            values["faults"] = FaultPlan(tuple(faults))
         for name, value in values.items():
             kind, form = _KINDS[name]
             if not (isinstance(value, kind) or (value is None and name in _OPTIONAL)):
@@ -96,9 +97,6 @@ def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
     return replace(model, **given)
 
 
-def _faults(given: Iterable[Fault | Mapping[str, Any]]) -> FaultPlan:
-    return FaultPlan(
-        tuple(
-            each if isinstance(each, Fault) else FaultPlan.of_rows([each]).faults[0] for each in tuple(given)
-        )
-    )
+def _fault(row: Mapping[str, Any]) -> Fault:
+    (fault,) = FaultPlan.of_rows([row]).faults
+    return fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
@@ -34,11 +35,11 @@ class Sentences(Spout):
         return Cost(10.0)
 
 
+@dataclass(frozen=True)
 class Split(Bolt):
     """Emits a sentence's words."""
 
-    def __init__(self, cpu_us: float) -> None:
-        self._cost = Cost(cpu_us)
+    cpu_us: float
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the words."""
@@ -47,21 +48,21 @@ class Split(Bolt):
 
     def cost(self, values: Values) -> Cost:
         """The same for every sentence."""
-        return self._cost
+        return Cost(self.cpu_us)
 
 
+@dataclass(frozen=True)
 class Count(Bolt):
     """Counts words."""
 
-    def __init__(self, cpu_us: float) -> None:
-        self._cost = Cost(cpu_us)
+    cpu_us: float
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emits nothing."""
 
     def cost(self, values: Values) -> Cost:
         """The same for every word."""
-        return self._cost
+        return Cost(self.cpu_us)
 
 
 def example_site(

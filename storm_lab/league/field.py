@@ -10,7 +10,6 @@ from typing import Any
 from storm_lab.errors import UserError, said_by
 from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.schedulers.registry import make_scheduler
 from storm_lab.schedulers.scheduler_file import is_place, scheduler_of
 
 BUILT_IN: Mapping[str, bool] = {
@@ -32,6 +31,8 @@ BUILT_IN: Mapping[str, bool] = {
 
 BASELINE = "default"
 """What gains are taken against where nobody says otherwise."""
+
+_NO_FILE_NAME = "/\\:\0\n"
 
 
 def entrant_of(text: str) -> Entrant:
@@ -63,10 +64,8 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tupl
     Raises:
         UserError: as `entrant_of`, or two of one name.
     """
-    entrants = [entrant_of(text) for text in dict.fromkeys(own)]
     # Who names a built-in policy as a scheduler of theirs does not mean it twice.
-    for name in (name for name in dict.fromkeys(policies) if name not in own):
-        entrants.append(entrant_of(name) if name not in BUILT_IN else _built_in(name))
+    entrants = [entrant_of(text) for text in dict.fromkeys((*own, *policies))]
     names = [entrant.name for entrant in entrants]
     for name in names:
         if names.count(name) > 1:
@@ -97,13 +96,6 @@ def _check_travels(scheduler: Scheduler[Any], text: str) -> None:
             value=text,
             remedy="make locks, files and lambdas in schedule, not in __init__",
         ) from error
-
-
-_NO_FILE_NAME = "/\\:\0\n"
-
-
-def _built_in(name: str) -> Entrant:
-    return Entrant(name, make_scheduler(name), BUILT_IN[name])
 
 
 def _plain(text: str) -> str:

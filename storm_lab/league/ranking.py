@@ -43,17 +43,12 @@ class RankTest:
         """Runs of schedulers, by rank, that do not differ; longest ones only, those of one left out."""
         if self.critical_difference is None:
             return ()
-        names = list(self.mean_ranks)
+        names, means = list(self.mean_ranks), list(self.mean_ranks.values())
         found: list[tuple[str, ...]] = []
         end = 0
-        for start, name in enumerate(names):
-            last = start
-            while (
-                last + 1 < len(names)
-                and self.mean_ranks[names[last + 1]] - self.mean_ranks[name] <= self.critical_difference
-            ):
-                last += 1
-            if last > start and last >= end + (1 if found else 0):
+        for start, best in enumerate(means):
+            last = sum(rank - best <= self.critical_difference for rank in means) - 1
+            if last > max(start, end):
                 found.append(tuple(names[start : last + 1]))
                 end = last
         return tuple(found)
@@ -123,11 +118,8 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
 
     Columns: against, wins, ties, losses.
     """
-    table = ranks(scores)
     rows = []
-    for other in scores.columns:
-        if other == own:
-            continue
+    for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])
         rows.append(
             {
@@ -137,21 +129,17 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
                 "losses": int((pair[own] > pair[other]).sum()),
             }
         )
-    order = {str(name): place for place, name in enumerate(table.mean().sort_values(kind="stable").index)}
-    return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses"]).sort_values(
-        "against", key=lambda names: names.map(order), ignore_index=True
-    )
+    return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses"])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """P values adjusted by Holm's step-down method, in the order given."""
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for step, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
+    given = np.asarray(p_values, dtype=float)
+    order = np.argsort(given, kind="stable")
+    steps = np.arange(len(given), 0, -1) * given[order]
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return [float(value) for value in adjusted]
 
 
 def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:

@@ -128,7 +128,6 @@ class Site:
         return SettledRun(described, None if described.faults.faults else SETTLE_S)
 
     def _spec(self, control: Control, duration_s: float) -> EmulationSpec:
-        under = self.conditions
         return EmulationSpec(
             cluster=self.cluster,
             version=self.version,
@@ -137,11 +136,5 @@ class Site:
             duration_s=duration_s,
             services=control.services,
             migration=control.migration,
-            cost=under.cost,
-            times=under.times,
-            timers=under.timers,
-            zookeeper=under.zookeeper,
-            settings=under.settings,
-            faults=under.faults,
-            placement=under.placement,
+            **vars(self.conditions),
         )

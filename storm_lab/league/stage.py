@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, cast
 
 from storm_lab.experiments.experiment import Describe, RunSpec
@@ -43,18 +43,6 @@ class Stage(Protocol):
         """Describe the run of an entrant."""
 
 
-@dataclass(frozen=True)
-class Match:
-    """An entrant on a stage; travels to the process that plays it."""
-
-    stage: Stage
-    entrant: Entrant
-
-    def describe(self, spec: RunSpec) -> SettledRun:
-        """Describe one run."""
-        return self.stage.describe(self.entrant, spec)
-
-
 def stage_parameters(stage: Stage, given: Mapping[str, object]) -> Parameters:
     """Parameters of a league on a stage.
 
@@ -81,7 +69,7 @@ def stage_runs(
             seed=seed,
             parameters=values.changed(online=entrant.online),
             # An experiment's runs are played as they are described; these are measured in another window.
-            describe=cast(Describe, Match(stage, entrant).describe),
+            describe=cast(Describe, partial(stage.describe, entrant)),
             storm_version=stage.version,
             inputs={**inputs, "scheduler": entrant.source_digest},
             files=files,

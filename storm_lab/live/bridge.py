@@ -31,7 +31,7 @@ from storm_lab.model import (
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.view_checks import check_result
 
-LONGEST_SOCKET_PATH = 107
+_LONGEST_SOCKET_PATH = 107
 """Bytes of a Unix socket's path (sun_path of Linux, less its final zero)."""
 
 _LONGEST_LINE = 64 << 20
@@ -247,12 +247,22 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         return
 
 
+def check_socket_path(path: Path, field: str) -> None:
+    """Refuse a path that is too long for a socket.
+
+    Raises:
+        UserError: it is; names ``field``.
+    """
+    if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+        message = f"a socket's path has at most {_LONGEST_SOCKET_PATH} bytes"
+        raise UserError(message, field=field, value=str(path), remedy="choose a shorter one")
+
+
 class Bridge:
     """A socket at which a policy answers, for as long as a ``with`` block lasts.
 
     Args:
-        path: the socket's path, `LONGEST_SOCKET_PATH` bytes at most; a socket that nobody serves any more is
-            replaced.
+        path: the socket's path, of 107 bytes at most; a socket that nobody serves any more is replaced.
         policy: what answers.
         note: is told of every round.
 
@@ -267,13 +277,7 @@ class Bridge:
         self._note = note
 
     def __enter__(self) -> Bridge:
-        if len(os.fsencode(self.path)) > LONGEST_SOCKET_PATH:
-            raise UserError(
-                f"a socket's path has at most {LONGEST_SOCKET_PATH} bytes",
-                field="socket",
-                value=str(self.path),
-                remedy="choose a shorter one",
-            )
+        check_socket_path(self.path, "socket")
         self._clear()
         with refused_by_system(
             "no socket can be made there",

@@ -35,8 +35,6 @@ class CpuUse:
     """Periods of the quota that have passed with something to run."""
     throttled: int
     """Those of them in which the quota was used up."""
-    throttled_ns: int
-    """Time that runnable threads have waited for the next period."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +122,10 @@ class Group:
         """What the members have used so far."""
         stat = _numbers(self._folders["cpu"] / "cpu.stat")
         if self._version == 2:
-            used, waited = stat.get("usage_usec", 0) * 1000, stat.get("throttled_usec", 0) * 1000
+            used = stat.get("usage_usec", 0) * 1000
         else:
             used = int((self._folders.get("cpuacct", self._folders["cpu"]) / "cpuacct.usage").read_text())
-            waited = stat.get("throttled_time", 0)
-        return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0), waited)
+        return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
 
     def memory_kills(self) -> int:
         """How many of its processes the kernel has killed because they held more than the limit."""
@@ -137,11 +134,7 @@ class Group:
 
     def pids(self) -> list[int]:
         """Ids of the member processes."""
-        found: set[int] = set()
-        for file in self.entrances:
-            with contextlib.suppress(OSError):
-                found.update(map(int, file.read_text().split()))
-        return sorted(found)
+        return _pids(self.entrances)
 
 
 class GroupTree:
@@ -154,8 +147,7 @@ class GroupTree:
             for controller in place.controllers:
                 self._places.setdefault(controller, place)
         # A machine in between has some controllers in version 1; those of version 2 are left alone then.
-        versions = {place.version for place in self._places.values()}
-        self._version = min(versions, default=2)
+        self._version = min((place.version for place in self._places.values()), default=2)
         self._places = {name: place for name, place in self._places.items() if place.version == self._version}
 
     @property
@@ -181,18 +173,14 @@ class GroupTree:
             folder.mkdir(exist_ok=True)
             if self._version == 2:
                 _hand_down(folder, self._places)
-        return self._group("")
+        return self.make_host("")
 
     def make_host(self, name: str) -> Group:
-        """Make the group of a host in it."""
-        for folder in self.folders:
-            (folder / name).mkdir(exist_ok=True)
-        return self._group(name)
-
-    def _group(self, name: str) -> Group:
-        return Group(
-            {key: place.folder / self._name / name for key, place in self._places.items()}, self._version
-        )
+        """Make the group of a host in it; of no name: the group itself."""
+        folders = {key: place.folder / self._name / name for key, place in self._places.items()}
+        for folder in folders.values():
+            folder.mkdir(exist_ok=True)
+        return Group(folders, self._version)
 
 
 def unleash(folder: Path) -> None:
@@ -220,11 +208,14 @@ def remove_tree(folder: Path) -> bool:
 
 def members(folders: Iterable[Path]) -> list[int]:
     """Ids of all processes in groups and those below them."""
+    return _pids(file for folder in folders for file in folder.rglob("cgroup.procs"))
+
+
+def _pids(files: Iterable[Path]) -> list[int]:
     found: set[int] = set()
-    for folder in folders:
-        for file in folder.rglob("cgroup.procs"):
-            with contextlib.suppress(OSError):
-                found.update(map(int, file.read_text().split()))
+    for file in files:
+        with contextlib.suppress(OSError):
+            found.update(map(int, file.read_text().split()))
     return sorted(found)
 
 

@@ -6,55 +6,39 @@ of ackers. Counters of a worker that was killed end with its last whole window.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
-from storm_lab.live.live_records import LiveRecords
-from storm_lab.live.lives import Lives, find_executors, find_workers
-from storm_lab.live.player_files import read_workers
-from storm_lab.live.trace_export import storm_name
-from storm_lab.live.tuple_rows import RootNumbers, TupleRows
-from storm_lab.live.window_rows import WindowRows, write_machine
-from storm_lab.model import executors_of
+from storm_lab.live.lives import LiveRecords, Lives, lives_of
+from storm_lab.live.player_files import HOUSEKEEPING
+from storm_lab.live.topology_rows import RootNumbers, TopologyRows
 from storm_lab.tuplelog.recorder import Recorder
 
 
-def collect(records: LiveRecords, log: Recorder) -> Lives:
-    """Write all tables of a run's log; returns who ran where.
+def collect(records: LiveRecords, log: Recorder) -> None:
+    """Write all tables of a run's log.
 
     Raises:
         StormLabError: the records contradict themselves.
         ValueError: a file in the folders is not one of the player's.
     """
-    topologies = [plan.topology for plan in records.plans]
-    executors = {topology.id: executors_of(topology, records.version) for topology in topologies}
-    workers = find_workers(
-        {topology.id: read_workers(records.folders[topology.id]) for topology in topologies},
-        records.samples,
-        {storm_name(topology): topology.id for topology in topologies},
-        records.supervisors,
-    )
-    lives = find_executors(records.cluster, workers, executors, records.assignments)
+    lives = lives_of(records)
     _write_nodes(records, log)
     _write_placements(records, lives, log)
     numbers = RootNumbers.of(records)
     for plan in records.plans:
-        own = executors[plan.topology.id]
-        rows = TupleRows(records, lives, plan, own, numbers)
-        rows.write_roots(log)
-        rows.write_executions(log)
-        WindowRows(records, lives, plan.topology.id, own).write(log)
-    write_machine(records, lives, log)
-    decisions = [*records.decisions, *worker_decisions(lives, records.origin_ns)]
+        TopologyRows(records, lives, plan, numbers).write(log)
+    _write_machine(records, lives, log)
+    decisions = [*records.decisions, *_worker_decisions(lives, records.origin_ns)]
     inside = [entry for entry in decisions if 0 <= entry.time_ns <= records.duration_ns]
     write_decisions(log, sorted(inside, key=lambda entry: entry.time_ns))
-    return lives
 
 
-def worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
+def _worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
     """What became of the workers, as control events on the run's clock."""
     for worker in lives.workers:
         facts: dict[str, Any] = {"topology": worker.topology, "worker": worker.number}
@@ -108,5 +92,46 @@ def _write_placements(records: LiveRecords, lives: Lives, log: Recorder) -> None
             "worker": np.array([life.worker.number for life in stays], np.int32),
             "node": [life.worker.slot.node for life in stays],
             "port": np.array([life.worker.slot.port for life in stays], np.int32),
+        },
+    )
+
+
+def _write_machine(records: LiveRecords, lives: Lives, log: Recorder) -> None:
+    """CPU of what is no worker on a node (supervisor, log writers), and of workers that write nothing."""
+    silent = {worker.pid: worker for worker in lives.workers if worker.file is None}
+    rows: list[tuple[int, int, str, str, int, float]] = []
+    origin = records.origin_ns
+    for before, after in itertools.pairwise(records.samples):
+        if after.time_ns > records.end_ns or before.time_ns < origin:
+            continue
+        span = (before.time_ns - origin, after.time_ns - origin)
+        earlier = {seen.worker.pid: seen.total_ns for seen in before.workers}
+        own: dict[str, int] = {}
+        for seen in after.workers:
+            used = max(0, seen.total_ns - earlier.get(seen.worker.pid, 0))
+            node = seen.worker.slot.node
+            own[node] = own.get(node, 0) + used
+            life = silent.get(seen.worker.pid)
+            if life is not None and used:
+                rows.append((*span, node, life.topology, life.number, used / 1e6))
+        for node, use in after.hosts.items():
+            if node in before.hosts:
+                rest = use.cpu_ns - before.hosts[node].cpu_ns - own.get(node, 0)
+                if rest > 0:
+                    rows.append((*span, node, "", -1, rest / 1e6))
+    if not rows:
+        return
+    log.append(
+        "cpu",
+        {
+            "start_ns": np.array([row[0] for row in rows], np.int64),
+            "end_ns": np.array([row[1] for row in rows], np.int64),
+            "node": [row[2] for row in rows],
+            "topology": [row[3] for row in rows],
+            "worker": np.array([row[4] for row in rows], np.int32),
+            "component": [""] * len(rows),
+            "task": np.full(len(rows), -1, np.int32),
+            "thread": [HOUSEKEEPING] * len(rows),
+            "cpu_ms": np.array([row[5] for row in rows]),
         },
     )

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.live.bridge import LONGEST_SOCKET_PATH
-from storm_lab.live.cleanup import remove_orphans
+from storm_lab.live.bridge import Bridge, Policy, Round, check_socket_path
+from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
 from storm_lab.live.jars import fetch_jars
+from storm_lab.live.java_build import SCHEDULER_CLASS, SOCKET_KEY, player_jar
 from storm_lab.live.netns import RUN
-from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, player_jar
-from storm_lab.live.records import places
+from storm_lab.live.records import places, remove_orphans
 from storm_lab.live.releases import RELEASES, Release, find_release
-from storm_lab.live.scheduler_command import scheduler
-from storm_lab.live.storm import LiveStorm
-from storm_lab.live.submission import SchedulerPlug
+from storm_lab.live.request import Known
+from storm_lab.live.storm import LiveStorm, to_stderr
 from storm_lab.machine.doctor import print_findings
 from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.model.cluster import Cluster, Node
-
-NEWEST = next(iter(RELEASES))
-
-_version = click.option(
-    "--version", "version", default=NEWEST, show_default=True, metavar="V", help="Version of Storm."
-)
+from storm_lab.model.version import StormVersion
+from storm_lab.schedulers.scheduler_file import scheduler_of
 
 
 @click.group(
@@ -46,9 +42,6 @@ def live() -> None:
     signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
 
 
-live.add_command(scheduler)
-
-
 @live.command(epilog=examples("storm-lab live doctor"))
 @json_option
 def doctor(as_json: bool) -> None:
@@ -61,13 +54,15 @@ def doctor(as_json: bool) -> None:
 def fetch(versions: tuple[str, ...]) -> None:
     """Fetch the jars of some versions of Storm, or of all, and compile what plays topologies."""
     for release in [find_release(text) for text in versions] or RELEASES.values():
-        fetch_jars(release.version, _say)
-        player_jar(release, _say)
+        fetch_jars(release.version, to_stderr)
+        player_jar(release, to_stderr)
         click.echo(f"Storm {release.version} is there")
 
 
 @live.command(epilog=examples("storm-lab live up", "storm-lab live up --version 0.9.2 --nodes 6 --mhz 400"))
-@_version
+@click.option(
+    "--version", default=next(iter(RELEASES)), show_default=True, metavar="V", help="Version of Storm."
+)
 @click.option("--nodes", default=2, show_default=True, type=click.IntRange(1, 50), help="Worker nodes.")
 @click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 100), help="Slots of a node.")
 @click.option("--cores", default=1, show_default=True, type=click.IntRange(1, 256), help="Cores of a node.")
@@ -107,7 +102,7 @@ def up(
     options = HostOptions(kind=kind, latency_us=latency)  # type: ignore[arg-type]
     release = find_release(version)
     plug = None if socket is None else _bridge(release, socket)
-    storm = LiveStorm(release.version, cluster, hosts=options, folder=logs, scheduler=plug, say=_say)
+    storm = LiveStorm(release.version, cluster, hosts=options, folder=logs, scheduler=plug)
     storm.start()
     try:
         lines = _description(storm)
@@ -133,14 +128,46 @@ def down() -> None:
         click.echo("there is no cluster")
 
 
+@live.command(
+    epilog=examples(
+        "storm-lab live scheduler rstorm --socket /run/storm/scheduler",
+        "storm-lab live scheduler my_package:MyScheduler --socket /tmp/nimbus --param gamma=2",
+        "storm-lab live scheduler my_idea.py:MyIdea --socket /tmp/nimbus --storm-version 0.9.7",
+    )
+)
+@click.argument("name", metavar="SCHEDULER")
+@click.option(
+    "--socket", type=click.Path(path_type=Path), required=True, help="Unix socket that Nimbus asks at."
+)
+@click.option(
+    "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheduler."
+)
+@click.option("--storm-version", metavar="V", help="Version of Storm; from 1.0 on it says so itself.")
+@click.option("--seed", default=0, show_default=True, help="Start of its random numbers.")
+def scheduler(
+    name: str, socket: Path, parameters: tuple[str, ...], storm_version: str | None, seed: int
+) -> None:
+    """Answer a Nimbus whose storm.scheduler is stormlab.BridgeScheduler, until Ctrl-C.
+
+    SCHEDULER is the name of a policy, or MODULE:CLASS, or FILE.py:CLASS. While nobody answers, Nimbus leaves
+    everything as it is.
+    """
+    version = None if storm_version is None else StormVersion.parse(storm_version)
+    policy = Policy(scheduler_of(name, parameters), Known(version), seed=seed)
+    over = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: over.set())
+    with Bridge(socket, policy, _teller()):
+        click.echo(f"{policy.scheduler.name} answers at {socket.absolute()}; end it with Ctrl-C", err=True)
+        over.wait()
+
+
 def _bridge(release: Release, socket: Path) -> SchedulerPlug:
     path = socket.absolute()
     if not path.parent.is_dir():
         raise UserError("its folder does not exist", field="--socket", value=str(socket))
-    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
-        message = f"a socket's path has at most {LONGEST_SOCKET_PATH} bytes"
-        raise UserError(message, field="--socket", value=str(path), remedy="choose a shorter one")
-    return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, _say), {SOCKET_KEY: str(path)})
+    check_socket_path(path, "--socket")
+    return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, to_stderr), {SOCKET_KEY: str(path)})
 
 
 def _description(storm: LiveStorm) -> list[str]:
@@ -158,5 +185,17 @@ def _description(storm: LiveStorm) -> list[str]:
     return lines
 
 
-def _say(line: str) -> None:
-    click.echo(f"storm-lab: {line}", err=True)
+def _teller() -> Callable[[Round], None]:
+    """Prints what changes: moves, and problems once."""
+    said: list[str] = [""]
+
+    def tell(made: Round) -> None:
+        for topology in made.moved:
+            nodes = len(made.assignment.of_topology(topology).nodes_used())
+            slots = len(set(made.assignment.of_topology(topology).slots.values()))
+            click.echo(f"{topology}: {slots} workers on {nodes} nodes, in {made.took_ns / 1e6:.1f} ms")
+        if made.problem and made.problem != said[0]:
+            click.echo(f"kept as it is: {made.problem}", err=True)
+        said[0] = made.problem
+
+    return tell

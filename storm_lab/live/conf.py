@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from storm_lab.live.releases import Release
-from storm_lab.live.submission import SchedulerPlug
 from storm_lab.model.cluster import Node
+from storm_lab.model.version import V1_0_0, V2_0_0
 
 ZOOKEEPER_PORT = 2181
 NIMBUS_PORT = 6627
@@ -20,20 +21,39 @@ DAEMON_HEAP_MB = 128
 """Heaps of Nimbus, and of ZooKeeper and each supervisor; 30 to 60 MB are alive in clusters of this size."""
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulerPlug:
+    """A scheduler for Nimbus: ``storm.scheduler`` and what it needs.
+
+    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml``. ``socket_key`` is what
+    names the Unix socket that it asks: where it is not among the settings, it is one in the cluster's own
+    folder (`LiveStorm.scheduler_socket`), which goes when the cluster goes.
+    """
+
+    class_name: str
+    jar: Path
+    settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    socket_key: str | None = None
+
+
 def common_settings(release: Release, master: str, settings: Mapping[str, object]) -> dict[str, object]:
     """What stands in every ``storm.yaml`` of a cluster; `settings` have the last word."""
     flags = " ".join(release.java_flags)
+    # Since 1.0 the supervisor works the heap out from what the worker's executors ask for.
+    heap = "%HEAP-MEM%" if release.storm >= V1_0_0 else "768"
     found: dict[str, object] = {
         "storm.zookeeper.servers": [master],
         "storm.zookeeper.port": ZOOKEEPER_PORT,
         "nimbus.thrift.port": NIMBUS_PORT,
         # Storm's own line asks for ways to log garbage collection that Java has dropped since.
-        "worker.childopts": f"-Xmx{_worker_heap(release)}m {flags}".rstrip(),
+        "worker.childopts": f"-Xmx{heap}m {flags}".rstrip(),
     }
-    if release.storm.parts[0] >= 1:
+    if release.storm >= V1_0_0:
+        found["nimbus.seeds"] = [master]
         # As Storm has it, less the file of counters that a killed JVM leaves in /tmp.
         found["topology.worker.logwriter.childopts"] = "-Xmx64m -XX:-UsePerfData"
-    found |= {"nimbus.seeds": [master]} if release.nimbus_seeds else {"nimbus.host": master}
+    else:
+        found["nimbus.host"] = master
     return found | dict(release.settings) | dict(settings)
 
 
@@ -56,26 +76,17 @@ def supervisor_settings(
     folder: Path,
     worker_flags: str = "",
 ) -> dict[str, object]:
-    """``storm.yaml`` of a node's supervisor, and of the workers that it starts.
-
-    Args:
-        release: the version of Storm.
-        common: what stands in every one.
-        node: the node.
-        address: what it is known by.
-        folder: for its own files.
-        worker_flags: further flags of its workers' JVMs.
-    """
+    """``storm.yaml`` of a node's supervisor, and of the workers that it starts with further flags."""
     found: dict[str, object] = {
         "storm.local.hostname": address,
         "storm.local.dir": str(folder),
         "supervisor.slots.ports": list(node.ports),
         "worker.childopts": f"{common['worker.childopts']} {worker_flags}".rstrip(),
     }
-    if release.offers_resources:
+    if release.storm >= V1_0_0:
         found["supervisor.cpu.capacity"] = node.offer.cpu_points
         found["supervisor.memory.capacity.mb"] = node.offer.memory_mb
-    if release.storm.parts[0] >= 2:
+    if release.storm >= V2_0_0:
         found["supervisor.thrift.port"] = SUPERVISOR_PORT
     return dict(common) | found
 
@@ -95,22 +106,14 @@ def zookeeper_cfg(address: str, folder: Path) -> str:
 
 def write_log_layouts(release: Release, folder: Path) -> None:
     """The layouts of logs of daemons and workers, as Storm's own releases have them, in files of a size."""
+    daemons = workers = _LOGBACK
     if release.log_system == "log4j2":
-        texts = {
-            "cluster.xml": _LOG4J2.format(file=_DAEMON_FILE, flush="true"),
-            "worker.xml": _LOG4J2.format(file=_WORKER_FILE, flush="false"),
-        }
-    else:
-        texts = {"cluster.xml": _LOGBACK, "worker.xml": _LOGBACK}
+        daemons = _LOG4J2.format(file=_DAEMON_FILE, flush="true")
+        workers = _LOG4J2.format(file=_WORKER_FILE, flush="false")
     place = folder / release.log_system
     place.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (place / name).write_text(text, encoding="utf-8")
-
-
-def _worker_heap(release: Release) -> str:
-    # Since 1.0 the supervisor works the heap out from what the worker's executors ask for.
-    return "%HEAP-MEM%" if release.storm.parts[0] >= 1 else "768"
+    (place / "cluster.xml").write_text(daemons, encoding="utf-8")
+    (place / "worker.xml").write_text(workers, encoding="utf-8")
 
 
 _DAEMON_FILE = "${sys:storm.log.dir}/${sys:logfile.name}"

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
+import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from storm_lab.errors import UserError
-from storm_lab.live.cgroups import Hierarchy, hierarchies
-from storm_lab.live.cleanup import processes_of
+from storm_lab.live.cgroups import hierarchies
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
-from storm_lab.live.jars import cache_folder, installed_resolver, is_fetched, ivy_jar, ready_jars, size_mb
+from storm_lab.live.jars import cache_folder, is_fetched, ivy_jar, maven_program, ready_jars, size_mb
 from storm_lab.live.java_build import COMPILER
-from storm_lab.live.machine_check import check_machine
 from storm_lab.live.mirrors import central_of
 from storm_lab.live.netns import link_disciplines, why_no_namespaces
-from storm_lab.live.processes import listens
-from storm_lab.live.records import boot_id, places, state_folder
+from storm_lab.live.processes import NOBODYS_ADDRESS, listens
+from storm_lab.live.records import boot_id, places, processes_of, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.machine.doctor import Finding
 from storm_lab.machine.java import find_java
@@ -56,6 +56,25 @@ def run_checks() -> list[Finding]:
     return [finding for check in checks for finding in check()]
 
 
+def check_machine(logs: Path | None = None) -> None:
+    """Refuse a machine or folders that no cluster can run with.
+
+    Raises:
+        UserError: names what is wrong.
+    """
+    if sys.platform != "linux":
+        raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
+    folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}
+    for name, folder in folders.items():
+        if folder is not None and re.search(r"[\s:*]", str(folder.absolute())):
+            raise UserError(
+                "holds a blank, colon or star, which Storm's command lines cannot",
+                field=name,
+                value=str(folder),
+                remedy="choose another folder",
+            )
+
+
 def check_system() -> list[Finding]:
     """Whether this is a system that clusters run on, with folders that Storm can be told."""
     try:
@@ -65,34 +84,30 @@ def check_system() -> list[Finding]:
     return [Finding("ok", "system", f"Linux {platform.release()}")]
 
 
-def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_java() -> list[Finding]:
     """Whether there is a Java that Storm's daemons run on."""
     try:
-        runtime = find_java(environ)
+        runtime = find_java()
     except UserError as error:
         return [Finding("fail", "Java", error.message, error.remedy)]
     return [Finding("ok", "Java", f"{runtime.version} ({runtime.home})")]
 
 
-def check_resolver(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_resolver() -> list[Finding]:
     """With what jars would be fetched, and whether the place that they come from answers."""
     if all(is_fetched(lock) for lock in (*RELEASES, COMPILER)):
         return [Finding("ok", "resolver", "not needed: all jars are there")]
-    env = os.environ if environ is None else environ
-    if installed_resolver(env) == "maven":
-        return [Finding("ok", "resolver", f"Maven ({shutil.which('mvn', path=env.get('PATH', ''))})")]
+    if maven := maven_program():
+        return [Finding("ok", "resolver", f"Maven ({maven})")]
     ivy = ivy_jar()
     if ivy is None:
         return [Finding("fail", "resolver", "neither Maven nor the Ivy of PySpark", "install Maven")]
-    where = central_of(env)
-    if where is None:
-        return [
-            Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from its own default, Maven Central")
-        ]
-    if (fault := why_unreachable(where)) is not None:
+    where = central_of()
+    if where is not None and (fault := why_unreachable(where)) is not None:
         remedy = "connect, or name a mirror in ~/.m2/settings.xml; jars that are there need none"
         return [Finding("fail", "resolver", f"{where} cannot be reached ({fault})", remedy)]
-    return [Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from {where}")]
+    place = where or "its own default, Maven Central"
+    return [Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from {place}")]
 
 
 def check_jars() -> list[Finding]:
@@ -101,31 +116,29 @@ def check_jars() -> list[Finding]:
     for lock in (*RELEASES, COMPILER):
         name = "jar of the compiler" if lock == COMPILER else f"jars of Storm {lock}"
         if not is_fetched(lock):
-            text = f"{name}: not fetched yet ({size_mb(lock):.0f} MB)"
-            found.append(Finding("ok", "jars", text))
+            found.append(Finding("ok", "jars", f"{name}: not fetched yet ({size_mb(lock):.0f} MB)"))
             continue
         try:
             ready_jars(lock)
         except UserError as error:
-            found.append(Finding("fail", "jars", str(error.message), error.remedy))
+            found.append(Finding("fail", "jars", error.message, error.remedy))
         else:
             found.append(Finding("ok", "jars", f"{name}: there and whole ({size_mb(lock):.0f} MB)"))
     return found
 
 
-def check_namespaces(fault: Callable[[], str | None] = why_no_namespaces) -> list[Finding]:
+def check_namespaces() -> list[Finding]:
     """Whether nodes can be network namespaces."""
-    why = fault()
+    why = why_no_namespaces()
     if why is None:
         return [Finding("ok", "hosts", "network namespaces can be made")]
     text = f"no network namespaces, nodes are plain processes on loopback ({why})"
     return [Finding("warn", "hosts", text, "run as root to give nodes links of their own")]
 
 
-def check_groups(there: tuple[Hierarchy, ...] | None = None) -> list[Finding]:
+def check_groups() -> list[Finding]:
     """Whether nodes can have a CPU quota and a memory limit."""
-    places_ = hierarchies() if there is None else there
-    versions = {name: place.version for place in places_ for name in place.controllers}
+    versions = {name: place.version for place in hierarchies() for name in place.controllers}
     missing = [
         what for name, what in (("cpu", "CPU quota"), ("memory", "memory limit")) if name not in versions
     ]
@@ -136,22 +149,16 @@ def check_groups(there: tuple[Hierarchy, ...] | None = None) -> list[Finding]:
     return [Finding("ok", "limits", f"CPU quota and memory limit by control groups of version {used}")]
 
 
-def check_links(disciplines: Callable[[], tuple[str, ...]] = link_disciplines) -> list[Finding]:
+def check_links() -> list[Finding]:
     """Whether links can have a latency and a speed."""
-    there = disciplines()
+    there = link_disciplines()
     if "netem" in there:
         return [Finding("ok", "links", "latency and speed by tc netem")]
     if "tbf" in there:
         text = "speed by tc tbf; no latency, as the kernel has no netem"
         return [Finding("warn", "links", text, "load the kernel's module sch_netem")]
-    return [
-        Finding(
-            "warn",
-            "links",
-            "neither latency nor speed (no tc, or no rights)",
-            "install iproute2, run as root",
-        )
-    ]
+    text = "neither latency nor speed (no tc, or no rights)"
+    return [Finding("warn", "links", text, "install iproute2, run as root")]
 
 
 def check_ports() -> list[Finding]:
@@ -159,7 +166,7 @@ def check_ports() -> list[Finding]:
     ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "supervisors": SUPERVISOR_PORT}
     ports["workers"] = DEFAULT_PORTS[0]
     taken = [
-        f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, "127.77.255.254")
+        f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, NOBODYS_ADDRESS)
     ]
     if taken:
         text = f"somebody listens at all addresses on {', '.join(taken)}"
@@ -175,10 +182,9 @@ def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
     except (OSError, ValueError, KeyError):
         return [Finding("warn", "memory", "this system does not tell how much is free", "Linux is needed")]
     text = f"{free:.1f} GB free; a cluster of two nodes takes about {CLUSTER_GB:g}"
-    level = "ok" if free > CLUSTER_GB else "warn"
-    return [
-        Finding("ok", "memory", text) if level == "ok" else Finding("warn", "memory", text, "close programs")
-    ]
+    if free > CLUSTER_GB:
+        return [Finding("ok", "memory", text)]
+    return [Finding("warn", "memory", text, "close programs")]
 
 
 def check_disk() -> list[Finding]:
@@ -197,10 +203,10 @@ def check_disk() -> list[Finding]:
     return found
 
 
-def check_left(root: Path | None = None) -> list[Finding]:
+def check_left() -> list[Finding]:
     """Whether a killed command has left a cluster behind."""
     found = []
-    for place in places(root):
+    for place in places():
         record = place.record
         if record.kept and record.boot == boot_id() and processes_of(record):
             text = f"{record.token} (Storm {record.version}) runs"

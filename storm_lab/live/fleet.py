@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.conf import SUPERVISOR_PORT, common_settings, nimbus_settings, supervisor_settings
-from storm_lab.live.control_client import CONTROL_CLASS, ControlClient
-from storm_lab.live.daemons import (
-    Daemon,
-    Installation,
-    Java,
-    nimbus_listens,
-    start_nimbus,
-    start_supervisor,
-    start_zookeeper,
-    wait_for,
-    zookeeper_listens,
+from storm_lab.live.conf import (
+    DAEMON_HEAP_MB,
+    MASTER_HEAP_MB,
+    NIMBUS_PORT,
+    SUPERVISOR_PORT,
+    ZOOKEEPER_PORT,
+    SchedulerPlug,
+    common_settings,
+    nimbus_settings,
+    supervisor_settings,
+    zookeeper_cfg,
 )
-from storm_lab.live.hosts import MASTER, Hosts
+from storm_lab.live.daemons import Daemon, Installation, Java, last_words
+from storm_lab.live.hosts import MASTER
+from storm_lab.live.make_hosts import Hosts
 from storm_lab.live.processes import listens
 from storm_lab.live.releases import Release
-from storm_lab.live.submission import SchedulerPlug
 from storm_lab.model.cluster import Cluster
+from storm_lab.model.version import V2_0_0
+
+_CONTROL_CLASS = "stormlab.Control"
 
 READY_SECONDS = 180.0
 """Longest that a step of the start may take: 10 s is common, a busy machine has been seen to take 70."""
+
+_POLL_SECONDS = 0.05
+_QUESTIONS = ("cluster", "info")
+_TRIES = 10
+_PAUSE_SECONDS = 1.0
+_ANSWER_SECONDS = 90.0
 
 
 class Fleet:
     """ZooKeeper, Nimbus, a supervisor for each node, and a client that asks Nimbus.
 
-    Args:
-        release: the version of Storm.
-        cluster: its nodes.
-        hosts: where the daemons run; made.
-        java: what they run on.
-        folder: for their files.
-        logs: for their logs.
-        token: the cluster's mark.
+    Their files go into ``folder`` and their logs into ``logs``; ``token`` is the cluster's mark.
     """
 
     def __init__(
@@ -75,27 +83,44 @@ class Fleet:
             settings: further keys of every ``storm.yaml``.
             plug: Nimbus's scheduler, if it is not to use its own.
             socket: where that one asks.
-            control: jar with the class `CONTROL_CLASS`.
+            control: jar of the client of Nimbus.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.
         """
         master, address = self.installations[MASTER], self._hosts.host(MASTER).address
         self._configure(settings, plug, socket)
-        zookeeper = self._daemons["zookeeper"] = start_zookeeper(master, self._release, address)
-        self._wait("ZooKeeper's start", lambda: zookeeper_listens(zookeeper, address))
-        nimbus = start_nimbus(master, self._release, [plug.jar] if plug else [])
-        self._daemons["nimbus"] = nimbus
+        zookeeper = self._daemons["zookeeper"] = self._start_zookeeper(master, address)
+        self._wait_for_all(
+            "ZooKeeper's start", lambda: listens(zookeeper.process.pid, ZOOKEEPER_PORT, address)
+        )
+        command = master.java(
+            "nimbus",
+            self._release.nimbus_main,
+            flags=[f"-Xmx{MASTER_HEAP_MB}m"],
+            extra=[plug.jar] if plug else [],
+        )
+        nimbus = self._daemons["nimbus"] = master.start("nimbus", command)
         for node in self._cluster.nodes:
             self.start_supervisor(node.id)
-        self._client = ControlClient(
-            master.java("control", CONTROL_CLASS, extra=[control]),
-            master.environment(),
-            master.scratch,
-            master.logs / "control.out",
-        )
-        self._wait("Nimbus's start", lambda: nimbus_listens(nimbus, address))
+        self._client = ControlClient(master, control)
+        self._wait_for_all("Nimbus's start", lambda: listens(nimbus.process.pid, NIMBUS_PORT, address))
         self.wait_for_supervisors()
+
+    def _start_zookeeper(self, master: Installation, address: str) -> Daemon:
+        """Start the ZooKeeper that comes with Storm."""
+        data = master.local / "zookeeper"
+        data.mkdir()
+        settings = master.conf / "zoo.cfg"
+        settings.write_text(zookeeper_cfg(address, data), encoding="utf-8")
+        # Its page of administration, and its beans that look for an old log4j, are not wanted.
+        flags = [
+            f"-Xmx{DAEMON_HEAP_MB}m",
+            "-Dzookeeper.admin.enableServer=false",
+            "-Dzookeeper.jmx.log4j.disable=true",
+        ]
+        command = master.java("zookeeper", self._release.zookeeper_main, [str(settings)], flags=flags)
+        return master.start("zookeeper", command)
 
     def wait_for_supervisors(self) -> None:
         """Wait until Nimbus knows the supervisors of all nodes.
@@ -103,11 +128,13 @@ class Fleet:
         Raises:
             StormLabError: it takes too long, or a daemon has ended.
         """
-        self._wait("the supervisors' start", self._complete)
+        self._wait_for_all("the supervisors' start", self._complete)
 
     def start_supervisor(self, node: str) -> None:
         """Start a node's supervisor, on what is on its disk."""
-        self._daemons[node] = start_supervisor(self.installations[node], self._release)
+        place, flags = self.installations[node], [f"-Xmx{DAEMON_HEAP_MB}m"]
+        command = place.java("supervisor", self._release.supervisor_main, flags=flags)
+        self._daemons[node] = place.start("supervisor", command)
 
     def forget(self, node: str) -> Daemon:
         """A node's supervisor is about to be killed: it is missed no more from now on."""
@@ -117,7 +144,7 @@ class Fleet:
         """Whether Nimbus can tell a supervisor of assignments; before 2.0 supervisors ask themselves."""
         pid = self._daemons[node].process.pid
         address = self._hosts.host(node).address
-        return self._release.storm.parts[0] < 2 or listens(pid, SUPERVISOR_PORT, address)
+        return self._release.storm < V2_0_0 or listens(pid, SUPERVISOR_PORT, address)
 
     @property
     def client(self) -> ControlClient:
@@ -141,7 +168,7 @@ class Fleet:
         Raises:
             StormLabError: it takes too long, or Nimbus has ended.
         """
-        wait_for(what, true, [self._daemons["nimbus"]], seconds)
+        _wait(what, true, [self._daemons["nimbus"]], seconds)
 
     def close(self) -> None:
         """End the client of Nimbus."""
@@ -171,5 +198,89 @@ class Fleet:
         nodes = [node.id for node in self._cluster.nodes]
         return len(known) == len(nodes) and all(map(self.takes_pushes, nodes))
 
-    def _wait(self, what: str, true: Callable[[], bool]) -> None:
-        wait_for(what, true, list(self._daemons.values()), READY_SECONDS)
+    def _wait_for_all(self, what: str, true: Callable[[], bool]) -> None:
+        _wait(what, true, list(self._daemons.values()), READY_SECONDS)
+
+
+def _wait(what: str, true: Callable[[], bool], daemons: Sequence[Daemon], seconds: float) -> None:
+    """Wait until something is true.
+
+    Raises:
+        StormLabError: a daemon has ended meanwhile, or it has taken too long.
+    """
+    end = time.monotonic() + seconds
+    while not true():
+        for daemon in daemons:
+            daemon.check()
+        if time.monotonic() > end:
+            words = "; ".join(f"{daemon.name}: {daemon.last_words()}" for daemon in daemons)
+            raise StormLabError(f"{what} took longer than {seconds:g} s; {words}")
+        time.sleep(_POLL_SECONDS)
+
+
+class ControlClient:
+    """A process that runs ``stormlab.Control``: a line in, a line of JSON out."""
+
+    def __init__(self, place: Installation, jar: Path) -> None:
+        self._errors = place.logs / "control.out"
+        with self._errors.open("ab") as sink:
+            self._process = subprocess.Popen(
+                place.java("control", _CONTROL_CLASS, extra=[jar]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                env=place.environment,
+                cwd=place.scratch,
+                start_new_session=True,
+                text=True,
+                encoding="utf-8",
+            )
+        self._lock = threading.Lock()
+
+    def try_ask(self, *words: object) -> Mapping[str, Any]:
+        """The answer to a command, be it ``{"error": ...}``.
+
+        Raises:
+            StormLabError: the client has ended, or does not answer.
+        """
+        with self._lock:
+            # A client that hangs is killed, and reading from it ends.
+            guard = threading.Timer(_ANSWER_SECONDS, self._process.kill)
+            guard.start()
+            try:
+                assert self._process.stdin is not None and self._process.stdout is not None
+                self._process.stdin.write("\t".join(map(str, words)) + "\n")
+                self._process.stdin.flush()
+                line = self._process.stdout.readline()
+            except BrokenPipeError:
+                line = ""
+            finally:
+                guard.cancel()
+        if not line:
+            raise StormLabError(f"the client of Nimbus has ended: {last_words(self._errors)}")
+        answer: Mapping[str, Any] = json.loads(line)
+        return answer
+
+    def ask(self, *words: object) -> Mapping[str, Any]:
+        """The answer to a command; a question is put again where the connection to Nimbus breaks.
+
+        Raises:
+            StormLabError: Nimbus refuses, or cannot be asked.
+        """
+        answer = self.try_ask(*words)
+        tries = _TRIES if words[0] in _QUESTIONS else 1
+        while "Transport" in answer.get("error", "") and (tries := tries - 1):
+            time.sleep(_PAUSE_SECONDS)
+            answer = self.try_ask(*words)
+        if "error" in answer:
+            raise StormLabError(f"Nimbus refuses to {' '.join(map(str, words))}: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        """End the client."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()

@@ -6,10 +6,12 @@ Every node of the `Cluster` becomes a host, and there is one more, `MASTER`, for
 from __future__ import annotations
 
 import os
+import platform
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import CpuUse, Group
@@ -32,6 +34,8 @@ Ten times is enough to be served first beside a few other programs; a program wi
 up to 8,700.
 """
 
+_CPUINFO = Path("/proc/cpuinfo")
+
 HostKind = Literal["auto", "namespaces", "loopback"]
 
 _LEAST_MEMORY_MB = 512
@@ -51,7 +55,6 @@ class HostOptions:
     kind: HostKind = "auto"
     cpu_scale: float | None = None
     limit_cpu: bool = True
-    limit_memory: bool = True
     weight: int = WEIGHT
     latency_us: float = 0.0
     rack_latency_us: float = 0.0
@@ -70,7 +73,6 @@ class Host:
     """Cores of this machine that its processes may use together; None: as they come."""
     visible_cores: int | None = None
     """Cores that its JVMs are told of."""
-    notes: tuple[str, ...] = field(default=())
 
     def command(self, program: Sequence[str]) -> list[str]:
         """The command that runs a program on this host: what it starts in its turn is there, too."""
@@ -97,53 +99,39 @@ class Host:
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
-class Hosts(Protocol):
-    """All machines of a cluster."""
-
-    unrealised: tuple[str, ...]
-    """What of the description this machine could not give, one line each."""
-
-    def host(self, name: str) -> Host:
-        """The host of a node, or the one called `MASTER`."""
-
-    def make(self) -> None:
-        """Make them. Whatever is made can be found by the token of the cluster's record."""
-
-    def hold_back(self) -> None:
-        """Put the CPU quotas into force: starting daemons under them takes minutes."""
-
-    def give_back(self) -> None:
-        """Let go of what this process holds for them; they are removed by their token."""
-
-    def set_link(self, name: str, up: bool) -> None:
-        """Cut a host off from all others, or join it again."""
-
-    def set_path(self, one: str, other: str, open_: bool) -> None:
-        """Cut two hosts off from each other, or join them again."""
-
-
-def cpu_quotas(
-    cluster: Cluster, options: HostOptions, machine_cores: float | None = None
-) -> dict[str, float]:
+def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
     """Cores of this machine that each node may use: its cores by its clock, scaled so that all fit."""
     clock = machine_mhz()
-    cores = MACHINE_SHARE * (machine_cores or os.cpu_count() or 1)
+    cores = MACHINE_SHARE * (os.cpu_count() or 1)
     wanted = {node.id: node.cores * node.core_mhz / clock for node in cluster.nodes}
     scale = options.cpu_scale if options.cpu_scale is not None else min(1.0, cores / sum(wanted.values()))
     return {name: share * scale for name, share in wanted.items()}
 
 
-def machine_mhz(cpuinfo: Path = Path("/proc/cpuinfo")) -> float:
+def machine_mhz(cpuinfo: Path = _CPUINFO) -> float:
     """Clock of this machine's cores in MHz, as the kernel tells it; 2,000 where it does not."""
+    clocks = sorted(map(float, _told("cpu MHz", cpuinfo)))
+    return clocks[len(clocks) // 2] if clocks else 2000.0
+
+
+def machine_name() -> str:
+    """What this machine is called among others: after its processor, as ``amd-epyc``."""
+    told = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
+    return "-".join(re.findall(r"[a-z0-9]+", told)) or "machine"
+
+
+def processor() -> str:
+    """The processor's name as the kernel tells it, else the architecture's."""
+    return next(iter(_told("model name", _CPUINFO)), platform.machine())
+
+
+def _told(key: str, cpuinfo: Path) -> list[str]:
+    """What the kernel tells of each core by a key."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return _UNKNOWN_MHZ
-    clocks = sorted(float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz"))
-    return clocks[len(clocks) // 2] if clocks else _UNKNOWN_MHZ
-
-
-_UNKNOWN_MHZ = 2000.0
+        return []
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(key)]
 
 
 def check_hosts(cluster: Cluster, options: HostOptions) -> None:
@@ -163,7 +151,7 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
     if not 1 <= options.weight <= 10_000:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
     for node in cluster.nodes:
-        if options.limit_memory and node.memory_mb < _LEAST_MEMORY_MB:
+        if node.memory_mb < _LEAST_MEMORY_MB:
             raise UserError(
                 "too little for a supervisor and a worker",
                 field=f"memory_mb of node {node.id}",

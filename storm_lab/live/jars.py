@@ -15,22 +15,20 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal
 from xml.sax.saxutils import quoteattr
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.machine.java import find_java
 
 SUMS_NAME = "SHA256SUMS"
 """File beside the jars with their checksums, as the program sha256sum writes and reads it."""
 
-Resolver = Literal["maven", "ivy"]
 Say = Callable[[str], None]
 
 _DRAFT = ".draft-"
@@ -58,18 +56,16 @@ class Jar:
 def jars_of(lock: str) -> tuple[Jar, ...]:
     """The jars that a lock lists, in its order."""
     text = (resources.files("storm_lab.live") / "locks" / f"{lock}.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
     found = []
-    for row in rows:
+    for row in csv.DictReader(text.splitlines()):
         group, artifact, version = row["coordinates"].split(":")
         found.append(Jar(group, artifact, version, row["sha256"], int(row["bytes"])))
     return tuple(found)
 
 
-def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+def cache_folder() -> Path:
     """Where fetched and compiled jars lie: ``storm_lab/live`` in the user's cache."""
-    env = os.environ if environ is None else environ
-    cache = env.get("XDG_CACHE_HOME")
+    cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "storm_lab" / "live"
 
 
@@ -84,55 +80,42 @@ def size_mb(lock: str) -> float:
 
 
 def ready_jars(lock: str) -> tuple[Path, ...]:
-    """The jars of a lock out of the cache, with their checksums verified.
+    """The jars of a lock that are in the cache, with their checksums verified.
 
     Raises:
-        UserError: they were never fetched, or one is not what the lock says.
+        UserError: one is not there, or not what the lock says.
     """
     folder = cache_folder() / lock
-    if not is_fetched(lock):
-        raise UserError(
-            f"its jars ({size_mb(lock):.0f} MB) have not been fetched",
-            field="Storm",
-            value=lock,
-            remedy=f"run: storm-lab live fetch {lock}",
-        )
     jars = jars_of(lock)
     _check(folder, jars)
     return tuple(folder / jar.file_name for jar in jars)
 
 
-def fetch_jars(lock: str, say: Say, *, resolver: Resolver | None = None) -> tuple[Path, ...]:
+def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
     """The jars of a lock, fetched first where the cache has none.
 
     Args:
         lock: name of the lock.
         say: is told in one line what will be fetched and how large it is, before it is.
-        resolver: with what; Maven where it is installed if None.
 
     Raises:
         UserError: a jar cannot be had, or is not what the lock says.
     """
     if is_fetched(lock):
         return ready_jars(lock)
-    try:
-        with drafting(lock) as draft:
-            if not is_fetched(lock):
-                _fetch(lock, draft, say, resolver or installed_resolver())
-    except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror})",
-            field="cache",
-            value=str(cache_folder()),
-            remedy="free some space, or set XDG_CACHE_HOME to a folder of your own",
-        ) from error
+    remedy = "free some space, or set XDG_CACHE_HOME to a folder of your own"
+    with (
+        refused_by_system("cannot be written", field="cache", value=str(cache_folder()), remedy=remedy),
+        drafting(lock) as draft,
+    ):
+        if not is_fetched(lock):
+            _fetch(lock, draft, say)
     return ready_jars(lock)
 
 
-def installed_resolver(environ: Mapping[str, str] | None = None) -> Resolver:
-    """Maven where it is on PATH, else Ivy."""
-    env = os.environ if environ is None else environ
-    return "maven" if shutil.which("mvn", path=env.get("PATH", "")) else "ivy"
+def maven_program() -> str | None:
+    """Where Maven is on PATH; None if it is not, and Ivy fetches."""
+    return shutil.which("mvn")
 
 
 def ivy_jar() -> Path | None:
@@ -173,14 +156,13 @@ def _alone(root: Path, *, wait: bool = True) -> Iterator[Path]:
         yield root
 
 
-def _fetch(lock: str, draft: Path, say: Say, resolver: Resolver) -> None:
+def _fetch(lock: str, draft: Path, say: Say) -> None:
     jars = jars_of(lock)
     whole = cache_folder() / lock
-    with_what = "Maven" if resolver == "maven" else "Ivy"
+    with_what, run = ("Maven", _run_maven) if maven_program() else ("Ivy", _run_ivy)
     say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {whole}")
     folder = draft / lock
     folder.mkdir()
-    run = _run_maven if resolver == "maven" else _run_ivy
     run(jars, folder)
     _check(folder, jars)
     for other in {path.name for path in folder.iterdir()} - {jar.file_name for jar in jars}:
@@ -237,7 +219,7 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
     )
     place = folder.parent
     # Project files (poms) are not asked for: old ones name repositories that are gone.
-    places = (("local", local_repository(os.environ).as_uri()), ("central", central_of(os.environ)))
+    places = (("local", local_repository().as_uri()), ("central", central_of()))
     # Without a root Ivy goes to its own default, Maven Central.
     resolvers = "".join(
         f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums=""'

@@ -2,29 +2,125 @@
 
 The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. What is compiled is
 kept in the user's cache under a digest of all that went into it. Same sources, same compiler: same bytes.
+
+One set of sources serves all generations of Storm: what differs is put right before they are compiled. They
+are written against ``org.apache.storm`` of 2.x. Packages are renamed, and lines between ``//@ from V`` or
+``//@ before V`` and ``//@ end`` are left out where the condition does not hold. Such blocks may contain
+others.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.jars import Say, cache_folder, drafting, fetch_jars
+from storm_lab.live.releases import Release
 from storm_lab.machine.java import find_java
 from storm_lab.machine.whole_file import whole_file
+from storm_lab.model.version import StormVersion
 
 COMPILER = "ecj"
 """Lock of the compiler."""
 
-JAVA_LEVEL = "17"
+SUBMIT_CLASS = "stormlab.Submit"
+SCHEDULER_CLASS = "stormlab.BridgeScheduler"
+SOCKET_KEY = "storm.lab.scheduler.socket"
+"""Nimbus's setting that tells the scheduler where to ask (BridgeScheduler.java)."""
+
+_JAVA_LEVEL = "17"
 """Version of Java that the sources are written in, and the class files are for."""
 
+_WRITTEN_PACKAGE = "org.apache.storm"
+_WRITTEN_JSON = "net.minidev.json"
+_JSON_PACKAGES = (
+    "net.minidev.json",
+    "org.apache.storm.shade.net.minidev.json",
+    "org.json.simple",
+    "org.apache.storm.shade.org.json.simple",
+)
+"""Where releases have a class ``JSONValue`` with ``parse`` and ``toJSONString``; the first found counts."""
+
+_MARK = re.compile(r"\s*//@ (?:(from|before) (\d+)\.(\d+)|(end))\s*$")
 _SECONDS = 300
+
+
+def player_jar(release: Release, say: Say) -> Path:
+    """The jar that plays traces and asks for schedules, compiled now if the cache does not have it.
+
+    Args:
+        release: what it is compiled against.
+        say: is told what is fetched, if something is.
+
+    Raises:
+        UserError: the jars of the release or of the compiler cannot be had, or there is no Java.
+    """
+    libraries = fetch_jars(release.version, say)
+    names: list[str] = []
+    for path in libraries:
+        with zipfile.ZipFile(path) as jar:
+            names += jar.namelist()
+    json_package = json_package_of(names)
+    sources = {
+        path: fitted(text, release.storm, release.package, json_package)
+        for path, text in read_sources("stormlab").items()
+    }
+    return build_jar(f"player-{release.version}", sources, libraries, say)
+
+
+def read_sources(package: str) -> dict[str, str]:
+    """All sources of a Java package of ``live/java``: path to text, in order of their names."""
+    folder = Path(__file__).with_name("java")
+    found = sorted((folder / package).rglob("*.java"))
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def fitted(text: str, version: StormVersion, package: str, json_package: str) -> str:
+    """A source as a release needs it, which has its own packages, and ``JSONValue`` in one of them.
+
+    Line numbers stay: what is left out becomes empty lines.
+
+    Raises:
+        ValueError: a block is not closed, or closed twice.
+    """
+    kept: list[str] = []
+    holds: list[bool] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = _MARK.match(line)
+        if mark is None:
+            kept.append(line if all(holds) else "")
+            continue
+        kept.append("")
+        if mark[4]:
+            if not holds:
+                raise ValueError(f"line {number}: nothing to end here")
+            holds.pop()
+        else:
+            bound = StormVersion((int(mark[2]), int(mark[3]), 0))
+            holds.append((version >= bound) == (mark[1] == "from"))
+    if holds:
+        raise ValueError("a block has no end")
+    whole = "\n".join(kept) + "\n"
+    return whole.replace(_WRITTEN_PACKAGE, package).replace(_WRITTEN_JSON, json_package)
+
+
+def json_package_of(names: Iterable[str]) -> str:
+    """Where a release has ``JSONValue``, by the names of the files inside its jars.
+
+    Raises:
+        LookupError: nowhere.
+    """
+    inside = set(names)
+    for package in _JSON_PACKAGES:
+        if package.replace(".", "/") + "/JSONValue.class" in inside:
+            return package
+    raise LookupError("no jar of the release has a class JSONValue")
 
 
 def build_jar(
@@ -49,7 +145,7 @@ def build_jar(
         UserError: the compiler cannot be had.
     """
     head = "".join(f"{key}: {value}\r\n" for key, value in sorted((manifest or {}).items()))
-    inputs = [JAVA_LEVEL, head, *(path.name for path in class_path)]
+    inputs = [_JAVA_LEVEL, head, *(path.name for path in class_path)]
     inputs += [part for path in sorted(sources) for part in (path, sources[path])]
     digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
     jar = cache_folder() / "built" / f"{name}-{digest}.jar"
@@ -65,14 +161,15 @@ def build_jar(
         classes.mkdir()
         nothing.mkdir()
         # Some of Storm's jars hold sources, which would be compiled too without a source path.
-        options = [f"-{JAVA_LEVEL}", "-nowarn", "-proc:none", "-sourcepath", str(nothing), "-d", str(classes)]
-        _compile(compiler, [*options, *(str(place / "src" / path) for path in sorted(sources))], class_path)
+        folders = ["-sourcepath", str(nothing), "-d", str(classes)]
+        files = [str(place / "src" / path) for path in sorted(sources)]
+        _compile(compiler, [f"-{_JAVA_LEVEL}", "-nowarn", "-proc:none", *folders, *files], class_path)
         with whole_file(jar) as draft:
-            write_jar(draft, classes, head)
+            _write_jar(draft, classes, head)
     return jar
 
 
-def write_jar(jar: Path, classes: Path, head: str = "") -> None:
+def _write_jar(jar: Path, classes: Path, head: str) -> None:
     """Pack a folder of classes so that the same classes give the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\n{head}\r\n".encode())

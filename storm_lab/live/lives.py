@@ -4,19 +4,57 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.control.decision_log import Decision
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
 from storm_lab.errors import StormLabError
-from storm_lab.live.player_files import WorkerFile
+from storm_lab.live.player_files import HOUSEKEEPING, ThreadUse, WorkerFile, read_workers, thread_uses
+from storm_lab.live.processes import LiveWorker
 from storm_lab.live.sampler import Sample
-from storm_lab.live.thread_names import HOUSEKEEPING, ThreadUse, thread_uses
-from storm_lab.live.workers import LiveWorker
-from storm_lab.model import Assignment, Cluster, Executor, Slot
+from storm_lab.live.trace_export import storm_name
+from storm_lab.model import Assignment, Cluster, Executor, Slot, StormVersion, executors_of
 
-LOCALITIES = ("process", "node", "rack", "cluster")
+
+@dataclass(frozen=True, slots=True)
+class LiveRecords:
+    """All that is known of a run that real Storm has played. Times are CLOCK_MONOTONIC, in ns.
+
+    Args:
+        version: the release of Storm.
+        cluster: its nodes.
+        plans: the topologies.
+        folders: by topology id, the folder with what its workers have written.
+        origin_ns: start of the run.
+        end_ns: its end; later rows are left out.
+        sample_every: the executions of one root tuple in this many were logged.
+        samples: what was seen of the machine.
+        assignments: what Nimbus had decided from when on, ascending.
+        supervisors: node id by Storm's id of its supervisor.
+        decisions: what the control plane and the user did, on the run's own clock.
+    """
+
+    version: StormVersion
+    cluster: Cluster
+    plans: tuple[TopologyPlan, ...]
+    folders: Mapping[str, Path]
+    origin_ns: int
+    end_ns: int
+    sample_every: int
+    samples: Sequence[Sample]
+    assignments: Sequence[tuple[int, Assignment]]
+    supervisors: Mapping[str, str]
+    decisions: Sequence[Decision]
+
+    @property
+    def duration_ns(self) -> int:
+        """Length of the run."""
+        return self.end_ns - self.origin_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +91,7 @@ class Lives:
     cluster: Cluster
     workers: tuple[WorkerLife, ...]
     executors: tuple[ExecutorLife, ...]
-    uses: Mapping[int, Mapping[int, ThreadUse]] = field(default_factory=dict)
+    uses: Mapping[int, Mapping[int, ThreadUse]]
     """Worker number to what its Java threads do, by their ids."""
 
     def tasks(self, topology: str) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]]:
@@ -71,83 +109,28 @@ class Lives:
             for task, pairs in stays.items()
         }
 
-    def distance(self, one: int, other: int) -> int:
-        """Index into `LOCALITIES` of how far a tuple travels from a worker to another."""
-        a, b = self.workers[one], self.workers[other]
-        if a.number == b.number:
-            return 0
-        if a.slot.node == b.slot.node:
-            return 1
-        same = self.cluster.node(a.slot.node).rack == self.cluster.node(b.slot.node).rack
-        return 2 if same else 3
-
     def distances(self) -> NDArray[np.int8]:
-        """`distance` of every two workers."""
-        count = len(self.workers)
-        table = np.zeros((count, count), np.int8)
-        for one in range(count):
-            for other in range(count):
-                table[one, other] = self.distance(one, other)
+        """How far a tuple travels between every two workers: indexes into `LOCALITY_NAMES`."""
+        nodes = np.array([worker.slot.node for worker in self.workers])
+        racks = np.array([self.cluster.node(node).rack for node in nodes])
+        table = np.where(racks[:, None] == racks, IN_RACK, IN_CLUSTER).astype(np.int8)
+        table[nodes[:, None] == nodes] = IN_NODE
+        np.fill_diagonal(table, IN_PROCESS)
         return table
 
 
-def find_workers(
-    files: Mapping[str, Sequence[WorkerFile]],
-    samples: Sequence[Sample],
-    names: Mapping[str, str],
-    supervisors: Mapping[str, str],
-) -> tuple[WorkerLife, ...]:
-    """All worker processes of a run, numbered in the order in which they started.
-
-    Args:
-        files: by topology id, what its workers have written.
-        samples: what was seen of the machine.
-        names: topology id by the name under which it was submitted.
-        supervisors: node id by Storm's id of its supervisor, for workers too short-lived to be seen.
-
-    Raises:
-        StormLabError: a worker has written whose node nobody knows.
-    """
-    seen: dict[int, LiveWorker] = {}
-    last: dict[int, int] = {}
-    for index, sample in enumerate(samples):
-        for entry in sample.workers:
-            seen.setdefault(entry.worker.pid, entry.worker)
-            last[entry.worker.pid] = index
-    found: list[WorkerLife] = []
-    for topology, workers in files.items():
-        for file in workers:
-            worker = seen.pop(file.pid, None)
-            node = worker.slot.node if worker else _node(file, supervisors)
-            ended = _ended(file, last.get(file.pid), samples)
-            slot = Slot(node, file.port)
-            found.append(WorkerLife(0, topology, slot, file.pid, file.started_ns, ended, file))
-    for pid, worker in seen.items():
-        known = names.get(worker.topology_id.rsplit("-", 2)[0])
-        if known is not None:
-            ended = _ended(None, last[pid], samples)
-            found.append(WorkerLife(0, known, worker.slot, pid, worker.started_ns, ended, None))
-    found.sort(key=lambda life: (life.started_ns, life.pid))
-    return tuple(replace(life, number=number) for number, life in enumerate(found))
-
-
-def find_executors(
-    cluster: Cluster,
-    workers: Sequence[WorkerLife],
-    executors: Mapping[str, Sequence[Executor]],
-    assignments: Sequence[tuple[int, Assignment]],
-) -> Lives:
+def lives_of(records: LiveRecords) -> Lives:
     """Where each executor ran.
 
     Executors of the topology's own components say themselves when they are ready; that an acker runs is seen
     by its thread. In a worker with neither, what Nimbus had assigned to its slot counts.
 
-    Args:
-        cluster: the nodes.
-        workers: all worker processes.
-        executors: of each topology.
-        assignments: what Nimbus had decided from when on, ascending.
+    Raises:
+        StormLabError: a worker has written whose node nobody knows.
+        ValueError: a file in the folders is not one of the player's.
     """
+    executors = {plan.topology.id: executors_of(plan.topology, records.version) for plan in records.plans}
+    workers = _workers(records)
     lives: list[ExecutorLife] = []
     uses: dict[int, Mapping[int, ThreadUse]] = {}
     for worker in workers:
@@ -156,20 +139,49 @@ def find_executors(
         if worker.file is None:
             lives += [
                 ExecutorLife(worker, executor, worker.started_ns, worker.ended_ns)
-                for executor in _assigned(worker, own, assignments)
+                for executor in _assigned(worker, own, records.assignments)
             ]
             continue
         ready, over = _own_executors(worker.file, by_task)
-        known = {entry.thread: by_task[entry.task].start for entry in worker.file.tasks}
         threads = {key: name for window in worker.file.windows for key, name, _ in window.threads}
-        uses[worker.number] = thread_uses(threads.items(), {e.component for e in own}, known)
+        uses[worker.number] = thread_uses(threads.items(), worker.file.tasks, by_task)
         for executor in _by_threads(worker.file, uses[worker.number], by_task):
             ready.setdefault(executor, min(ready.values(), default=worker.file.recorded_ns))
         lives += [
             ExecutorLife(worker, executor, start, over.get(executor, worker.ended_ns))
             for executor, start in sorted(ready.items())
         ]
-    return Lives(cluster, tuple(workers), tuple(lives), uses)
+    return Lives(records.cluster, workers, tuple(lives), uses)
+
+
+def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
+    """All worker processes of a run, numbered in the order in which they started."""
+    samples = records.samples
+    seen: dict[int, LiveWorker] = {}
+    last: dict[int, int] = {}
+    for index, sample in enumerate(samples):
+        for entry in sample.workers:
+            seen.setdefault(entry.worker.pid, entry.worker)
+            last[entry.worker.pid] = index
+    found: list[WorkerLife] = []
+    for topology in (plan.topology.id for plan in records.plans):
+        for file in read_workers(records.folders[topology]):
+            worker = seen.pop(file.pid, None)
+            node = worker.slot.node if worker else records.supervisors.get(file.supervisor)
+            if node is None:
+                said = f"worker {file.pid} ran under a supervisor that nobody knows: {file.supervisor!r}"
+                raise StormLabError(said)
+            ended = _ended(file, last.get(file.pid), samples)
+            slot = Slot(node, file.port)
+            found.append(WorkerLife(0, topology, slot, file.pid, file.started_ns, ended, file))
+    names = {storm_name(plan.topology): plan.topology.id for plan in records.plans}
+    for pid, worker in seen.items():
+        known = names.get(worker.topology_id.rsplit("-", 2)[0])
+        if known is not None:
+            ended = _ended(None, last[pid], samples)
+            found.append(WorkerLife(0, known, worker.slot, pid, worker.started_ns, ended, None))
+    found.sort(key=lambda life: (life.started_ns, life.pid))
+    return tuple(replace(life, number=number) for number, life in enumerate(found))
 
 
 def _own_executors(
@@ -202,14 +214,6 @@ def _assigned(
         return []
     slots = assignments[place][1].slots
     return [executor for executor in executors if slots.get(executor) == worker.slot]
-
-
-def _node(file: WorkerFile, supervisors: Mapping[str, str]) -> str:
-    if file.supervisor not in supervisors:
-        raise StormLabError(
-            f"worker {file.pid} ran under a supervisor that nobody knows: {file.supervisor!r}"
-        )
-    return supervisors[file.supervisor]
 
 
 def _ended(file: WorkerFile | None, last: int | None, samples: Sequence[Sample]) -> int | None:

@@ -1,14 +1,47 @@
-"""Which kind of hosts a cluster gets here."""
+"""The kinds of hosts: network namespaces with limits, or plain addresses on loopback."""
 
 from __future__ import annotations
 
-from storm_lab.errors import UserError
-from storm_lab.live.hosts import HostOptions, Hosts
-from storm_lab.live.loopback_hosts import LoopbackHosts
-from storm_lab.live.namespace_hosts import NamespaceHosts
-from storm_lab.live.netns import why_no_namespaces
+import os
+import socket
+
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.cgroups import Group, GroupTree, hierarchies
+from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
+from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
+from storm_lab.live.netns import Network, why_no_namespaces
+from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import Place
-from storm_lab.model.cluster import Cluster
+from storm_lab.model.cluster import Cluster, Node
+
+
+class Hosts:
+    """All machines of a cluster: one for each node, and the one called `MASTER`."""
+
+    def __init__(self, place: Place, cluster: Cluster) -> None:
+        self._place = place
+        self._cluster = cluster
+        self._hosts: dict[str, Host] = {}
+        self.unrealised: tuple[str, ...] = ()
+        """What of the description this machine could not give, one line each."""
+
+    def host(self, name: str) -> Host:
+        """The host of that name."""
+        return self._hosts[name]
+
+    def make(self) -> None:
+        """Make them. Whatever is made can be found by the token of the cluster's record."""
+        raise NotImplementedError
+
+    def hold_back(self) -> None:
+        """Put the CPU quotas into force, if there are any: starting daemons under them takes minutes."""
+
+    def give_back(self) -> None:
+        """Let go of what this process holds for them; the rest is removed by the cluster's token."""
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        """Cut a host off from another one, or from all others if None, or join them again."""
+        raise NotImplementedError
 
 
 def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
@@ -18,10 +51,10 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
         UserError: namespaces are asked for and cannot be made.
     """
     if options.kind == "loopback":
-        return LoopbackHosts(place, cluster)
+        return _LoopbackHosts(place, cluster, "as it was asked for")
     why = why_no_namespaces()
     if why is None:
-        return NamespaceHosts(place, cluster, options)
+        return _NamespaceHosts(place, cluster, options)
     if options.kind == "namespaces":
         raise UserError(
             f"network namespaces cannot be made: {why}",
@@ -29,4 +62,142 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
             value=options.kind,
             remedy="run as root, or choose loopback",
         )
-    return LoopbackHosts(place, cluster, why)
+    return _LoopbackHosts(place, cluster, f"network namespaces cannot be made: {why}")
+
+
+class _LoopbackHosts(Hosts):
+    """Hosts as nothing but addresses: 127.77.x.y, x of the cluster, y of the host (254 is nobody's)."""
+
+    def __init__(self, place: Place, cluster: Cluster, why: str) -> None:
+        super().__init__(place, cluster)
+        self._claim: socket.socket | None = None
+        self.unrealised = (f"CPU, memory and links of nodes (plain processes on loopback, {why})",)
+
+    def make(self) -> None:
+        _check_ports(self._cluster)
+        net = self._claim_net()
+        names = [MASTER, *(node.id for node in self._cluster.nodes)]
+        self._hosts = {name: Host(name, f"127.77.{net}.{index + 1}") for index, name in enumerate(names)}
+
+    def _claim_net(self) -> int:
+        """The x of 127.77.x.y, free of other clusters, be they of other users."""
+        for net in range(1, 255):
+            claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                # Held as long as this process lives; after that ZooKeeper of a cluster left running shows it.
+                claim.bind((f"127.77.{net}.254", ZOOKEEPER_PORT))
+            except OSError:
+                claim.close()
+                continue
+            if not listens(os.getpid(), ZOOKEEPER_PORT, f"127.77.{net}.1"):
+                self._claim = claim
+                return net
+            claim.close()
+        raise UserError("254 clusters run on loopback already", remedy="end one: storm-lab live down")
+
+    def give_back(self) -> None:
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        raise UserError(
+            "plain processes on loopback have no link to cut",
+            field="node",
+            value=one,
+            remedy="run as a user who may make network namespaces (root)",
+        )
+
+
+def _check_ports(cluster: Cluster) -> None:
+    """Refuse ports that another program has at all addresses of the machine.
+
+    Raises:
+        UserError: names the first one.
+    """
+    workers = {port for node in cluster.nodes for port in node.ports}
+    for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
+        if listens(os.getpid(), port, NOBODYS_ADDRESS):
+            raise UserError(
+                "another program listens at it at all addresses of this machine",
+                field="port",
+                value=port,
+                remedy="end that program, or let nodes be network namespaces (as root)",
+            )
+
+
+class _NamespaceHosts(Hosts):
+    """Hosts as network namespaces, in control groups where there are any."""
+
+    def __init__(self, place: Place, cluster: Cluster, options: HostOptions) -> None:
+        super().__init__(place, cluster)
+        self._options = options
+        self._network = Network(place.record.token)
+
+    def make(self) -> None:
+        tree = GroupTree(self._place.record.token, hierarchies())
+        self._place.note(cgroups=tuple(map(str, tree.folders)))
+        missing: dict[str, None] = {}
+        with_groups = bool(tree.controllers)
+        if with_groups:
+            try:
+                whole = tree.make()
+            except OSError as error:
+                with_groups = False
+                missing[f"CPU and memory of nodes (control groups cannot be made: {error.strerror})"] = None
+        else:
+            missing["CPU and memory of nodes (no control groups that this process may make)"] = None
+        quotas = cpu_quotas(self._cluster, self._options) if with_groups and self._options.limit_cpu else {}
+        if with_groups and "cpu" in tree.controllers:
+            whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
+            whole.weigh(self._options.weight)
+        self._network.make()
+        rack = self._cluster.nodes[0].rack
+        for index, (name, node) in enumerate(
+            [(MASTER, None), *((node.id, node) for node in self._cluster.nodes)]
+        ):
+            group = tree.make_host(f"host{index}") if with_groups else None
+            address = f"10.77.{index // 250}.{index % 250 + 1}"
+            namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
+            speed_mbps = 0.0 if node is None else node.nic_mbps
+            missing |= dict.fromkeys(
+                self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
+            )
+            if node is not None and group is not None:
+                missing |= dict.fromkeys(_limit_memory(group, node))
+            if node is not None and with_groups and "cpu" not in tree.controllers:
+                missing["CPU of nodes (no control group for it)"] = None
+            self._hosts[name] = Host(
+                name,
+                address,
+                namespace,
+                group,
+                quotas.get(name),
+                None if node is None or not self._options.limit_cpu else node.cores * node.threads_per_core,
+            )
+        for name in self._cluster.racks:
+            missing |= dict.fromkeys(self._network.shape_rack(name, self._options.rack_latency_us))
+        self.unrealised = tuple(missing)
+
+    def hold_back(self) -> None:
+        for host in self._hosts.values():
+            if host.cores is not None and host.group is not None and "cpu" in host.group.controllers:
+                host.group.limit_cpu(host.cores)
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        if other is None:
+            self._network.set_link(str(self._hosts[one].namespace), up)
+            return
+        for here, there in ((one, other), (other, one)):
+            namespace = str(self._hosts[here].namespace)
+            self._network.set_path(namespace, self._hosts[there].address, up)
+
+
+def _limit_memory(group: Group, node: Node) -> tuple[str, ...]:
+    if "memory" not in group.controllers:
+        return ("memory of nodes (no control group for it)",)
+    try:
+        group.limit_memory(node.memory_mb)
+    except OSError as error:
+        raise StormLabError(f"memory limit of node {node.id}: {error.strerror}") from error
+    return ()

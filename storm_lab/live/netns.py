@@ -12,8 +12,7 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
@@ -22,15 +21,6 @@ RUN = Path("/run/netns")
 """Where the program ip keeps the names of namespaces."""
 
 _PREFIX = "sl-"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What is asked of the link between a host and its rack, or a rack and the rest. Zero: as it is."""
-
-    latency_us: float = 0.0
-    """Added to every packet that leaves by it."""
-    rate_mbps: float = 0.0
 
 
 class Network:
@@ -48,10 +38,7 @@ class Network:
             StormLabError: the kernel does not let us.
         """
         _ip("netns", "add", self._switch)
-        self._in_switch(
-            "link", "add", "name", "core", "type", "bridge", "stp_state", "0", "forward_delay", "0"
-        )
-        self._in_switch("link", "set", "core", "up")
+        self._add_bridge("core")
 
     def add_host(self, rack: str, address: str) -> str:
         """Make a host of a rack with an address (with prefix length); the name of its namespace."""
@@ -67,17 +54,20 @@ class Network:
         _ip("-n", name, "link", "set", "eth0", "up")
         return name
 
-    def shape_host(self, name: str, link: Link) -> tuple[str, ...]:
-        """Give a host's link its latency and speed; what the kernel cannot do, in words."""
+    def shape_host(self, name: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
+        """Give a host's link a latency and a speed, as they are if 0; what the kernel cannot do, in words.
+
+        The latency is added to every packet that leaves by it.
+        """
         port = f"h{name.rpartition('-')[2]}"
-        missing = shape(name, "eth0", link)
-        shape(self._switch, port, Link(0.0, link.rate_mbps))  # what comes in is as slow as what goes out
+        missing = _shape(name, "eth0", latency_us, rate_mbps)
+        _shape(self._switch, port, 0.0, rate_mbps)  # what comes in is as slow as what goes out
         return missing
 
-    def shape_rack(self, rack: str, link: Link) -> tuple[str, ...]:
-        """Give the link between a rack and the rest its latency and speed."""
+    def shape_rack(self, rack: str, latency_us: float) -> tuple[str, ...]:
+        """Give the link between a rack and the rest a latency, as for a host."""
         index = self._bridge(rack).removeprefix("rack")
-        return shape(self._switch, f"up{index}", link)
+        return _shape(self._switch, f"up{index}", latency_us, 0.0)
 
     def set_link(self, name: str, up: bool) -> None:
         """Take a host off its switch, or put it back."""
@@ -88,17 +78,11 @@ class Network:
         """Close or open the way from a host to one address."""
         _ip("-n", name, "route", "del" if open_ else "add", "blackhole", f"{address}/32")
 
-    def remove(self) -> None:
-        """Remove all namespaces of the cluster, and the links with them."""
-        remove_namespaces(self._switch)
-
     def _bridge(self, rack: str) -> str:
         if rack not in self._racks:
             index = len(self._racks)
             bridge = self._racks[rack] = f"rack{index}"
-            kind = ("type", "bridge", "stp_state", "0", "forward_delay", "0")
-            self._in_switch("link", "add", "name", bridge, *kind)
-            self._in_switch("link", "set", bridge, "up")
+            self._add_bridge(bridge)
             self._in_switch(
                 "link", "add", "name", f"up{index}", "type", "veth", "peer", "name", f"down{index}"
             )
@@ -106,86 +90,86 @@ class Network:
             self._in_switch("link", "set", f"down{index}", "master", "core", "up")
         return self._racks[rack]
 
+    def _add_bridge(self, name: str) -> None:
+        self._in_switch("link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0")
+        self._in_switch("link", "set", name, "up")
+
     def _in_switch(self, *arguments: str) -> None:
         _ip("-n", self._switch, *arguments)
 
 
 def namespaces_of(token: str) -> list[str]:
-    """Names of the namespaces of a cluster that are there."""
-    return _names(f"{_PREFIX}{token}")
+    """Names of the namespaces of a cluster that are there, its switch first."""
+    switch = f"{_PREFIX}{token}"
+    if not RUN.is_dir():
+        return []
+    return sorted(
+        path.name for path in RUN.iterdir() if path.name == switch or path.name.startswith(f"{switch}-")
+    )
 
 
-def remove_namespaces(switch: str) -> None:
-    """Remove a switch and its hosts; those that are gone already are no fault."""
-    for name in _names(switch):
+def remove_namespaces(names: Iterable[str]) -> None:
+    """Remove namespaces, and the links with them; those that are gone already are no fault."""
+    for name in names:
         with contextlib.suppress(StormLabError):
             _ip("netns", "del", name)
 
 
-def shape(namespace: str, device: str, link: Link) -> tuple[str, ...]:
-    """Give a device latency and speed; what the kernel cannot do, in words."""
-    if link.latency_us <= 0 and link.rate_mbps <= 0:
+def _shape(namespace: str, device: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
+    if latency_us <= 0 and rate_mbps <= 0:
         return ()
-    rate = [f"{link.rate_mbps:g}mbit"] if link.rate_mbps > 0 else []
-    netem = [
-        *(["delay", f"{link.latency_us:g}us"] if link.latency_us > 0 else []),
-        *(["rate", *rate] if rate else []),
-    ]
-    if _tc(namespace, device, "netem", "limit", "100000", *netem):
+    delay = ["delay", f"{latency_us:g}us"] if latency_us > 0 else []
+    rate = ["rate", f"{rate_mbps:g}mbit"] if rate_mbps > 0 else []
+    if _tc(namespace, device, "netem", "limit", "100000", *delay, *rate):
         return ()
-    missing = ["link latency (the kernel has no netem)"] if link.latency_us > 0 else []
-    if rate and not _tc(namespace, device, "tbf", "rate", *rate, "burst", "256kb", "latency", "50ms"):
+    missing = ["link latency (the kernel has no netem)"] if delay else []
+    if rate and not _tc(namespace, device, "tbf", *rate, "burst", "256kb", "latency", "50ms"):
         missing.append("speed of network cards (the kernel has neither netem nor tbf)")
     return tuple(missing)
 
 
 def link_disciplines() -> tuple[str, ...]:
     """Which of netem and tbf links can be given here."""
-    name = f"{_PREFIX}try-{os.getpid()}"
+    tried = (
+        ("netem", "delay", "100us"),
+        ("tbf", "rate", "1gbit", "burst", "256kb", "latency", "50ms"),
+    )
     try:
-        _ip("netns", "add", name)
-        _ip("-n", name, "link", "set", "lo", "up")
-        tbf = ("rate", "1gbit", "burst", "256kb", "latency", "50ms")
-        tried = (("netem", "delay", "100us"), ("tbf", *tbf))
-        return tuple(discipline[0] for discipline in tried if _tc(name, "lo", *discipline))
+        with _try_namespace() as name:
+            _ip("-n", name, "link", "set", "lo", "up")
+            return tuple(discipline[0] for discipline in tried if _tc(name, "lo", *discipline))
     except StormLabError:
         return ()
-    finally:
-        with contextlib.suppress(StormLabError):
-            _ip("netns", "del", name)
 
 
 def why_no_namespaces() -> str | None:
     """Why network namespaces cannot be made here; None if they can. Makes one and removes it."""
     if shutil.which("ip") is None or shutil.which("nsenter") is None:
         return "the programs ip and nsenter are not there (packages iproute2, util-linux)"
+    try:
+        with _try_namespace() as name:
+            _ip("-n", name, "link", "add", "name", "v0", "type", "veth", "peer", "name", "v1")
+            _ip("-n", name, "link", "add", "name", "br0", "type", "bridge")
+    except StormLabError as error:
+        return str(error)
+    return None
+
+
+@contextlib.contextmanager
+def _try_namespace() -> Iterator[str]:
+    """A namespace to try something in, gone at the end of the block."""
     name = f"{_PREFIX}try-{os.getpid()}"
     try:
         _ip("netns", "add", name)
-        _ip("-n", name, "link", "add", "name", "v0", "type", "veth", "peer", "name", "v1")
-        _ip("-n", name, "link", "add", "name", "br0", "type", "bridge")
-    except StormLabError as error:
-        return str(error)
+        yield name
     finally:
-        with contextlib.suppress(StormLabError):
-            _ip("netns", "del", name)
-    return None
+        remove_namespaces([name])
 
 
 def remove_tries() -> None:
     """Remove what `link_disciplines` and `why_no_namespaces` have left where they were killed."""
-    for name in _names(f"{_PREFIX}try"):
-        if not Path(f"/proc/{name.rpartition('-')[2]}").exists():
-            with contextlib.suppress(StormLabError):
-                _ip("netns", "del", name)
-
-
-def _names(switch: str) -> list[str]:
-    if not RUN.is_dir():
-        return []
-    return sorted(
-        path.name for path in RUN.iterdir() if path.name == switch or path.name.startswith(f"{switch}-")
-    )
+    tries = namespaces_of("try")
+    remove_namespaces(name for name in tries if not Path(f"/proc/{name.rpartition('-')[2]}").exists())
 
 
 def _ip(*arguments: str) -> None:

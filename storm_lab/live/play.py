@@ -10,28 +10,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from storm_lab.emulator.control.decision_log import Decision, Fact
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
-from storm_lab.live.conditions import conditions, windows_of
+from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
+from storm_lab.live.java_build import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
 from storm_lab.live.links import measure_links
-from storm_lab.live.live_records import LiveRecords
-from storm_lab.live.lives import Lives
-from storm_lab.live.player_jar import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
+from storm_lab.live.lives import LiveRecords
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.sampler import MachineSampler
+from storm_lab.live.sampler import MachineSampler, conditions, windows_of
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.submission import SchedulerPlug, Submission
 from storm_lab.live.timeline import Timeline, check_faults
-from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns, storm_name
-from storm_lab.live.worker_tail import WorkerTail
-from storm_lab.model import Assignment, Cluster, executors_of
+from storm_lab.live.trace_export import Machine, Recording, export_plan, storm_name
+from storm_lab.model import Assignment, Cluster
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -44,15 +46,10 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class LiveOutcome:
-    """What a live run leaves in memory; the measurements are in the tuple log.
-
-    ``conditions`` belong into the manifest.
-    """
+    """What of a live run belongs into the manifest; the measurements are in the tuple log."""
 
     duration_ns: int
     conditions: Mapping[str, Any]
-    lives: Lives
-    rounds: Sequence[Round]
 
 
 @dataclass(slots=True)
@@ -79,6 +76,8 @@ def open_stage(
     say: Say | None = None,
 ) -> Iterator[Stage]:
     """A running cluster whose Nimbus asks storm_lab's schedulers; gone at the end of the block.
+
+    The arguments are those of `LiveStorm`.
 
     Raises:
         UserError: it cannot be started here.
@@ -115,56 +114,32 @@ def play_live(
     stage.runs += 1
     here = stage.folder / f"run{stage.runs}"
     folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}
+    records = {topology: folder / "records" for topology, folder in folders.items()}
+    exported = {topology: folder / "plan" for topology, folder in folders.items()}
     names = {plan.topology.id: storm_name(plan.topology) for plan in spec.topologies}
     window_ns = round(spec.window_s * _NS)
     _set_policy(spec, stage, names)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
-    timeline = Timeline(spec.faults, stage.storm, {t: f / "plan" for t, f in folders.items()}, names)
-    origin_ns = monotonic_ns()
+    timeline = Timeline(spec.faults, stage.storm, exported, names)
+    origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * _NS)
     for plan in spec.topologies:
-        folder = folders[plan.topology.id]
-        (folder / "records").mkdir(parents=True)
-        recording = Recording(folder / "records", origin_ns, window_ns, spec.sample_every)
-        export_plan(plan, spec.version, machine, recording, folder / "plan")
+        folder = records[plan.topology.id]
+        folder.mkdir(parents=True)
+        recording = Recording(folder, origin_ns, window_ns, spec.sample_every)
+        export_plan(plan, spec.version, machine, recording, exported[plan.topology.id])
     over = threading.Event()
-    tails = [
-        WorkerTail(
-            plan.topology.id,
-            folders[plan.topology.id] / "records",
-            executors_of(plan.topology, spec.version),
-            frozenset(name for name, source in plan.sources.items() if source.anchored),
-        )
-        for plan in spec.topologies
-    ]
-    services = LiveServices(
-        spec.services,
-        stage.bridge.policy,
-        tails,
-        {plan.topology.id: plan.topology for plan in spec.topologies},
-        stage.storm.workers,
-        spec.cluster,
-        spec.version,
-        origin_ns,
-        window_ns,
-        spec.seed,
-    )
-    hosts = {
-        node.id: group.cpu_use
-        for node in spec.cluster.nodes
-        if (group := stage.storm.host(node.id).group) is not None
-    }
+    services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:
-        with MachineSampler(stage.storm.workers, hosts, origin_ns, window_ns) as sampler, services:
+        with MachineSampler(stage.storm, origin_ns, window_ns) as sampler, services:
             faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
             faults.start()
             for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
                 submit_ns = origin_ns + round(plan.submit_s * _NS)
                 _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
-                arguments = (str(folders[plan.topology.id] / "plan"),)
-                name = names[plan.topology.id]
-                stage.storm.submit(Submission(name, stage.jar, SUBMIT_CLASS, arguments))
+                topology = plan.topology.id
+                stage.storm.submit(names[topology], stage.jar, SUBMIT_CLASS, str(exported[topology]))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
@@ -178,11 +153,11 @@ def play_live(
     if timeline.problem is not None:
         raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]
-    records = LiveRecords(
+    played = LiveRecords(
         version=spec.version,
         cluster=spec.cluster,
         plans=spec.topologies,
-        folders={topology: folder / "records" for topology, folder in folders.items()},
+        folders=records,
         origin_ns=origin_ns,
         end_ns=end_ns,
         sample_every=spec.sample_every,
@@ -196,13 +171,64 @@ def play_live(
             *round_decisions(rounds, origin_ns),
         ],
     )
-    lives = collect(records, log)
+    collect(played, log)
     facts = {
         **conditions(stage.storm, sampler.samples),
         **stage.links,
         "windows": windows_of(sampler.samples, origin_ns),
     }
-    return LiveOutcome(records.duration_ns, facts, lives, rounds)
+    return LiveOutcome(played.duration_ns, facts)
+
+
+def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = None) -> EmulationSpec:
+    """The run with a part of its load, and cut short.
+
+    Hosts of a large cluster get a part of their clock on a small machine (`LiveStorm`); with the same part of
+    the load, user code uses them as much as it would have. Saturated sources and closed loops go as fast as
+    they are let anyway.
+
+    Args:
+        spec: the run.
+        load: factor on the rates of sources and on the speed of recorded arrivals.
+        longest_s: end after so many seconds; what the fault plan has later is left out.
+
+    Raises:
+        UserError: a factor or time that is not positive.
+    """
+    for name, value in (("load", load), ("seconds", longest_s)):
+        if value is not None and not value > 0:
+            raise UserError("must be positive", field=name, value=value)
+    duration_s = spec.duration_s if longest_s is None else min(spec.duration_s, longest_s)
+    faults = [
+        replace(fault, rate_per_s=fault.rate_per_s * load) if isinstance(fault, SetLoad) else fault
+        for fault in spec.faults.faults
+        if fault.at_s < duration_s
+    ]
+    plans = tuple(
+        TopologyPlan(
+            plan.topology,
+            plan.trace,
+            {name: _scaled_source(source, load) for name, source in plan.sources.items()},
+        )
+        for plan in spec.topologies
+    )
+    return replace(
+        spec,
+        topologies=plans,
+        faults=FaultPlan(tuple(faults)),
+        duration_s=duration_s,
+        warm_up_s=min(spec.warm_up_s, duration_s),
+    )
+
+
+def _scaled_source(source: SourcePlan, load: float) -> SourcePlan:
+    if source.kind is SourceKind.RATE:
+        return replace(source, rate_per_s=source.rate_per_s * load)
+    if source.kind is SourceKind.TRACE and source.arrivals_ns is not None and load != 1.0:
+        arrivals = np.floor(source.arrivals_ns / load).astype(np.int64)
+        period = max(int(np.ceil(source.arrival_period_ns / load)), int(arrivals[-1]) + 1)
+        return replace(source, arrivals_ns=arrivals, arrival_period_ns=period)
+    return source
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
@@ -237,13 +263,8 @@ def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decisio
             new, old = made.assignment.of_topology(topology), before.of_topology(topology)
             workers = {str(slot): len(members) for slot, members in new.workers().items()}
             moved = sum(1 for e, slot in new.slots.items() if old.slots.get(e) != slot)
-            took = round(made.took_ns / 1e6, 3)
-            facts: dict[str, Fact] = {
-                "moved": moved,
-                "workers": workers,
-                "scheduler": made.scheduler,
-                "took_ms": took,
-            }
+            facts: dict[str, Fact] = {"moved": moved, "workers": workers, "scheduler": made.scheduler}
+            facts["took_ms"] = round(made.took_ns / 1e6, 3)
             yield Decision(time_ns, "nimbus", "assign", topology, made.status.get(topology, ""), facts)
         before = made.assignment
 
@@ -259,7 +280,7 @@ def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> 
 
 
 def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress: Progress | None) -> None:
-    while (now := monotonic_ns()) < until_ns:
+    while (now := time.monotonic_ns()) < until_ns:
         storm.check()
         if progress is not None:
             progress(now - origin_ns, end_ns - origin_ns)

@@ -2,19 +2,26 @@
 
 The files are written by processes that may be killed at any moment: a last line that is cut off, and rows
 that were never written (zeroes), are passed over.
+
+What a worker's Java threads do is told by their names. Executors' threads carry component and tasks in them:
+``Thread-16-bolt1-executor[2, 2]`` in 2.x, ``Thread-5-bolt1-executor[2 2]`` in 1.x. In 0.9 they are called
+``Thread-10-bolt1``, and the thread that was started just before sends what the executor emits:
+``Thread-9-disruptor-executor[2 2]-send-queue``, as in 1.x.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from storm_lab.model import Executor
 
 ROOT_ROW = np.dtype(
     [
@@ -30,13 +37,24 @@ EXECUTION_ROW = np.dtype(
 )
 _NAME = re.compile(r"(roots|executions)-(\d+)-(\d+)\.bin$")
 
+MAIN, SEND, RECEIVE, TRANSFER = "main", "send", "receive", "transfer"
+HOUSEKEEPING, COMPILER, COLLECTOR, RECORDER = "housekeeping", "compiler", "collector", "recorder"
+
+_SEND = re.compile(r"Thread-(\d+)-disruptor-executor\[(-?\d+),? (-?\d+)\]-send-queue")
+_MAIN = re.compile(r"Thread-\d+-(.+)-executor\[(-?\d+),? (-?\d+)\]$")
+_OLD_MAIN = re.compile(r"Thread-(\d+)-(.+)$")
+_OTHER = (
+    (RECORDER, re.compile(r"storm-lab-recorder")),
+    (TRANSFER, re.compile(r"Worker-Transfer|disruptor-worker-transfer-queue|^client-worker|^New I/O client")),
+    (RECEIVE, re.compile(r"[Nn]etty-server|worker-receiver-thread|^New I/O server")),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenedTask:
     """A task's life in a worker: `incarnation` counts its lives in the run from 0."""
 
     task: int
-    component: str
     incarnation: int
     opened_ns: int
     closed_ns: int | None
@@ -57,8 +75,6 @@ class Window:
     threads: Sequence[tuple[int, str, int]]
     """Java's id of a thread, its name, and its CPU in ns"""
     process_cpu_ns: int
-    collection_ms: int
-    heap_used_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +84,6 @@ class WorkerFile:
     pid: int
     port: int
     supervisor: str
-    java: str
-    heap_bytes: int
     started_ns: int
     recorded_ns: int
     tasks: tuple[OpenedTask, ...]
@@ -159,14 +173,11 @@ class WorkerReader:
             pid=head["pid"],
             port=head["port"],
             supervisor=words[2] if len(words) > 2 else "",
-            java=head["java"],
-            heap_bytes=head["heap_bytes"],
             started_ns=head["started_ns"],
             recorded_ns=head["time_ns"],
             tasks=tuple(
                 OpenedTask(
                     line["task"],
-                    line["component"],
                     line["incarnation"],
                     line["time_ns"],
                     closed.get(line["task"]),
@@ -187,6 +198,52 @@ def _window(line: Mapping[str, Any]) -> Window:
         sent=line["sent"],
         threads=[(int(key), str(name), int(used)) for key, name, used in line["threads"]],
         process_cpu_ns=line["process_cpu_ns"],
-        collection_ms=line["collection_ms"],
-        heap_used_bytes=line["heap_used_bytes"],
     )
+
+
+class ThreadUse(NamedTuple):
+    """Kind of thread, and first task of the executor that it belongs to; -1 = the whole worker's."""
+
+    kind: str
+    first_task: int
+
+
+def thread_uses(
+    threads: Iterable[tuple[int, str]], tasks: Iterable[OpenedTask], by_task: Mapping[int, Executor]
+) -> dict[int, ThreadUse]:
+    """What the threads of a worker do, by their ids.
+
+    Args:
+        threads: ids and whole names.
+        tasks: those that have said which thread executes them.
+        by_task: all executors of the topology, by task.
+    """
+    listed = list(threads)
+    names = {executor.component for executor in by_task.values()}
+    known = {entry.thread: by_task[entry.task].start for entry in tasks}
+    # In 0.9 an executor's main thread is the one after its sender.
+    follows = {int(found[1]) + 1: int(found[2]) for _, name in listed if (found := _SEND.match(name))}
+    uses: dict[int, ThreadUse] = {}
+    for key, name in listed:
+        if key in known:
+            uses[key] = ThreadUse(MAIN, known[key])
+        elif found := _SEND.match(name):
+            uses[key] = _of_executor(SEND, int(found[2]))
+        elif found := _MAIN.match(name):
+            uses[key] = _of_executor(MAIN, int(found[2]))
+        elif (kind := _shared(name)) is not None:
+            uses[key] = ThreadUse(kind, -1)
+        elif (found := _OLD_MAIN.match(name)) and found[2] in names and int(found[1]) in follows:
+            uses[key] = _of_executor(MAIN, follows[int(found[1])])
+        else:
+            uses[key] = ThreadUse(HOUSEKEEPING, -1)
+    return uses
+
+
+def _shared(name: str) -> str | None:
+    return next((kind for kind, pattern in _OTHER if pattern.search(name)), None)
+
+
+def _of_executor(kind: str, first_task: int) -> ThreadUse:
+    # Tasks below 1 are those of Storm's own system bolt.
+    return ThreadUse(kind, first_task) if first_task > 0 else ThreadUse(HOUSEKEEPING, -1)

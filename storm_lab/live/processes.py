@@ -1,4 +1,4 @@
-"""Processes of a live cluster: told by a mark in their environment, ended by their id.
+"""Processes of a live cluster: told by a mark in their environment, ended by their id; workers among them.
 
 Every process that a live cluster starts carries the cluster's token in an environment variable, and hands it
 on to what it starts in its turn: the workers of a supervisor, and the log writers of Storm 2.x. So what
@@ -12,13 +12,19 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from storm_lab.model.cluster import Slot
+
 MARK = "STORM_LAB_LIVE"
 """Environment variable that holds the token of the cluster that a process belongs to."""
+
+NOBODYS_ADDRESS = "127.77.255.254"
+"""No cluster has it: who is found listening there listens at all addresses of the machine."""
 
 _PROC = Path("/proc")
 _END_SECONDS = 60.0
@@ -35,12 +41,12 @@ def all_pids() -> Iterator[int]:
     return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
 
 
-def end_all(find: Callable[[], list[int]], seconds: float = _END_SECONDS) -> list[int]:
-    """Kill (SIGKILL) what `find` names until it names nothing; what is left after `seconds` is returned.
+def end_all(find: Callable[[], list[int]]) -> list[int]:
+    """Kill (SIGKILL) what `find` names until it names nothing; what is left after a minute is returned.
 
     Asked again after each round: a process may have started another while it was being killed.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + _END_SECONDS
     while found := find():
         for pid in found:
             kill(pid, lambda pid: pid in find())
@@ -51,17 +57,17 @@ def end_all(find: Callable[[], list[int]], seconds: float = _END_SECONDS) -> lis
     return []
 
 
-def kill(pid: int, belongs: Callable[[int], bool] = lambda pid: True, number: int = signal.SIGKILL) -> bool:
-    """Send a signal to a process that still belongs to us; False if it is gone or is another by now."""
+def kill(pid: int, belongs: Callable[[int], bool]) -> bool:
+    """Kill (SIGKILL) a process that still belongs to us; False if it is gone or is another by now."""
     try:
         handle = os.pidfd_open(pid)
-    except (ProcessLookupError, OSError):
+    except OSError:
         return False
     try:
         # The handle names this very process: between look and signal its id cannot pass to another one.
         if not belongs(pid):
             return False
-        signal.pidfd_send_signal(handle, number)
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
         return True
     except ProcessLookupError:
         return False
@@ -102,10 +108,9 @@ def started_ns(pid: int) -> int:
         ProcessLookupError: there is no such process.
     """
     try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        ticks = int(_stat(pid)[19])
     except OSError as error:
         raise ProcessLookupError(pid) from error
-    ticks = int(text.rpartition(")")[2].split()[19])
     # The kernel counts from the boot, time in suspension included.
     asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK") - asleep_ns
@@ -123,10 +128,9 @@ def command_line(pid: int) -> tuple[str, ...]:
 def is_zombie(pid: int) -> bool:
     """Whether a process has ended and only waits to be asked for its status, or is gone altogether."""
     try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        return _stat(pid)[0] in ("Z", "X")
     except OSError:
         return True
-    return text.rpartition(")")[2].split()[0] in ("Z", "X")
 
 
 def listens(pid: int, port: int, address: str | None = None) -> bool:
@@ -153,6 +157,12 @@ def _holds(host: str, address: str) -> bool:
     return set(host) == {"0"} or host.endswith(number)
 
 
+def _stat(pid: int) -> list[str]:
+    """What the kernel tells of a process, from its state on."""
+    text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    return text.rpartition(")")[2].split()
+
+
 def _environment(pid: int) -> list[bytes]:
     try:
         return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
@@ -171,3 +181,54 @@ def _wait_for_end(pid: int, seconds: float) -> None:
         poll.poll(min(seconds, 2.0) * 1000)
     finally:
         os.close(handle)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWorker:
+    """A worker JVM that was found running."""
+
+    slot: Slot
+    pid: int
+    topology_id: str
+    """Storm's own id of the topology: name, number and time."""
+    started_ns: int
+    """CLOCK_MONOTONIC."""
+
+
+def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> list[LiveWorker]:
+    """The workers among processes, in order of nodes and ports.
+
+    Args:
+        pids: ids of processes.
+        nodes: node id by the folder that is its storm.home.
+        main: class of a worker in this release.
+    """
+    order = {node: index for index, node in enumerate(nodes.values())}
+    found = []
+    for pid in pids:
+        words = command_line(pid)
+        # A log writer's line (2.x) ends in the worker's: only the worker's own class comes first.
+        if _main_class(words) != main:
+            continue
+        values = dict(word[2:].split("=", 1) for word in words if word.startswith("-D") and "=" in word)
+        node = nodes.get(values.get("storm.home", ""))
+        if node is None:
+            continue
+        try:
+            since = started_ns(pid)
+        except ProcessLookupError:
+            continue
+        found.append(LiveWorker(Slot(node, int(values["worker.port"])), pid, values["storm.id"], since))
+    return sorted(found, key=lambda worker: (order[worker.slot.node], worker.slot.port))
+
+
+def _main_class(words: Iterable[str]) -> str | None:
+    """The class that a JVM's line says to run: the first word behind its options; None if there is none."""
+    rest = iter(words)
+    next(rest, None)
+    for word in rest:
+        if word in ("-cp", "-classpath", "--class-path"):
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return None

@@ -1,4 +1,4 @@
-"""What a live cluster has made on this machine, written down before it is made.
+"""What a live cluster has made on this machine: written down before it is made, and removed by that.
 
 Each cluster has a token of six letters, and a folder of that name with all its files. Everything else that it
 makes carries the token in its name or environment, so that the token is enough to find and remove it. As
@@ -14,12 +14,16 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as fields_of
 from pathlib import Path
 
-from storm_lab.errors import refused_by_system
+from storm_lab.errors import StormLabError, refused_by_system
+from storm_lab.live.cgroups import GroupTree, hierarchies, members, remove_tree, unleash
+from storm_lab.live.jars import remove_drafts
+from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
+from storm_lab.live.processes import end_all, marked
 from storm_lab.machine.whole_file import write_whole
 
 _RECORD = "record.json"
@@ -36,7 +40,6 @@ class Record:
     version: str
     boot: str
     """The kernel's name of this run of the machine: after a restart nothing but files is left."""
-    hosts: str = "loopback"
     cgroups: tuple[str, ...] = ()
     """Folders of cgroups that are the cluster's own, whole."""
     files: tuple[str, ...] = ()
@@ -57,13 +60,13 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def make(cls, version: str, root: Path | None = None) -> Place:
+    def make(cls, version: str) -> Place:
         """A new cluster's folder, owned by this process.
 
         Raises:
             UserError: the folder for it cannot be written to.
         """
-        root = root or state_folder()
+        root = state_folder()
         token = secrets.token_hex(3)
         # Locked under another name first: nobody may find it without an owner.
         draft = root / f".{token}"
@@ -120,16 +123,15 @@ class Place:
             self._lock = None
 
 
-def state_folder(environ: Mapping[str, str] | None = None) -> Path:
+def state_folder() -> Path:
     """Where the folders of clusters lie: ``storm_lab/live`` among the user's state."""
-    env = os.environ if environ is None else environ
-    state = env.get("XDG_STATE_HOME")
+    state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "storm_lab" / "live"
 
 
-def places(root: Path | None = None) -> Iterator[Place]:
+def places() -> Iterator[Place]:
     """The folders of all clusters that are known, in order of their tokens."""
-    root = root or state_folder()
+    root = state_folder()
     if not root.is_dir():
         return
     for folder in sorted(root.iterdir()):
@@ -167,3 +169,47 @@ def _read(folder: Path) -> Record:
         return Record(**known | lists | {"token": token})
     except (OSError, ValueError, TypeError, KeyError):
         return Record(token, "unknown", boot_id())
+
+
+def processes_of(record: Record) -> list[int]:
+    """Ids of all processes of a cluster, by their mark and by its control groups."""
+    return sorted({*marked(record.token), *members(map(Path, record.cgroups))})
+
+
+def remove_cluster(place: Place) -> None:
+    """End all processes of a cluster, and remove all that it has made.
+
+    Raises:
+        StormLabError: something could not be removed; the record stays, for another try.
+    """
+    record = place.record
+    if record.boot == boot_id():
+        left: list[str] = []
+        groups = {*map(Path, record.cgroups), *GroupTree(record.token, hierarchies()).folders}
+        for folder in groups:
+            unleash(folder)
+        if pids := end_all(lambda: processes_of(record)):
+            left.append(f"processes {', '.join(map(str, pids))}")
+        remove_namespaces(namespaces_of(record.token))
+        left += [f"network namespace {name}" for name in namespaces_of(record.token)]
+        left += [f"control group {folder}" for folder in sorted(groups) if not remove_tree(folder)]
+        if left:
+            raise StormLabError(f"of the cluster {record.token} is left: {'; '.join(left)}")
+    place.remove()
+
+
+def remove_orphans(*, kept_too: bool = False) -> list[Record]:
+    """End every cluster that nobody owns any more, with `kept_too` also those left running on purpose.
+
+    Returns what was ended.
+    """
+    remove_tries()
+    remove_drafts()
+    removed = []
+    for place in places():
+        kept = place.record.kept and place.record.boot == boot_id()
+        if (kept and not kept_too) or place.owned_by_another():
+            continue
+        remove_cluster(place)
+        removed.append(place.record)
+    return removed

@@ -7,7 +7,7 @@ run knows keep their own names and their whole description; others are described
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -129,10 +129,11 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
         topologies[topology.id] = topology
         storm_id[topology.id] = row["id"]
         present += [(executors[pair], slot) for slot, pairs in held for pair in pairs if pair in executors]
-    order = {name: place for place, name in enumerate(known.topologies)}
+    order = _order(known.topologies)
+    place = _order(node.id for node in (known.cluster.nodes if known.cluster else ()))
     view = SchedulingView(
-        topologies=tuple(sorted(topologies.values(), key=lambda t: (order.get(t.id, len(order)), t.id))),
-        cluster=Cluster(tuple(_in_order(nodes.values(), known))),
+        topologies=tuple(sorted(topologies.values(), key=lambda topology: order(topology.id))),
+        cluster=Cluster(tuple(sorted(nodes.values(), key=lambda node: place(node.id)))),
         version=version,
         present=Assignment.of(sorted(present)),
         load=load,
@@ -168,10 +169,10 @@ def _nodes(rows: Sequence[Mapping[str, Any]], known: Known) -> dict[str, Node]:
     return nodes
 
 
-def _in_order(nodes: Iterable[Node], known: Known) -> list[Node]:
-    names = [] if known.cluster is None else [node.id for node in known.cluster.nodes]
-    place = {name: number for number, name in enumerate(names)}
-    return sorted(nodes, key=lambda node: (place.get(node.id, len(place)), node.id))
+def _order(known: Iterable[str]) -> Callable[[str], tuple[int, str]]:
+    """Sorts names: those that are known in their order, then the others by themselves."""
+    place = {name: number for number, name in enumerate(known)}
+    return lambda name: (place.get(name, len(place)), name)
 
 
 def _topology(row: Mapping[str, Any], known: Known) -> Topology:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, unknown_name
-from storm_lab.live.cleanup import processes_of
-from storm_lab.live.control_client import ControlClient
-from storm_lab.live.control_events import ControlEvent, noted
 from storm_lab.live.fleet import Fleet
-from storm_lab.live.hosts import MASTER, Host, Hosts
-from storm_lab.live.processes import command_line, end_all, kill
-from storm_lab.live.records import Place
+from storm_lab.live.hosts import MASTER, Host
+from storm_lab.live.make_hosts import Hosts
+from storm_lab.live.processes import LiveWorker, command_line, end_all, find_workers, kill
+from storm_lab.live.records import Place, processes_of
 from storm_lab.live.releases import Release
-from storm_lab.live.submission import Submission
-from storm_lab.live.workers import LiveWorker, find_workers
 from storm_lab.model.cluster import Cluster, Slot
 
 _NOT_RUNNING = "the cluster does not run"
 _SUBMIT_SECONDS = 180.0
 _GONE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlEvent:
+    """Something that was done to the cluster. Times are CLOCK_MONOTONIC, as ``System.nanoTime()`` gives."""
+
+    start_ns: int
+    end_ns: int
+    kind: str
+    subject: str
+    detail: str = ""
 
 
 class RunningStorm:
@@ -69,17 +78,20 @@ class RunningStorm:
         """Where Nimbus's scheduler asks, if its plug names no place of its own."""
         return self._here.folder / "scheduler"
 
-    def submit(self, submission: Submission) -> None:
-        """Run the submitting program on Nimbus's host; returns when it has ended well.
+    def submit(self, name: str, jar: Path, main: str, *arguments: str) -> None:
+        """Run the program that submits a topology on Nimbus's host; returns when it has ended well.
+
+        ``main`` of ``jar`` is run on the class path of the cluster's release, with the cluster's
+        ``storm.yaml`` and ``-Dstorm.jar=jar``. Status 0 means that the topology ``name`` is submitted; else
+        the last line of its stderr says why not.
 
         Raises:
             StormLabError: it has not.
         """
         place = self._fleet.installations[MASTER]
-        jar, words = submission.jar, submission.arguments
-        command = place.java("submit", submission.main, words, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
-        with self._event("submit", submission.name):
-            place.run("submit", command, _SUBMIT_SECONDS, f"{submission.name} could not be submitted")
+        command = place.java("submit", main, arguments, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
+        with self._event("submit", name):
+            place.run("submit", command, _SUBMIT_SECONDS, f"{name} could not be submitted")
 
     def kill(self, *names: str, wait_s: int = 0) -> None:
         """Kill topologies by name and wait until neither Nimbus nor any host has anything of them.
@@ -104,7 +116,7 @@ class RunningStorm:
 
     def _ask_to_kill(self, name: str, wait_s: int) -> None:
         try:
-            self._asked.ask("kill", name, wait_s)
+            self._fleet.client.ask("kill", name, wait_s)
         except StormLabError:
             # One that is being killed already may go between two looks.
             if name in self.topologies():
@@ -117,7 +129,7 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("rebalance", topology, f"wait {wait_s} s, {workers or 'as many'} workers"):
-            self._asked.ask("rebalance", topology, wait_s, workers or 0)
+            self._fleet.client.ask("rebalance", topology, wait_s, workers or 0)
 
     def activate(self, topology: str) -> None:
         """Ask Nimbus to switch a topology's spouts on.
@@ -126,7 +138,7 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("activate", topology):
-            self._asked.ask("activate", topology)
+            self._fleet.client.ask("activate", topology)
 
     def deactivate(self, topology: str) -> None:
         """Ask Nimbus to switch a topology's spouts off.
@@ -135,17 +147,18 @@ class RunningStorm:
             StormLabError: Nimbus refuses.
         """
         with self._event("deactivate", topology):
-            self._asked.ask("deactivate", topology)
+            self._fleet.client.ask("deactivate", topology)
 
     def topologies(self) -> dict[str, dict[str, str]]:
         """Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
-        found: dict[str, dict[str, str]] = dict(self._asked.ask("cluster")["topologies"])
+        found: dict[str, dict[str, str]] = dict(self._fleet.client.ask("cluster")["topologies"])
         return found
 
     def supervisors(self) -> dict[str, str]:
         """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
         nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
-        return {storm_id: nodes[host] for storm_id, host in self._asked.ask("cluster")["supervisors"].items()}
+        seen = self._fleet.client.ask("cluster")["supervisors"]
+        return {storm_id: nodes[host] for storm_id, host in seen.items()}
 
     def info(self, topology: str) -> Mapping[str, Any]:
         """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.
@@ -153,7 +166,7 @@ class RunningStorm:
         Raises:
             StormLabError: Nimbus knows no such topology.
         """
-        return self._asked.ask("info", topology)
+        return self._fleet.client.ask("info", topology)
 
     def workers(self) -> list[LiveWorker]:
         """The worker JVMs that run now, in order of nodes and ports (without the log writers of 2.x)."""
@@ -185,7 +198,7 @@ class RunningStorm:
         with self._event("lose-node", node):
             self._lost.add(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, up=False)
+                self._made.set_link(node, None, up=False)
             # Before it is killed: somebody else may look just then whether all daemons live.
             supervisor = self._fleet.forget(node)
             end_all(lambda: self._on(node))
@@ -202,7 +215,7 @@ class RunningStorm:
         with self._event("restore-node", node):
             self._lost.remove(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, up=True)
+                self._made.set_link(node, None, up=True)
             self._fleet.start_supervisor(node)
 
     def cut_link(self, one: str, other: str | None = None) -> None:
@@ -213,20 +226,14 @@ class RunningStorm:
         """
         self._known(one, other)
         with self._event("cut-link", one, other or "all"):
-            if other is None:
-                self._made.set_link(one, up=False)
-            else:
-                self._made.set_path(one, other, open_=False)
+            self._made.set_link(one, other, up=False)
             self._cut.add((one, other))
 
     def mend_link(self, one: str, other: str | None = None) -> None:
         """Packets again where `cut_link` has cut them off."""
         self._known(one, other)
         with self._event("mend-link", one, other or "all"):
-            if other is None:
-                self._made.set_link(one, up=True)
-            else:
-                self._made.set_path(one, other, open_=True)
+            self._made.set_link(one, other, up=True)
             self._cut.discard((one, other))
 
     def mend(self) -> None:
@@ -263,8 +270,18 @@ class RunningStorm:
         """
         self._fleet.check()
 
-    def _event(self, kind: str, subject: str, detail: str = "") -> AbstractContextManager[None]:
-        return noted(self.events, kind, subject, detail)
+    @contextmanager
+    def _event(self, kind: str, subject: str, detail: str = "") -> Iterator[None]:
+        """Note what the block does, for the time it takes; its kind ends in ``-failed`` if it fails."""
+        start_ns = time.monotonic_ns()
+        try:
+            yield
+        except StormLabError as error:
+            self.events.append(
+                ControlEvent(start_ns, time.monotonic_ns(), f"{kind}-failed", subject, str(error))
+            )
+            raise
+        self.events.append(ControlEvent(start_ns, time.monotonic_ns(), kind, subject, detail))
 
     def _on(self, node: str) -> list[int]:
         """Ids of all processes on a node: members of its group, or those that know its folder."""
@@ -301,7 +318,3 @@ class RunningStorm:
         if self._daemons is None:
             raise StormLabError(_NOT_RUNNING)
         return self._daemons
-
-    @property
-    def _asked(self) -> ControlClient:
-        return self._fleet.client

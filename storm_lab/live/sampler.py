@@ -6,16 +6,22 @@ collector's, of daemons, and of the rest of the machine. Read from ``/proc`` and
 
 from __future__ import annotations
 
+import itertools
 import os
+import platform
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from storm_lab.live.cgroups import CpuUse
-from storm_lab.live.workers import LiveWorker
+from storm_lab.live.hosts import machine_mhz, processor
+from storm_lab.live.processes import LiveWorker
+from storm_lab.live.running_storm import RunningStorm
 
 _PROC = Path("/proc")
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -87,23 +93,12 @@ class ProcessSampler:
 class MachineSampler:
     """Looks at the end of every window, from when it is entered to when it is left.
 
-    Args:
-        workers: tells the workers that run now.
-        hosts: for each node whose processes are counted together, what tells their use.
-        origin_ns: start of the first window, CLOCK_MONOTONIC.
-        window_ns: length of a window.
+    The first window starts at ``origin_ns`` of CLOCK_MONOTONIC.
     """
 
-    def __init__(
-        self,
-        workers: Callable[[], Sequence[LiveWorker]],
-        hosts: Mapping[str, Callable[[], CpuUse]],
-        origin_ns: int,
-        window_ns: int,
-    ) -> None:
+    def __init__(self, storm: RunningStorm, origin_ns: int, window_ns: int) -> None:
         self.samples: list[Sample] = []
-        self._workers = workers
-        self._hosts = hosts
+        self._storm = storm
         self._origin_ns = origin_ns
         self._window_ns = window_ns
         self._processes: dict[int, ProcessSampler] = {}
@@ -129,32 +124,96 @@ class MachineSampler:
     def look(self) -> None:
         """Take one sample."""
         found = []
-        for worker in self._workers():
+        for worker in self._storm.workers():
             process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
             found.append(WorkerSample(worker, *process.look(), process.waited_ns))
         hosts = {}
-        for node, use in self._hosts.items():
-            try:
-                hosts[node] = use()
-            except OSError:
-                continue
+        for node in self._storm.cluster.nodes:
+            with suppress(OSError):
+                if (use := self._storm.host(node.id).cpu_use()) is not None:
+                    hosts[node.id] = use
         now = time.monotonic_ns()
         self.samples.append(Sample(now, tuple(found), hosts, busy_ns(), os.getloadavg()[0]))
 
     def _run(self) -> None:
+        turn = 0
         try:
-            self._look_every_window()
+            while True:
+                turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
+                left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
+                if self._over.wait(max(0, left_ns) / 1e9):
+                    return
+                self.look()
         except Exception as error:
             self._problem = error
 
-    def _look_every_window(self) -> None:
-        turn = 0
-        while True:
-            turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
-            left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
-            if self._over.wait(max(0, left_ns) / 1e9):
-                return
-            self.look()
+
+def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]:
+    """On what a run was played, for its manifest: versions, machine, quotas, and its load meanwhile."""
+    cluster = storm.cluster
+    quotas = {node.id: storm.host(node.id).cores for node in cluster.nodes}
+    facts: dict[str, Any] = {
+        "storm": storm.release.version,
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "core_mhz": round(machine_mhz()),
+        "quota_cores": quotas,
+        "unrealised": list(storm.unrealised),
+        # Of the cluster, not of this run alone: a worker that does not fit its node.
+        "memory_kills": {node: kills for node in quotas if (kills := storm.host(node).memory_kills())},
+    }
+    if len(samples) > 1:
+        first, last = samples[0], samples[-1]
+        seconds = (last.time_ns - first.time_ns) / 1e9
+        own = sum(
+            use.cpu_ns - first.hosts[node].cpu_ns for node, use in last.hosts.items() if node in first.hosts
+        )
+        busy = (last.busy_ns - first.busy_ns) / 1e9 / seconds
+        facts["busy_cores"] = round(busy, 3)
+        facts["storm_cores"] = round(own / 1e9 / seconds, 3)
+        facts["load_average"] = round(max(sample.load_average for sample in samples), 2)
+        facts["throttled"] = {
+            node: round((use.throttled - first.hosts[node].throttled) / periods, 4)
+            for node, use in last.hosts.items()
+            if node in first.hosts and (periods := use.periods - first.hosts[node].periods) > 0
+        }
+    return facts
+
+
+def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
+    """The machine from window to window.
+
+    End in s, cores that were busy, and of each host the cores that it used, the part of its quota periods in
+    which it was held back, and how many threads of its workers waited for a core on average. Lists of one
+    length.
+    """
+    found: dict[str, Any] = {"end_s": [], "busy_cores": [], "hosts": {}}
+    for before, after in itertools.pairwise(samples):
+        if (span_ns := after.time_ns - before.time_ns) <= 0:
+            continue
+        found["end_s"].append(round((after.time_ns - origin_ns) / 1e9, 3))
+        found["busy_cores"].append(round((after.busy_ns - before.busy_ns) / span_ns, 3))
+        waits = _waits(before, after)
+        for node, new in after.hosts.items():
+            old = before.hosts.get(node, new)
+            rows = found["hosts"].setdefault(node, {"used_cores": [], "throttled": [], "waiting": []})
+            periods = max(1, new.periods - old.periods)
+            rows["used_cores"].append(round((new.cpu_ns - old.cpu_ns) / span_ns, 3))
+            rows["throttled"].append(round((new.throttled - old.throttled) / periods, 3))
+            rows["waiting"].append(round(waits.get(node, 0) / span_ns, 3))
+    return found
+
+
+def _waits(before: Sample, after: Sample) -> dict[str, int]:
+    """Time that workers' threads have waited for a core between two looks, by node."""
+    earlier = {seen.worker.pid: seen.waited_ns for seen in before.workers}
+    found: dict[str, int] = {}
+    for seen in after.workers:
+        node = seen.worker.slot.node
+        found[node] = found.get(node, 0) + seen.waited_ns - earlier.get(seen.worker.pid, 0)
+    return found
 
 
 def busy_ns(stat: Path = _PROC / "stat") -> int:
@@ -168,6 +227,4 @@ def busy_ns(stat: Path = _PROC / "stat") -> int:
 def _kind(name: str) -> str:
     if name.startswith(_COMPILER):
         return "compiler"
-    if name.startswith(_COLLECTOR):
-        return "collector"
-    return "other"
+    return "collector" if name.startswith(_COLLECTOR) else "other"

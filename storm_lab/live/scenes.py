@@ -50,22 +50,12 @@ Describe = Callable[[StormVersion, float], EmulationSpec]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of a scene that is measured by itself, in seconds from the start of the run."""
-
-    name: str
-    from_s: float
-    to_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """A named run with the stretches that are measured."""
+    """A named run."""
 
     name: str
     title: str
     describe: Describe
-    stretches: tuple[Stretch, ...]
 
 
 def find_scene(name: str) -> Scene:
@@ -79,12 +69,12 @@ def find_scene(name: str) -> Scene:
     return SCENES[name]
 
 
-def scene_cluster(mhz: float, nodes: Sequence[str] = NODES) -> Cluster:
+def scene_cluster(mhz: float) -> Cluster:
     """The machines of the scenes: cores of about 2020, whatever plays them."""
     return Cluster(
         tuple(
             Node(name, ports=PORTS, cores=1, core_mhz=mhz, memory_mb=NODE_MEMORY_MB, work_per_clock=LIVE)
-            for name in nodes
+            for name in NODES
         )
     )
 
@@ -103,9 +93,14 @@ def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -
 
 # How far the middle bolt of a chain is from its neighbours.
 HERE, NEXT_WORKER, NEXT_NODE = Slot("n1", 6700), Slot("n1", 6701), Slot("n2", 6700)
-_RATES = (2000.0, 500.0, 50.0)
-_STRETCH_S = 10.0
 _SETTLE_S = 5.0
+_RATES = (2000.0, 500.0, 50.0)
+"""Tuples a second, one rate after another. The fastest first: code warms up by the number of calls."""
+_RATE_S = 15.0
+"""How long each rate lasts; of it a chain settles for the first 5 s, and the first time for 10 s."""
+_FLOOD_S = 30.0
+_PENDING = 1000
+_FLOOD_SAMPLE = 1000
 
 
 def chain(
@@ -154,34 +149,16 @@ def chain(
 
 
 def _light(bolt1_at: Slot, version: StormVersion, mhz: float) -> EmulationSpec:
-    silent = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
-    steps = [SetLoad(START_S, "chain", "spout", _RATES[0])]
-    steps += [
-        SetLoad(stretch.from_s - _SETTLE_S, "chain", "spout", rate)
-        for stretch, rate in zip(_LIGHT_STRETCHES[1:], _RATES[1:], strict=True)
-    ]
+    starts_s = (START_S, START_S + _SETTLE_S + _RATE_S, START_S + _SETTLE_S + 2 * _RATE_S)
     return chain(
         version,
         mhz,
-        silent,
+        SourcePlan(SourceKind.RATE, rate_per_s=0.0),
         bolt1_at,
         ackers=1,
-        duration_s=_LIGHT_STRETCHES[-1].to_s,
-        faults=steps,
+        duration_s=starts_s[-1] + _RATE_S,
+        faults=[SetLoad(at_s, "chain", "spout", rate) for at_s, rate in zip(starts_s, _RATES, strict=True)],
     )
-
-
-# The fastest first: code warms up by the number of calls.
-_LIGHT_STRETCHES = tuple(
-    Stretch(f"{rate:g}/s", start, start + _STRETCH_S)
-    for rate, start in zip(
-        _RATES, (START_S + 2 * _SETTLE_S + k * (_STRETCH_S + _SETTLE_S) for k in range(3)), strict=True
-    )
-)
-
-_FLOOD_STRETCHES = (Stretch("flood", START_S + 3 * _SETTLE_S, START_S + 3 * _SETTLE_S + 15.0),)
-_PENDING = 1000
-_FLOOD_SAMPLE = 1000
 
 
 def _flood(ackers: int, version: StormVersion, mhz: float) -> EmulationSpec:
@@ -191,7 +168,7 @@ def _flood(ackers: int, version: StormVersion, mhz: float) -> EmulationSpec:
         SourcePlan(SourceKind.SATURATED, anchored=ackers > 0),
         HERE,
         ackers=ackers,
-        duration_s=_FLOOD_STRETCHES[-1].to_s,
+        duration_s=START_S + _FLOOD_S,
         max_spout_pending=_PENDING if ackers else None,
         sample_every=_FLOOD_SAMPLE,
     )
@@ -200,23 +177,13 @@ def _flood(ackers: int, version: StormVersion, mhz: float) -> EmulationSpec:
 SCENES: dict[str, Scene] = {
     scene.name: scene
     for scene in (
-        Scene("light-1w", "Light load, all in one worker", partial(_light, HERE), _LIGHT_STRETCHES),
+        Scene("light-1w", "Light load, all in one worker", partial(_light, HERE)),
         Scene(
-            "light-2w",
-            "Light load, both hops between two workers of a node",
-            partial(_light, NEXT_WORKER),
-            _LIGHT_STRETCHES,
+            "light-2w", "Light load, both hops between two workers of a node", partial(_light, NEXT_WORKER)
         ),
-        Scene(
-            "light-2n",
-            "Light load, both hops between two nodes",
-            partial(_light, NEXT_NODE),
-            _LIGHT_STRETCHES,
-        ),
-        Scene(
-            "chain-acked", "Saturated chain with acks, 1,000 pending", partial(_flood, 1), _FLOOD_STRETCHES
-        ),
-        Scene("chain-unacked", "Saturated chain without acks", partial(_flood, 0), _FLOOD_STRETCHES),
+        Scene("light-2n", "Light load, both hops between two nodes", partial(_light, NEXT_NODE)),
+        Scene("chain-acked", "Saturated chain with acks, 1,000 pending", partial(_flood, 1)),
+        Scene("chain-unacked", "Saturated chain without acks", partial(_flood, 0)),
     )
 }
 """All scenes by name."""

@@ -11,21 +11,21 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import TracebackType
+from pathlib import Path
+from types import SimpleNamespace, TracebackType
 from typing import cast
 
-from storm_lab.emulator.control.clock import VirtualClock
+from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.control.plane import SteppedPlane
 from storm_lab.emulator.control.service import Sampler, Service
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Policy
+from storm_lab.live.processes import LiveWorker
 from storm_lab.live.worker_tail import LiveSample, WorkerTail
-from storm_lab.live.workers import LiveWorker
-from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, StormVersion, Topology
+from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, Topology
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 
@@ -49,26 +49,21 @@ def check_services(services: Sequence[Service]) -> None:
             )
 
 
-@dataclass(slots=True)
-class _Process:
-    slot: Slot
-
-
 class _Fleet:
     """Workers by the numbers that samples use."""
 
     def __init__(self) -> None:
-        self._slots: list[Slot] = []
+        self._workers: list[SimpleNamespace] = []
         self._numbers: dict[tuple[int, int], int] = {}
 
     def number(self, key: tuple[int, int], slot: Slot) -> int:
         if key not in self._numbers:
-            self._numbers[key] = len(self._slots)
-            self._slots.append(slot)
+            self._numbers[key] = len(self._workers)
+            self._workers.append(SimpleNamespace(slot=slot))
         return self._numbers[key]
 
-    def by_id(self, worker: int) -> _Process:
-        return _Process(self._slots[worker])
+    def by_id(self, worker: int) -> SimpleNamespace:
+        return self._workers[worker]
 
 
 class _Nimbus:
@@ -76,10 +71,10 @@ class _Nimbus:
 
     up = True
 
-    def __init__(self, policy: Policy, topologies: Mapping[str, Topology], cluster: Cluster) -> None:
+    def __init__(self, policy: Policy, spec: EmulationSpec) -> None:
         self._policy = policy
-        self._cluster = cluster
-        self.submitted = dict(topologies)
+        self._cluster = spec.cluster
+        self.submitted = {plan.topology.id: plan.topology for plan in spec.topologies}
         self.load: Callable[[], MeasuredLoad | None] = lambda: None
         self.listeners: list[Callable[[str], None]] = []
 
@@ -110,32 +105,21 @@ class _Nimbus:
         self._policy.install = self._policy.install.merged(assignment)
 
 
-class _ZooKeeper:
-    up = True
-
-
 class _Control:
     """What services find around them."""
 
-    def __init__(
-        self,
-        nimbus: _Nimbus,
-        cluster: Cluster,
-        version: StormVersion,
-        seed: int,
-        plane: Callable[[int], LiveSample],
-    ) -> None:
+    def __init__(self, nimbus: _Nimbus, spec: EmulationSpec, sample: Callable[[int], LiveSample]) -> None:
         self.clock = VirtualClock()
         self.log = DecisionLog(self.clock)
         self.nimbus = nimbus
-        self.zookeeper = _ZooKeeper()
+        self.zookeeper = SimpleNamespace(up=True)
         self.fleet = _Fleet()
-        self.cluster = cluster
-        self.version = version
-        self.seed = seed
+        self.cluster = spec.cluster
+        self.version = spec.version
+        self.seed = spec.seed
         self.plane = self
         self.endings: list[Callable[[], None]] = []
-        self._sample = plane
+        self._sample = sample
 
     def now(self) -> _Control:
         return self
@@ -154,40 +138,29 @@ class LiveServices:
     """Runs services beside a live cluster, from when it is entered to when it is left.
 
     Args:
-        services: what acts.
+        spec: the run, with its services.
         policy: answers Nimbus; gets the measured load and what is to be installed.
-        tails: the workers' counters, by topology id.
-        topologies: those that are submitted.
+        folders: by topology id, where its workers write.
         workers: tells the workers that run now.
-        cluster: the nodes.
-        version: the release of Storm.
         origin_ns: start of the run on CLOCK_MONOTONIC.
-        window_ns: length of the monitors' windows.
-        seed: of everything random.
     """
 
     def __init__(
         self,
-        services: Sequence[Service],
+        spec: EmulationSpec,
         policy: Policy,
-        tails: Sequence[WorkerTail],
-        topologies: Mapping[str, Topology],
+        folders: Mapping[str, Path],
         workers: Callable[[], Sequence[LiveWorker]],
-        cluster: Cluster,
-        version: StormVersion,
         origin_ns: int,
-        window_ns: int,
-        seed: int,
     ) -> None:
-        check_services(services)
-        self._services = services
+        self._services = spec.services
         self._policy = policy
-        self._tails = tails
+        self._tails = [WorkerTail(plan, spec.version, folders[plan.topology.id]) for plan in spec.topologies]
         self._workers = workers
         self._origin_ns = origin_ns
-        self._window_ns = window_ns
-        self._nimbus = _Nimbus(policy, topologies, cluster)
-        self._control = _Control(self._nimbus, cluster, version, seed, self._sample)
+        self._window_ns = round(spec.window_s * 1e9)
+        self._nimbus = _Nimbus(policy, spec)
+        self._control = _Control(self._nimbus, spec, self._sample)
         self._slots: dict[int, Slot] = {}
         self._sampled_ns = 0
         self._announced: dict[str, Assignment] = {}

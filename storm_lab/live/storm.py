@@ -11,23 +11,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from storm_lab.live.cleanup import remove_cluster, remove_orphans
+from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.daemons import Java
+from storm_lab.live.doctor import check_machine
 from storm_lab.live.fleet import Fleet
 from storm_lab.live.hosts import MASTER, HostOptions, check_hosts
 from storm_lab.live.jars import Say, fetch_jars
-from storm_lab.live.java_build import build_jar
-from storm_lab.live.java_sources import read_sources
-from storm_lab.live.machine_check import check_machine
+from storm_lab.live.java_build import build_jar, player_jar, read_sources
 from storm_lab.live.make_hosts import make_hosts
-from storm_lab.live.player_jar import player_jar
 from storm_lab.live.processes import undisturbed
-from storm_lab.live.records import Place
+from storm_lab.live.records import Place, remove_cluster, remove_orphans
 from storm_lab.live.releases import find_release
 from storm_lab.live.running_storm import RunningStorm
-from storm_lab.live.submission import SchedulerPlug
 from storm_lab.machine.java import find_java
 from storm_lab.model.cluster import Cluster
+from storm_lab.model.version import V1_0_0
 
 
 class LiveStorm(RunningStorm):
@@ -60,7 +58,7 @@ class LiveStorm(RunningStorm):
         self._plug = scheduler
         self._settings = dict(settings or {})
         self._folder = folder
-        self._say = say or _to_stderr
+        self._say = say or to_stderr
 
     def __enter__(self) -> LiveStorm:
         self.start()
@@ -82,7 +80,8 @@ class LiveStorm(RunningStorm):
         runtime = find_java()
         jars = fetch_jars(self.release.version, self._say)
         control = player_jar(self.release, self._say)
-        if self.release.needs_carbonite:
+        if self.release.storm < V1_0_0:
+            # A stand-in for carbonite.JavaBridge, which no repository has.
             jars += (build_jar("carbonite", read_sources("carbonite"), jars, self._say),)
         manifest = {"Premain-Class": "agent.Agent"}
         agent = build_jar("agent", read_sources("agent"), (), self._say, manifest=manifest)
@@ -127,5 +126,6 @@ class LiveStorm(RunningStorm):
         self._place = None
 
 
-def _to_stderr(line: str) -> None:
+def to_stderr(line: str) -> None:
+    """Tell the user something."""
     print(f"storm-lab: {line}", file=sys.stderr, flush=True)

@@ -19,24 +19,18 @@ from storm_lab.emulator.control.faults.commands import (
     RebalanceTopology,
 )
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.control.faults.machines import KillNode, ReviveNode
-from storm_lab.emulator.control.faults.network import CutLink, RestoreLink
+from storm_lab.emulator.control.faults.machines import CutLink, KillNode, RestoreLink, ReviveNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.line_queue import queue_path, set_rate
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import monotonic_ns
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000
 _LOOK_S = 0.2
 
-_WHO = {
-    KillTopology: "nimbus",
-    RebalanceTopology: "nimbus",
-    ActivateTopology: "nimbus",
-    DeactivateTopology: "nimbus",
-}
+_COMMANDS = (RebalanceTopology, KillTopology, ActivateTopology, DeactivateTopology)
+_PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_COMMANDS)
 
 
 class Timeline:
@@ -47,15 +41,11 @@ class Timeline:
         storm: the cluster.
         folders: exported files of each topology, by its id.
         names: the names under which they are submitted, by id.
-
-    Raises:
-        UserError: an event cannot be carried out live.
     """
 
     def __init__(
         self, plan: FaultPlan, storm: LiveStorm, folders: Mapping[str, Path], names: Mapping[str, str]
     ) -> None:
-        check_faults(plan)
         self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
         self._storm = storm
         self._folders = folders
@@ -69,7 +59,7 @@ class Timeline:
         try:
             for fault in self._events:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
-                if over.wait(max(0, due_ns - monotonic_ns()) / 1e9):
+                if over.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
                     return
                 self._strike(fault, origin_ns)
         except Exception as error:
@@ -77,25 +67,25 @@ class Timeline:
 
     def _strike(self, fault: Fault, origin_ns: int) -> None:
         self._await_topology(fault)
-        start = monotonic_ns()
+        start = time.monotonic_ns()
         problem = ""
         try:
             subject = self._act(fault)
         except StormLabError as error:
             subject, problem = fault.name, str(error)
-        who = _WHO.get(type(fault), "fault")
+        who = "nimbus" if isinstance(fault, _COMMANDS) else "fault"
         # A user's commands have the names that the emulator's Nimbus gives them.
         action = fault.name.removesuffix("-topology") if who == "nimbus" else fault.name
-        took = {"took_ms": round((monotonic_ns() - start) / 1e6, 1)}
+        took = {"took_ms": round((time.monotonic_ns() - start) / 1e6, 1)}
         action = f"{action}-failed" if problem else action
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
 
     def _await_topology(self, fault: Fault) -> None:
         """Commands to a topology that is still being submitted come when Nimbus knows it, or too late."""
-        if not isinstance(fault, RebalanceTopology | KillTopology | ActivateTopology | DeactivateTopology):
+        if not isinstance(fault, _COMMANDS):
             return
-        end_ns = monotonic_ns() + _SUBMITTED_NS
-        while self._names[fault.topology] not in self._storm.topologies() and monotonic_ns() < end_ns:
+        end_ns = time.monotonic_ns() + _SUBMITTED_NS
+        while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
             time.sleep(_LOOK_S)
 
     def _act(self, fault: Fault) -> str:
@@ -118,7 +108,7 @@ class Timeline:
                 storm.mend_link(one, other)
                 return f"{one}-{other}"
             case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
-                set_rate(queue_path(self._folders[topology], spout), monotonic_ns(), rate)
+                set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
                 storm.rebalance(self._names[topology], wait_s=_seconds(wait), workers=workers)
@@ -134,20 +124,6 @@ class Timeline:
                 return topology
             case _:
                 raise UserError("this cannot be carried out live", field=fault.name)
-
-
-_PLAYED = (
-    KillWorker,
-    KillNode,
-    ReviveNode,
-    CutLink,
-    RestoreLink,
-    SetLoad,
-    RebalanceTopology,
-    KillTopology,
-    ActivateTopology,
-    DeactivateTopology,
-)
 
 
 def check_faults(plan: FaultPlan) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.setup.plan_check import check_plan, check_trace
+from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.line_queue import new_queue, queue_path
@@ -88,7 +87,6 @@ def export_plan(
         UserError: the plan does not fit together, or holds what this version of real Storm cannot do.
     """
     check_plan(plan)
-    check_trace(plan.topology, plan.trace)
     _check_playable(plan)
     folder.mkdir(parents=True, exist_ok=True)
     _write_records(plan, machine, folder)
@@ -132,11 +130,6 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
     return settings
 
 
-def monotonic_ns() -> int:
-    """CLOCK_MONOTONIC now, as ``System.nanoTime()`` gives it on Linux."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-
 def _check_playable(plan: TopologyPlan) -> None:
     for name, source in plan.sources.items():
         if source.checkpoint_ns > 0:
@@ -155,13 +148,8 @@ def _check_playable(plan: TopologyPlan) -> None:
             )
     for component in plan.topology.bolts:
         for item in component.inputs:
-            others = [
-                other.grouping
-                for bolt in plan.topology.bolts
-                for other in bolt.inputs
-                if (other.source, other.stream) == (item.source, item.stream)
-            ]
-            if Grouping.DIRECT in others and set(others) != {Grouping.DIRECT}:
+            groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}
+            if Grouping.DIRECT in groupings and len(groupings) > 1:
                 raise UserError(
                     "a direct stream has a subscriber of another grouping, which Storm refuses",
                     field=f"{component.id} from {item.source}.{item.stream}",
@@ -197,10 +185,9 @@ def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
         ],
         np.int64,
     )
-    values = 3 + keys[emissions["stream"]]
     # Kryo: the list's length, a byte of class for each value, whole numbers in sevens of bits.
     fixed = 1 + 1 + _varint_bytes(2 * emissions["first_record"].astype(np.int64)) + _ROOT_BYTES + 1
-    fixed = fixed + (values - 3) * 6
+    fixed = fixed + keys[emissions["stream"]] * 6
     left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
     # A text shorter than 64 has its end marked in its last byte; a longer one has its length before it.
     long = np.maximum(63, left - _varint_bytes(left))

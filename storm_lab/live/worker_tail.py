@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from storm_lab.live.player_files import Window, WorkerFile, WorkerReader
-from storm_lab.live.thread_names import HOUSEKEEPING, thread_uses
-from storm_lab.model import ACKER, Executor, Slot
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, WorkerReader, thread_uses
+from storm_lab.model import ACKER, Executor, Slot, StormVersion, executors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,16 @@ class LiveSample:
 
 
 class WorkerTail:
-    """Follows the files of a topology's workers.
+    """Follows the files in the folder that a topology's workers write to."""
 
-    Args:
-        topology: its id.
-        folder: where its workers write.
-        executors: all of them.
-        spouts: ids of the spouts whose tuples are tracked.
-    """
-
-    def __init__(
-        self, topology: str, folder: Path, executors: Sequence[Executor], spouts: frozenset[str]
-    ) -> None:
-        self.topology = topology
+    def __init__(self, plan: TopologyPlan, version: StormVersion, folder: Path) -> None:
+        self.topology = plan.topology.id
         self.files: tuple[WorkerFile, ...] = ()
         self._folder = folder
+        executors = executors_of(plan.topology, version)
         self._by_task = {task: executor for executor in executors for task in executor.tasks}
-        self._names = {executor.component for executor in executors}
         self._ackers = [task for task, executor in self._by_task.items() if executor.component == ACKER]
-        self._spouts = spouts
+        self._tracked = {name for name, source in plan.sources.items() if source.anchored}
         self._readers: dict[Path, WorkerReader] = {}
         self._read: dict[Path, int] = {}
 
@@ -84,8 +75,8 @@ class WorkerTail:
 
     def cpu(self, file: WorkerFile, window: Window) -> dict[Executor, int]:
         """CPU of each executor's threads in a window."""
-        known = {entry.thread: self._by_task[entry.task].start for entry in file.tasks}
-        uses = thread_uses(((key, name) for key, name, _ in window.threads), self._names, known)
+        threads = ((key, name) for key, name, _ in window.threads)
+        uses = thread_uses(threads, file.tasks, self._by_task)
         used: dict[Executor, int] = {}
         for key, _, ns in window.threads:
             executor = self._by_task.get(uses[key].first_task)
@@ -101,7 +92,7 @@ class WorkerTail:
         if not self._ackers:
             return sent
         for task, emitted, _, _, acked, failed, _ in window.tasks:
-            spout = self._by_task[task].component in self._spouts
+            spout = self._by_task[task].component in self._tracked
             to_acker = emitted if spout else acked + failed
             for number, acker in enumerate(self._ackers):
                 sent[self.topology, task, acker] = _part(to_acker, number, len(self._ackers))
@@ -112,7 +103,7 @@ class WorkerTail:
 
     def failed(self, window: Window) -> int:
         """Root tuples that failed in a window."""
-        return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._spouts)
+        return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._tracked)
 
 
 def _part(whole: int, number: int, parts: int) -> int:

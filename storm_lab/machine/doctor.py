@@ -5,7 +5,6 @@ Every check looks at one thing, changes nothing, and never raises: what it finds
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -18,11 +17,11 @@ from typing import Literal
 
 import click
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from storm_lab.errors import UserError
+from storm_lab.machine.facts import installed_version, memory_bytes
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.options import print_json
 from storm_lab.machine.places import PACKAGE, checkout, reports_folder, runs_folder
 
 Level = Literal["ok", "warn", "fail"]
@@ -72,7 +71,7 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
     """Print what checks found, for people or for programs; exit status 1 where something will not work."""
     if as_json:
         rows = [asdict(finding) | {"remedy": finding.remedy or ""} for finding in findings]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
     else:
         for finding in findings:
             remedy = f" -> {finding.remedy}" if finding.remedy else ""
@@ -81,11 +80,10 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
         sys.exit(1)
 
 
-def check_python(version: tuple[int, int, int] | None = None) -> list[Finding]:
+def check_python(version: tuple[int, int, int] = sys.version_info[:3]) -> list[Finding]:
     """Whether this Python is new enough."""
-    found = version or sys.version_info[:3]
-    text = f"{'.'.join(map(str, found))} ({sys.executable})"
-    if found[:2] < OLDEST_PYTHON:
+    text = f"{'.'.join(map(str, version))} ({sys.executable})"
+    if version[:2] < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
         return [Finding("fail", "Python", text, f"use Python {oldest} or newer")]
     return [Finding("ok", "Python", text)]
@@ -104,7 +102,7 @@ def check_packages(requirements: list[str] | None = None) -> list[Finding]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         count += 1
-        version = _installed(requirement.name)
+        version = installed_version(requirement.name)
         if version is None:
             wrong.append(f"{requirement.name} is missing")
         elif not requirement.specifier.contains(version, prereleases=True):
@@ -128,7 +126,7 @@ def check_lock(lock: Path | None = None) -> list[Finding]:
             continue  # a comment or an empty line
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
-        version = _installed(requirement.name)
+        version = installed_version(requirement.name)
         if version is None:
             different.append(f"{requirement.name} missing")
         elif not requirement.specifier.contains(version, prereleases=True):
@@ -140,10 +138,10 @@ def check_lock(lock: Path | None = None) -> list[Finding]:
     return [Finding("ok", "lock", "all versions are those of requirements.lock")]
 
 
-def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_java() -> list[Finding]:
     """Which Java PySpark will run on, and which were passed over."""
     try:
-        runtime = find_java(environ)
+        runtime = find_java()
     except UserError as error:
         return [Finding("fail", "Java", error.message, error.remedy)]
     notes = [
@@ -157,9 +155,8 @@ def check_java(environ: Mapping[str, str] | None = None) -> list[Finding]:
     return [*notes, Finding("ok", "Java", text)]
 
 
-def check_spark_environment(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Whether settings of another Spark on this machine get in the way."""
-    env = os.environ if environ is None else environ
     found = []
     if env.get("SPARK_HOME"):
         text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which runs instead of the installed PySpark"
@@ -210,9 +207,8 @@ def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
     return found or [Finding("ok", "write access", "runs, reports and temporary files can be written")]
 
 
-def check_numba_cache(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def check_numba_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Whether the compiled kernel is kept, so that only the first run pays for compiling it."""
-    env = os.environ if environ is None else environ
     if env.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         text = "NUMBA_DISABLE_JIT is set: the emulator gives the same bytes, but many times slower"
         return [Finding("warn", "numba", text, "unset NUMBA_DISABLE_JIT")]
@@ -241,13 +237,6 @@ def check_kernel() -> list[Finding]:
         return [Finding("ok", "notebooks", "kernel python3 is this Python")]
     text = f"kernel python3 is {program}, another Python than this one"
     return [Finding("warn", "notebooks", text, "remove it: jupyter kernelspec remove python3")]
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return metadata.version(canonicalize_name(name))
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _same_file(one: str, other: str) -> bool:

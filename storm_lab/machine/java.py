@@ -103,19 +103,10 @@ def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = 
     )
 
 
-def activate_java(*, quiet: bool = False) -> JavaRuntime:
-    """Find Java and set JAVA_HOME of this process, and so of all that it starts, to it.
-
-    Notes on what was passed over go to stderr once: afterwards JAVA_HOME leads straight to the right one.
-
-    Args:
-        quiet: say nothing; for notebooks, whose outputs are compared.
-    """
+def activate_java() -> JavaRuntime:
+    """Find Java and set JAVA_HOME of this process, and so of all that it starts, to it."""
     runtime = find_java()
     os.environ["JAVA_HOME"] = str(runtime.home)
-    if not quiet:
-        for note in runtime.notes:
-            print(f"storm-lab: {note}", file=sys.stderr)
     return runtime
 
 

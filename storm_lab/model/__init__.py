@@ -2,8 +2,7 @@
 
 from storm_lab.model.assignment import Assignment, InvalidAssignmentError, check_assignment
 from storm_lab.model.cluster import Cluster, Node, Slot, check_slots
-from storm_lab.model.executor import Executor, acker_count, executors_of
-from storm_lab.model.load import MeasuredLoad
+from storm_lab.model.executor import Executor, MeasuredLoad, acker_count, executors_of
 from storm_lab.model.topology import ACKER, Component, Grouping, Resources, Subscription, Topology
 from storm_lab.model.version import StormVersion
 

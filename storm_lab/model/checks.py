@@ -1,11 +1,94 @@
-"""Refusing values that no topology or cluster can have, where they are given."""
+"""What a value may be, and refusing what it may not, where it is given."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import cast
 
 from storm_lab.errors import UserError
-from storm_lab.model.allowed import Allowed
+
+_FLAGS = dict.fromkeys(("true", "yes", "1", "on"), True) | dict.fromkeys(("false", "no", "0", "off"), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The values that something takes.
+
+    ``kind`` is bool, int, float (which takes whole numbers, too) or str. ``low`` and ``high`` bound a number
+    and may be met; ``choices``, if any, are all the texts that there are.
+    """
+
+    kind: type
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The type in words."""
+        return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[self.kind]
+
+    @property
+    def range_text(self) -> str:
+        """The range or the choices in words; empty when every value of the type is allowed."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        unit = f" {self.unit}" if self.unit else ""
+        if self.low is not None and self.high is not None:
+            return f"{_short(self.low)} to {_short(self.high)}{unit}"
+        if self.low is not None:
+            return f"{_short(self.low)}{unit} or more"
+        return "" if self.high is None else f"{_short(self.high)}{unit} or less"
+
+    def fault(self, value: object) -> str | None:
+        """What is wrong with a value, in words that follow its name; None if nothing is."""
+        if self.kind in (bool, str):
+            if not isinstance(value, self.kind):
+                return "has the wrong type"
+            return "is not one of the allowed values" if self.choices and value not in self.choices else None
+        # True is a number to Python, but nobody who writes a rate means it. Numpy's numbers are some, too.
+        if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
+            return "has the wrong type"
+        number = cast(float, value)
+        if not -math.inf < number < math.inf:
+            return "is not a finite number"
+        below = self.low is not None and number < self.low
+        above = self.high is not None and number > self.high
+        return "is out of range" if below or above else None
+
+    def check(self, owner: str, field: str, value: object) -> None:
+        """Refuse a value that is not allowed.
+
+        Raises:
+            UserError: names owner, field and value, and says what is allowed.
+        """
+        if self.fault(value) is not None:
+            raise _refusal(owner, field, value, self.noun, f"give {self.range_text or self.noun}")
+
+    def read(self, text: str) -> bool | int | float | str:
+        """The value that a text of a command line stands for; the text itself where it stands for none."""
+        if self.kind is bool:
+            return _FLAGS.get(text.lower(), text)
+        for kind in (int, float) if self.kind is not str else ():
+            try:
+                return cast(float, kind(text))
+            except ValueError:
+                pass
+        return text
+
+
+def _short(bound: float) -> str:
+    return f"{bound:g}" if bound != int(bound) or bound >= 1e12 else str(int(bound))
+
+
+def _refusal(owner: str, field: str, value: object, wanted: str, remedy: str) -> UserError:
+    # A value of None is not shown by the error itself.
+    message = f"{owner} needs {wanted}" + (", not None" if value is None else "")
+    return UserError(message, field=field, value=value, remedy=remedy)
 
 
 def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -> None:
@@ -35,9 +118,7 @@ def check_name(owner: str, field: str, value: object) -> None:
         UserError: names owner, field and value.
     """
     if not isinstance(value, str) or not value:
-        # A value of None is not shown by the error itself.
-        wanted = "a name, not None" if value is None else "a name"
-        raise UserError(f"{owner} needs {wanted}", field=field, value=value, remedy="give a text")
+        raise _refusal(owner, field, value, "a name", "give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:

@@ -1,4 +1,4 @@
-"""Tasks and executors: how Storm numbers and cuts them.
+"""Tasks and executors: how Storm numbers and cuts them, and what is measured of them.
 
 Rules (Storm 0.8 to 2.x): a topology's tasks are numbered from 1, component by component in the order of their
 ids, system components included; each component's tasks are cut into contiguous executors, larger ones first.
@@ -6,6 +6,8 @@ ids, system components included; each component's tasks are cut into contiguous 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from storm_lab.model.topology import ACKER, Topology
@@ -30,6 +32,19 @@ class Executor(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.component}[{self.start},{self.end}]"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLoad:
+    """Load of executors and the traffic between them, averaged as the monitor's moving average does.
+
+    CPU in MHz (``cpu seconds per second * core clock``, T-Storm section IV-B); traffic in tuples per second
+    from one executor to another. Sparse: pairs without traffic are absent.
+    """
+
+    cpu_mhz: Mapping[Executor, float] = field(default_factory=dict)
+    traffic: Mapping[tuple[Executor, Executor], float] = field(default_factory=dict)
+    node_mhz: Mapping[str, float] = field(default_factory=dict)
 
 
 def acker_count(topology: Topology, version: StormVersion) -> int:

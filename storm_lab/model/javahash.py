@@ -50,11 +50,6 @@ def long_hash(number: int) -> int:
     return int32(bits ^ (bits >> 32))
 
 
-def double_hash(number: float) -> int:
-    """``Double.hashCode``: the folded 64-bit pattern."""
-    return long_hash(struct.unpack(">q", struct.pack(">d", number))[0])
-
-
 def folded_hash(hashes: Iterable[int]) -> int:
     """The List formula: the hash of a sequence from the hashes of its members."""
     total = 1
@@ -95,7 +90,8 @@ def java_hash(value: object, *, deep: bool = True) -> int:
     if isinstance(value, JavaLong):
         return long_hash(value.value)
     if isinstance(value, float):
-        return double_hash(value)
+        # The 64-bit pattern, folded as that of a Long.
+        return long_hash(struct.unpack(">q", struct.pack(">d", value))[0])
     if value is None:
         return 0
     if isinstance(value, list | tuple):

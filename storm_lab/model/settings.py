@@ -7,12 +7,12 @@ A setting that is not listed would have no effect, so it is refused. Those of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from storm_lab.errors import UserError, unknown_name
-from storm_lab.model.allowed import Allowed
+from storm_lab.model.checks import Allowed
 from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 SettingValue = float | str | bool
@@ -79,23 +79,20 @@ BY_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
 ISOLATE_MACHINES = "topology.isolate.machines"
 
 SCHEDULING: Mapping[str, Setting] = {
-    key: Setting(kind, low)
-    for key, kind, low in (
-        (ONHEAP, float, 0),
-        (OFFHEAP, float, 0),
-        (CPU, float, 0),
-        (ACKER_ONHEAP, float, 0),
-        (ACKER_OFFHEAP, float, 0),
-        (ACKER_CPU, float, 0),
-        (MAX_HEAP, float, 0),
-        (STRATEGY, str, 0),
-        (STATE_LIMIT, int, 0),
-        (ONE_EXECUTOR, bool, 0),
-        (ONE_COMPONENT, bool, 0),
-        (ACKERS_PER_WORKER, int, 0),
-        (BY_PROXIMITY, bool, 0),
-        (ISOLATE_MACHINES, int, 1),
-    )
+    ONHEAP: Setting(float),
+    OFFHEAP: Setting(float),
+    CPU: Setting(float),
+    ACKER_ONHEAP: Setting(float),
+    ACKER_OFFHEAP: Setting(float),
+    ACKER_CPU: Setting(float),
+    MAX_HEAP: Setting(float),
+    STRATEGY: Setting(str),
+    STATE_LIMIT: Setting(int),
+    ONE_EXECUTOR: Setting(bool),
+    ONE_COMPONENT: Setting(bool),
+    ACKERS_PER_WORKER: Setting(int),
+    BY_PROXIMITY: Setting(bool),
+    ISOLATE_MACHINES: Setting(int, 1),
 }
 """Settings of a topology that schedulers read; a scheduler that does not know one goes by without it."""
 
@@ -209,14 +206,13 @@ def check_settings_version(owner: str, settings: Mapping[str, SettingValue], ver
     for key, value in settings.items():
         setting = OF_CLUSTER[key]
         if not setting.exists_in(version):
-            exists = [f"from {setting.since} on"] * (setting.since is not None) + [
-                f"before {setting.until}"
-            ] * (setting.until is not None)
+            since = [] if setting.since is None else [f"from {setting.since} on"]
+            until = [] if setting.until is None else [f"before {setting.until}"]
             raise UserError(
                 f"{owner} sets what Storm {version} does not have",
                 field="settings",
                 value=key,
-                remedy=f"leave it out: it exists {' and '.join(exists)}",
+                remedy=f"leave it out: it exists {' and '.join(since + until)}",
             )
         if not setting.suits(version, value):
             raise UserError(
@@ -228,23 +224,19 @@ def check_settings_version(owner: str, settings: Mapping[str, SettingValue], ver
 
 
 def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) -> None:
-    if key not in known:
-        raise _unknown(owner, key, known)
-    known[key].check(owner, key, value)
-
-
-def _unknown(owner: str, key: str, known: Iterable[str]) -> UserError:
+    if key in known:
+        known[key].check(owner, key, value)
+        return
     if key in _FIELDS:
-        return UserError(
+        raise UserError(
             f"{owner} has a field for this setting",
             field="settings",
             value=key,
             remedy=f"give it as {_FIELDS[key]}",
         )
     missing = next((what for prefix, what in _NOT_PLAYED.items() if key.startswith(prefix)), None)
-    if missing is not None:
-        return unknown_name(f"setting, for there are no {missing}", key, known, owner, field="settings")
-    return unknown_name("setting with an effect here", key, known, owner, field="settings")
+    noun = "setting with an effect here" if missing is None else f"setting, for there are no {missing}"
+    raise unknown_name(noun, key, known, owner, field="settings")
 
 
 def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:

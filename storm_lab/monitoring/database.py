@@ -24,7 +24,6 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from storm_lab.errors import UserError
@@ -153,8 +152,7 @@ class LoadDatabase:
         if not Path(path).is_file():
             raise UserError("there is no such file", field="database", value=str(path))
         opened = cls.__new__(cls)
-        opened._kept = None
-        opened._read = None
+        opened._kept, opened._ids, opened._read = None, {}, None
         opened._db = sqlite3.connect(path)
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
@@ -162,7 +160,6 @@ class LoadDatabase:
                 raise UserError(
                     f"it is no load database of schema {SCHEMA_VERSION}", field="database", value=str(path)
                 )
-            opened._ids = {}
             (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
         except sqlite3.DatabaseError as error:
             raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error
@@ -171,9 +168,7 @@ class LoadDatabase:
     def __enter__(self) -> LoadDatabase:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -264,12 +259,10 @@ class LoadDatabase:
             )
             number = cursor.lastrowid
             assert number is not None
+            slots = schedule.assignment.slots.items()
             db.executemany(
                 "INSERT INTO schedule_slot VALUES (?, ?, ?, ?)",
-                [
-                    (number, self._id(executor), slot.node, slot.port)
-                    for executor, slot in schedule.assignment.slots.items()
-                ],
+                [(number, self._id(executor), slot.node, slot.port) for executor, slot in slots],
             )
         return number
 
@@ -293,10 +286,6 @@ class LoadDatabase:
         """Note which policy the generator uses from now on."""
         with self._db as db:
             db.execute("INSERT INTO swap VALUES (?, ?, ?, ?)", (at_ns, scheduler, version, parameters))
-
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of a SELECT, for tests and people."""
-        return self._db.execute(sql).fetchall()
 
     def _id(self, executor: Executor) -> int:
         number = self._ids.get(executor)

@@ -8,18 +8,19 @@ topologies run.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.monitoring.adoption import judge
+from storm_lab.model import Assignment, MeasuredLoad
 from storm_lab.monitoring.database import GeneratedSchedule, LoadDatabase, WindowLoad, parameters_json
 from storm_lab.monitoring.monitor import LoadMonitor
 from storm_lab.monitoring.overload import OverloadDetector, OverloadRule
 from storm_lab.schedulers.ask import ask
-from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 ACTOR = "generator"
 
@@ -40,7 +41,6 @@ class ScheduleGenerator:
         self._control = control
         self._database: LoadDatabase = monitor.database
         self._period_ns = ns(period_s)
-        self._overload = overload
         self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
         self._least_gain = least_gain
         self._settled = False
@@ -81,13 +81,13 @@ class ScheduleGenerator:
         self._control.clock.every(self._period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
 
     def _look_for_overload(self, load: WindowLoad) -> None:
-        if self._detector is None or self._overload is None:
+        if self._detector is None:
             return
         cause = self._detector.look(load)
         now = self._control.clock.now_ns
         if cause is None or not self._settled or now < self._resting_until_ns:
             return
-        self._resting_until_ns = now + ns(self._overload.rest_s)
+        self._resting_until_ns = now + ns(self._detector.rule.rest_s)
         self._control.log.note(ACTOR, "detect-overload", "cluster", cause)
         self.generate(f"overload: {cause}", overloaded=True)
 
@@ -171,3 +171,57 @@ def generate(
         assignment=result.assignment,
     )
     return database.write_schedule(schedule), schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Adopted or not, and why."""
+
+    adopted: bool
+    reason: str
+
+
+def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
+    """CPU of the busiest node, as the sum of the averages of the executors placed there."""
+    nodes: dict[str, float] = {}
+    for executor, slot in assignment.slots.items():
+        nodes[slot.node] = nodes.get(slot.node, 0.0) + load.cpu_mhz.get(executor, 0.0)
+    return max(nodes.values(), default=0.0)
+
+
+def judge(
+    view: SchedulingView, result: SchedulingResult, *, overloaded: bool, least_gain: float = 0.0
+) -> Verdict:
+    """Adopt a complete schedule that differs, if it saves traffic or nodes, or relieves an overload.
+
+    T-Storm does not say what is worth a re-assignment; the rule is ours.
+
+    Args:
+        view: what the policy was given; its load must not be None.
+        result: the policy's answer.
+        overloaded: the cluster is overloaded, so a schedule that takes load off the busiest node is adopted
+            too.
+        least_gain: part of the inter-node traffic, or of the busiest node's load, that must be saved for the
+            saving to count; it keeps the noise of measured load from moving workers.
+    """
+    for topology_id, status in result.status.items():
+        if not status.scheduled:
+            return Verdict(False, f"no complete schedule: {status.message}")
+        if len(result.assignment.of_topology(topology_id).slots) < len(view.executors[topology_id]):
+            return Verdict(False, f"no complete schedule: executors of {topology_id} are left over")
+    if dict(result.assignment.slots) == dict(view.present.slots):
+        return Verdict(False, "the schedule is the present one")
+    load, kept = view.load or MeasuredLoad(), 1 - least_gain
+    before = inter_node_traffic(view.present.slots, load.traffic)
+    after = inter_node_traffic(result.assignment.slots, load.traffic)
+    nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
+    change = f"{before:.1f} to {after:.1f} tuples/s between nodes, {nodes_before} to {nodes_after} nodes"
+    if after < before * kept:
+        return Verdict(True, f"less inter-node traffic: {change}")
+    if nodes_after < nodes_before:
+        return Verdict(True, f"fewer nodes: {change}")
+    if overloaded:
+        hot, cool = busiest_node_mhz(view.present, load), busiest_node_mhz(result.assignment, load)
+        if cool < hot * kept:
+            return Verdict(True, f"overload: busiest node {hot:.0f} to {cool:.0f} MHz, {change}")
+    return Verdict(False, f"no gain: {change}")

@@ -12,13 +12,17 @@ from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
-from storm_lab.monitoring.custom_scheduler import CustomScheduler
+from storm_lab.model import InvalidAssignmentError
+from storm_lab.monitoring.database import LoadDatabase
 from storm_lab.monitoring.generator import ACTOR, ScheduleGenerator
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.schedulers.contract import Scheduler
+
+_PLUG_IN = "scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,6 @@ class OnlineScheduling:
         Raises:
             UserError: a period that is not positive, or a swap before the run.
         """
-        self.begin(control, sampler)
-
-    def begin(self, control: ControlPlane, sampler: Sampler) -> ScheduleGenerator:
-        """As :meth:`start`; the generator, so that its policy can be swapped by hand."""
         for name in ("period_s", "fetch_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
@@ -87,4 +87,43 @@ class OnlineScheduling:
             control.clock.at(
                 ns(swap.at_s), Rank.MONITOR, ACTOR, partial(generator.swap, swap.policy, "planned swap")
             )
-        return generator
+
+
+class CustomScheduler:
+    """Nimbus's plug-in that installs the newest generated schedule (T-Storm IV-C).
+
+    It looks into the load database every ``fetch_s``; the cycle's phase is drawn from the run's seed.
+    """
+
+    def __init__(self, control: ControlPlane, database: LoadDatabase, fetch_s: float) -> None:
+        self._control = control
+        self._database = database
+        self._installed = 0
+        phase = int(control.random("custom-scheduler").random() * ns(fetch_s))
+        control.clock.every(ns(fetch_s), Rank.MONITOR, _PLUG_IN, self.fetch, first_ns=phase)
+
+    def fetch(self) -> None:
+        """Install the newest adopted schedule, if it is new and Nimbus can take it now."""
+        control = self._control
+        newest = self._database.newest_adopted()
+        if newest is None or newest[0] <= self._installed:
+            return
+        number, assignment, cause = newest
+        busy = any(
+            control.nimbus.status.get(executor.topology) is Status.REBALANCING
+            for executor in assignment.slots
+        )
+        if busy or not control.nimbus.up or not control.zookeeper.up:
+            return
+        self._installed = number
+        live = {node.id for node in control.nimbus.live_cluster.nodes}
+        gone = [node for node in assignment.nodes_used() if node not in live]
+        if gone:
+            reason = f"node {gone[0]} is no longer there"
+            control.log.note(_PLUG_IN, "refuse-schedule", f"schedule {number}", reason)
+            return
+        try:
+            control.log.note(_PLUG_IN, "fetch-schedule", f"schedule {number}", cause)
+            control.nimbus.install(assignment, f"schedule {number}: {cause}")
+        except InvalidAssignmentError as error:
+            control.log.note(_PLUG_IN, "refuse-schedule", f"schedule {number}", str(error))

@@ -44,44 +44,44 @@ class OverloadDetector:
     """Applies a rule to one window after the other."""
 
     def __init__(self, rule: OverloadRule, cluster: Cluster) -> None:
-        self._rule = rule
+        self.rule = rule
         self._cluster = cluster
-        self._nodes: dict[str, int] = {}
-        self._executors: dict[Executor, int] = {}
-        self._queues: dict[Executor, int] = {}
+        self._seen: set[Executor] = set()
+        self._in_a_row: dict[tuple[str, str | Executor], int] = {}
         self._failing = 0
         self._without = 0
 
     def look(self, load: WindowLoad) -> str | None:
         """What is overloaded, in words, or None."""
-        rule = self._rule
-        causes: list[str] = []
+        rule = self.rule
+        hot, busy, blocked = [], [], []
         for node in self._cluster.nodes:
             _, average = load.nodes.get(node.id, (0.0, 0.0))
             over = average > rule.node_fraction * node.capacity_mhz
-            self._nodes[node.id] = self._nodes.get(node.id, 0) + 1 if over else 0
-            if self._nodes[node.id] >= rule.node_windows:
-                causes.append(f"node {node.id} uses {average / node.capacity_mhz:.0%} of its CPU")
-        for executor in list(self._executors.keys() | load.executors.keys()):
+            if self._windows("node", node.id, over) >= rule.node_windows:
+                hot.append(f"node {node.id} uses {average / node.capacity_mhz:.0%} of its CPU")
+        self._seen |= load.executors.keys()
+        for executor in sorted(self._seen):
             entry = load.executors.get(executor)
             over = entry is not None and entry.mhz_sample > (
                 rule.executor_fraction * self._cluster.node(entry.slot.node).core_mhz
             )
-            self._executors[executor] = self._executors.get(executor, 0) + 1 if over else 0
-        busy = sorted(e for e, windows in self._executors.items() if windows >= rule.executor_windows)
-        causes.extend(f"executor {executor} fills a core" for executor in busy)
-        for executor in list(self._queues.keys() | load.executors.keys()):
-            entry = load.executors.get(executor)
             full = entry is not None and entry.queued >= rule.queued
-            self._queues[executor] = self._queues.get(executor, 0) + 1 if full else 0
-        blocked = sorted(e for e, windows in self._queues.items() if 0 < rule.queue_windows <= windows)
-        causes.extend(f"executor {executor} has a full queue" for executor in blocked)
+            if self._windows("core", executor, over) >= rule.executor_windows:
+                busy.append(f"executor {executor} fills a core")
+            if 0 < rule.queue_windows <= self._windows("queue", executor, full):
+                blocked.append(f"executor {executor} has a full queue")
         failed = sum(load.failed.values())
         self._without = 0 if failed else self._without + 1
-        if failed or (self._failing and self._without < rule.failure_pause):
-            self._failing += 1
-        else:
-            self._failing = 0
+        goes_on = failed or (self._failing and self._without < rule.failure_pause)
+        self._failing = self._failing + 1 if goes_on else 0
+        causes = [*hot, *busy, *blocked]
         if rule.failure_windows and self._failing >= rule.failure_windows:
             causes.append(f"root tuples have failed for {self._failing} windows")
         return causes[0] if causes else None
+
+    def _windows(self, what: str, of: str | Executor, holds: bool) -> int:
+        """For how many windows in a row something has held, this one included."""
+        windows = self._in_a_row.get((what, of), 0) + 1 if holds else 0
+        self._in_a_row[what, of] = windows
+        return windows

@@ -46,26 +46,24 @@ class ExperimentStage:
     @cached_property
     def version(self) -> StormVersion:
         """The Storm version of the run."""
-        return self.run(check_parameters(self.own, {}, self.experiment)).storm_version
+        return self.run({}).storm_version
 
     @property
     def sample_every(self) -> int:
         """That of the run."""
-        return self.run(check_parameters(self.own, {}, self.experiment)).sample_every
+        return self.run({}).sample_every
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digests of what the run reads."""
-        return self.run(self._whole(parameters)).inputs
+        return self.run(parameters).inputs
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
         """Where that lies."""
-        return self.run(self._whole(parameters)).files
+        return self.run(parameters).files
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
         """The run's description with the entrant's scheduler, and what it needs to schedule on load."""
-        values = {name: value for name, value in spec.parameters.items() if name in self._names}
-        given = {**values, **spec.files, "seeds": (spec.seed,)}
-        run = self.run(check_parameters(self.own, given, self.experiment))
+        run = self.run({**spec.parameters, **spec.files, "seeds": (spec.seed,)})
         base = run.describe(run)
         if self.calm:
             base = replace(base, faults=FaultPlan(), services=())
@@ -81,21 +79,17 @@ class ExperimentStage:
         )
         return SettledRun(described, SETTLE_S if steady else None)
 
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(item.name for item in self.own)
+    def run(self, values: Mapping[str, object]) -> RunSpec:
+        """The experiment's own run with these values, under Storm's scheduler, with the first of the seeds.
 
-    def _whole(self, parameters: Parameters) -> Parameters:
-        given = {name: value for name, value in parameters.items() if name in self._names}
-        return check_parameters(self.own, given, self.experiment)
-
-    def run(self, parameters: Parameters) -> RunSpec:
-        """The experiment's own run, under Storm's scheduler, with the first of the seeds.
+        Values that the experiment does not have, as those of entrants, do not count.
 
         Raises:
             UserError: values with which the experiment does not play it.
         """
-        first = parameters.changed(seeds=parameters.integers("seeds")[:1])
+        names = {item.name for item in self.own}
+        given = {name: value for name, value in values.items() if name in names}
+        first = check_parameters(self.own, given, self.experiment).with_first_seed()
         if "trials" in first:
             first = first.changed(trials=False)
         for run in self.runs(first):

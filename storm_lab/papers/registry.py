@@ -48,7 +48,7 @@ _MODULES: dict[str, str] = {
 
 def experiments() -> tuple[Experiment, ...]:
     """All experiments."""
-    return tuple(_load(slug) for slug in _MODULES)
+    return tuple(experiment(slug) for slug in _MODULES)
 
 
 def experiment(slug: str) -> Experiment:
@@ -57,7 +57,11 @@ def experiment(slug: str) -> Experiment:
     Raises:
         UserError: there is none; lists those that exist.
     """
-    return _load(slug)
+    module = module_of(slug)
+    found = import_module(module).EXPERIMENT
+    if not isinstance(found, Experiment) or found.slug != slug:
+        raise TypeError(f"{module}.EXPERIMENT is not the experiment {slug}")
+    return found
 
 
 def module_of(slug: str) -> str:
@@ -69,11 +73,3 @@ def module_of(slug: str) -> str:
     if slug not in _MODULES:
         raise unknown_name("experiment", slug, _MODULES, "storm-lab")
     return f"storm_lab.papers.{_MODULES[slug]}"
-
-
-def _load(slug: str) -> Experiment:
-    module = module_of(slug)
-    found = import_module(module).EXPERIMENT
-    if not isinstance(found, Experiment) or found.slug != slug:
-        raise TypeError(f"{module}.EXPERIMENT is not the experiment {slug}")
-    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.parameter import ParameterValue, with_defaults
@@ -16,6 +15,7 @@ from storm_lab.papers.mfstorm.grid import cells
 from storm_lab.papers.mfstorm.placement import DEFAULT
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.registry import experiment
+from storm_lab.papers.tstorm import word_count_stage
 
 _SCENARIOS = ("S1", "S2", "S3")
 """Scenarios of MF-Storm that the default scheduler plays; the others differ in slots that stay empty."""
@@ -79,10 +79,7 @@ _WITHOUT: Mapping[str, tuple[str, str]] = {
         "it plays placements as they were recorded",
         "rstorm-network-bound, rstorm-cpu-bound or rstorm-yahoo",
     ),
-    "rstorm-network-hierarchy": (
-        "it places two executors by hand, at each distance",
-        "rstorm-network-bound",
-    ),
+    "rstorm-network-hierarchy": ("it places two executors by hand, at each distance", "rstorm-network-bound"),
     "mfstorm-summary": ("it averages over the grids of other experiments", " or ".join(_KINDS)),
     "nstorm-worst-case": (
         "it works out absences from the supervisors' cycles and plays nothing",
@@ -92,8 +89,8 @@ _WITHOUT: Mapping[str, tuple[str, str]] = {
 }
 """Experiments in which schedulers decide nothing -> why, and what to use instead."""
 
-_OWN = {"tstorm-word-count": "tstorm.word_count_stage"}
-"""Experiments with a stage of their own -> its module."""
+_OWN: Mapping[str, Stage] = {"tstorm-word-count": word_count_stage.STAGE}
+"""Experiments with a stage of their own."""
 
 PAPERS = (
     "tstorm-throughput-test",
@@ -133,14 +130,10 @@ def stages(slug: str) -> Mapping[str, Stage]:
     if slug in _WITHOUT:
         why, instead = _WITHOUT[slug]
         raise UserError(
-            f"takes no schedulers, for {why}",
-            field="experiment",
-            value=slug,
-            remedy=f"use {instead}",
+            f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=f"use {instead}"
         )
     if slug in _OWN:
-        found: Stage = import_module(f"storm_lab.papers.{_OWN[slug]}").STAGE
-        return {"": found}
+        return {"": _OWN[slug]}
     own = experiment(slug)
     runs = own.runs
     if slug in _KINDS:

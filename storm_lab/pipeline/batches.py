@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from storm_lab.machine.memory import memory_bytes
+from storm_lab.machine.facts import memory_bytes
 from storm_lab.pipeline.metric_tables import sorted_table
 from storm_lab.tuplelog.reader import Run
 
@@ -43,28 +41,21 @@ def in_batches(
     """The tables that runs lack, run by run; ``advance`` is told the share of all tables that is done."""
     wanted = sum(len(names) for _, names in lacking)
     done = 0
-
-    def one_more(runs: int) -> None:
-        nonlocal done
-        done += runs
-        advance(done / wanted)
-
-    for batch in _batches(lacking):
-        yield from _computed(batch, spark, partial(one_more, len(batch.runs)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Runs that go through Spark together, and the tables that all of them lack."""
-
-    runs: list[Run]
-    names: tuple[str, ...]
+    for names, batch in _batches(lacking):
+        tables = {}
+        for name, table in _computed(names, batch, spark):
+            tables[name] = table
+            done += len(batch)
+            advance(done / wanted)
+        parts = {name: _by_run(table) for name, table in tables.items()}
+        for run in batch:
+            yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in names}
 
 
 def _computed(
-    batch: _Batch, spark: SparkSession | None, done: Callable[[], None]
-) -> Iterator[tuple[str, dict[str, pa.Table]]]:
-    """The tables of a batch, run by run; ``done`` is called for each name."""
+    names: Sequence[str], batch: Sequence[Run], spark: SparkSession | None
+) -> Iterator[tuple[str, pa.Table]]:
+    """Each table, of all runs of a batch, as soon as it is there."""
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
@@ -72,28 +63,25 @@ def _computed(
     from storm_lab.pipeline.tables import read_logs
 
     session = spark or spark_session(driver_memory=heap(), thorough=True)
-    logs = read_logs(session, batch.runs)
+    logs = read_logs(session, batch)
     with (
         told_of_its_end(session),
-        standard_metrics(logs, batch.names) as metrics,
+        standard_metrics(logs, names) as metrics,
         ThreadPoolExecutor(_THREADS) as pool,
     ):
 
         def collected(name: str) -> pa.Table:
             return sorted_table(logs.labelled(metrics[name]).toArrow())
 
-        jobs = {pool.submit(collected, name): name for name in batch.names}
-        tables = {}
+        jobs = {pool.submit(collected, name): name for name in names}
         for job in as_completed(jobs):
-            tables[jobs[job]] = job.result()
-            done()
-    parts = {name: _by_run(table) for name, table in tables.items()}
-    for run in batch.runs:
-        yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in batch.names}
+            yield jobs[job], job.result()
 
 
-def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]:
-    """Batches of the runs that lack the same tables, in their order.
+def _batches(
+    lacking: Sequence[tuple[Run, tuple[str, ...]]],
+) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
+    """The tables that runs lack together, and these runs, in their order.
 
     As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.
     """
@@ -104,13 +92,12 @@ def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[_Batch]
         batch: list[Run] = []
         rows = 0
         for run in runs:
-            own = sum(table.rows for table in run.manifest.tables.values())
-            if batch and (len(batch) == _BATCH_RUNS or rows + own > _BATCH_ROWS):
-                yield _Batch(batch, names)
+            if batch and (len(batch) == _BATCH_RUNS or rows + run.rows > _BATCH_ROWS):
+                yield names, batch
                 batch, rows = [], 0
             batch.append(run)
-            rows += own
-        yield _Batch(batch, names)
+            rows += run.rows
+        yield names, batch
 
 
 def _by_run(table: pa.Table) -> dict[str, pa.Table]:

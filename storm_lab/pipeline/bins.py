@@ -60,6 +60,31 @@ def time_columns() -> tuple[Column, Column]:
     return (F.col("bin_ns") / NS).alias("t_s"), (F.col("width_ns") / NS).alias("width_s")
 
 
+def in_seconds(binned: DataFrame) -> DataFrame:
+    """``bin_ns`` in seconds, as ``t_s`` in the same place."""
+    return binned.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
+
+
+def whole_ns(seconds: str) -> Column:
+    """Seconds as whole nanoseconds, whose sum does not depend on the order of addition."""
+    return F.round(F.col(seconds) * NS).cast("long")
+
+
+def touched(windows: DataFrame, bin_s: float) -> DataFrame:
+    """A row for each bin that a window [start_ns, end_ns) touches: its ``bin_ns`` and the ``overlap_ns``.
+
+    Empty windows are dropped.
+    """
+    width = F.lit(width_ns(bin_s)).cast("long")
+    bins = F.sequence(bin_ns("start_ns", bin_s), bin_ns(F.col("end_ns") - 1, bin_s), width)
+    overlap = F.least("end_ns", F.col("bin_ns") + width) - F.greatest("start_ns", "bin_ns")
+    return (
+        windows.where("end_ns > start_ns")
+        .withColumn("bin_ns", F.explode(bins))
+        .withColumn("overlap_ns", overlap)
+    )
+
+
 def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFrame:
     """Deal amounts of windows [start_ns, end_ns) out to the bins that they touch, by length of overlap.
 
@@ -67,21 +92,16 @@ def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFram
     windows. The result has ``bin_ns`` instead of the two ends; the amounts become doubles. Empty windows are
     dropped.
     """
-    width = F.lit(width_ns(bin_s)).cast("long")
-    first = bin_ns("start_ns", bin_s)
-    last = bin_ns(F.col("end_ns") - 1, bin_s)
-    touched = windows.where("end_ns > start_ns").withColumn(
-        "bin_ns", F.explode(F.sequence(first, last, width))
-    )
-    overlap = F.least(F.col("end_ns"), F.col("bin_ns") + width) - F.greatest(
-        F.col("start_ns"), F.col("bin_ns")
-    )
-    share = overlap / (F.col("end_ns") - F.col("start_ns"))
-    for name in amounts:
-        touched = touched.withColumn(name, F.col(name) * share)
-    return touched.drop("start_ns", "end_ns")
+    share = F.col("overlap_ns") / (F.col("end_ns") - F.col("start_ns"))
+    dealt = touched(windows, bin_s).withColumns({name: F.col(name) * share for name in amounts})
+    return dealt.drop("start_ns", "end_ns", "overlap_ns")
 
 
-def stable_sum(amount: str | Column, digits: int = 6) -> Column:
+def share_after(limit: str) -> Column:
+    """The share of a window [start_ns, end_ns) that lies after a limit, for windows that end after it."""
+    return (F.col("end_ns") - F.greatest("start_ns", limit)) / (F.col("end_ns") - F.col("start_ns"))
+
+
+def stable_sum(amount: str | Column) -> Column:
     """A sum of doubles, rounded so that the order of addition cannot show."""
-    return F.round(F.sum(amount), digits)
+    return F.round(F.sum(amount), 6)

@@ -8,10 +8,11 @@ tuple counts.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, bin_ns, spread, width_ns
+from storm_lab.pipeline.bins import in_seconds, share_after, spread, stable_sum, touched, width_ns
+from storm_lab.pipeline.occupancy import closed
 from storm_lab.pipeline.traffic import executor_of_task
 
 UI_WINDOW_S = 600.0
@@ -26,22 +27,18 @@ def capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame, bin_s: f
     """
     parts = spread(_executed(counts), bin_s, ["execute_ns", "executed"])
     up = spread_uptime(placements, runs, bin_s)
-    result = _per_executor(parts, placements, up, "bin_ns")
-    return result.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
+    return in_seconds(_per_executor(parts, placements, up))
 
 
-def final_capacity(
-    counts: DataFrame, placements: DataFrame, runs: DataFrame, window_s: float = UI_WINDOW_S
-) -> DataFrame:
-    """Capacity of every executor over the last ``window_s`` of the run: what the UI shows at its end.
+def final_capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame) -> DataFrame:
+    """Capacity of every executor over the last `UI_WINDOW_S` of the run: what the UI shows at its end.
 
     Columns: run, topology, component, task, executed, capacity.
     """
-    start = (F.col("duration_ns") - F.lit(width_ns(window_s))).alias("window_ns")
+    start = (F.col("duration_ns") - F.lit(width_ns(UI_WINDOW_S))).alias("window_ns")
     limits = F.broadcast(runs.select("run", "duration_ns", F.greatest(start, F.lit(0)).alias("window_ns")))
     rows = _executed(counts).join(limits, "run").where("end_ns > window_ns and end_ns > start_ns")
-    # The part of a counting window that lies inside.
-    share = (F.col("end_ns") - F.greatest("start_ns", "window_ns")) / (F.col("end_ns") - F.col("start_ns"))
+    share = share_after("window_ns")
     parts = rows.withColumns(
         {"execute_ns": F.col("execute_ns") * share, "executed": F.col("executed") * share, "bin_ns": F.lit(0)}
     )
@@ -49,14 +46,14 @@ def final_capacity(
     inside = F.greatest(F.col("end_ns") - F.greatest("start_ns", "window_ns"), F.lit(0))
     keys = ["run", "topology", "component", "start_task"]
     up = stays.groupBy(*keys).agg(F.sum(inside).alias("up_ns")).withColumn("bin_ns", F.lit(0))
-    return _per_executor(parts, placements, up, "bin_ns").drop("bin_ns")
+    return _per_executor(parts, placements, up).drop("bin_ns")
 
 
 def component_capacity(executors: DataFrame) -> DataFrame:
     """The largest capacity of a component's executors; ``executors`` is a result of either function above."""
     keys = [name for name in executors.columns if name not in ("task", "executed", "capacity")]
     return executors.groupBy(*keys).agg(
-        F.round(F.sum("executed"), 6).alias("executed"), F.max("capacity").alias("capacity")
+        stable_sum("executed").alias("executed"), F.max("capacity").alias("capacity")
     )
 
 
@@ -65,17 +62,10 @@ def spread_uptime(placements: DataFrame, runs: DataFrame, bin_s: float) -> DataF
 
     Two copies of an executor that run at once, as in a smooth migration, both count.
     """
-    ends = F.broadcast(runs.select("run", "duration_ns"))
-    closed = placements.join(ends, "run").select(
-        "run", "topology", "component", "start_task", "start_ns",
-        F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns").alias("end_ns"),
-    )  # fmt: skip
-    width = F.lit(width_ns(bin_s)).cast("long")
-    bins = F.sequence(bin_ns("start_ns", bin_s), bin_ns(F.col("end_ns") - 1, bin_s), width)
-    touched = closed.where("end_ns > start_ns").withColumn("bin_ns", F.explode(bins))
-    overlap = F.least("end_ns", F.col("bin_ns") + width) - F.greatest("start_ns", "bin_ns")
-    return touched.groupBy("run", "topology", "component", "start_task", "bin_ns").agg(
-        F.sum(overlap).alias("up_ns")
+    return (
+        touched(closed(placements, runs), bin_s)
+        .groupBy("run", "topology", "component", "start_task", "bin_ns")
+        .agg(F.sum("overlap_ns").alias("up_ns"))
     )
 
 
@@ -84,18 +74,15 @@ def _executed(counts: DataFrame) -> DataFrame:
     return counts.select(*columns).where("executed > 0")
 
 
-def _per_executor(parts: DataFrame, placements: DataFrame, up: DataFrame, by: str) -> DataFrame:
+def _per_executor(parts: DataFrame, placements: DataFrame, up: DataFrame) -> DataFrame:
     same = ["run", "topology", "component"]
     joined = parts.join(F.broadcast(executor_of_task(placements)), [*same, "task"])
-    summed = joined.groupBy(*same, "start_task", by).agg(
-        F.sum(_whole("execute_ns")).alias("execute_ns"), F.round(F.sum("executed"), 6).alias("executed")
+    summed = joined.groupBy(*same, "start_task", "bin_ns").agg(
+        F.sum(F.round("execute_ns").cast("long")).alias("execute_ns"),
+        stable_sum("executed").alias("executed"),
     )
-    timed = summed.join(up, [*same, "start_task", by]).where("up_ns > 0")
+    timed = summed.join(up, [*same, "start_task", "bin_ns"]).where("up_ns > 0")
     return timed.select(
-        *same, F.col("start_task").alias("task"), by, "executed",
+        *same, F.col("start_task").alias("task"), "bin_ns", "executed",
         (F.col("execute_ns") / F.col("up_ns")).alias("capacity"),
     )  # fmt: skip
-
-
-def _whole(nanoseconds: str) -> Column:
-    return F.round(F.col(nanoseconds)).cast("long")

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.percentiles import PERCENTILES, between, holds, in_ms, ranks
-from storm_lab.pipeline.scope import named, numbered
+from storm_lab.pipeline.tables import named, numbered
 
 _CELLS = 16
 """Value v lies in cell 16 * v ** (1/4): 0.8 % wide at 1 ms, 0.25 % at 100 ms, eight thousand up to a minute.
@@ -40,29 +40,28 @@ def summarised_by_level(
 
     ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the
     group that a row belongs to, null for none, at most four of them; ``measures`` are as in
-    `statistics.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
-    ``levels``), ``member`` (the group's number), and what `statistics.summarised` gives.
+    `percentiles.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
+    ``levels``), ``member`` (the group's number), and what `percentiles.summarised` gives.
     """
-    numbers = range(len(measures))
-    cells = [_cell(column).alias(f"cell_{number}") for number, column in enumerate(measures.values())]
-    placed = numbered(rows.withColumns(dict(levels)), runs).select(
-        "scope", *levels, *measures.values(), *cells
-    )
+    values = list(measures.values())
+    numbers = range(len(values))
+    cells = [_cell(column).alias(f"cell_{number}") for number, column in enumerate(values)]
+    placed = numbered(rows.withColumns(dict(levels)), runs).select("scope", *levels, *values, *cells)
     joint = placed.groupBy("scope", *levels, *(f"cell_{number}" for number in numbers)).agg(
         F.count("*").alias("inside"),
-        *(F.sum(column).alias(f"sum_{number}") for number, column in enumerate(measures.values())),
+        *(F.sum(column).alias(f"sum_{number}") for number, column in enumerate(values)),
     )
     pairs = [(level, number) for level in range(len(levels)) for number in numbers]
     found = placed
     wanted = _wanted(joint, list(levels), len(measures))
     for level, number in pairs:
-        key = _key(level, number, list(levels)[level])
+        member, cell = F.col(list(levels)[level]), F.col(f"cell_{number}")
+        key = _packed(F.lit(level), F.lit(number), member, cell)
         renamed = [F.col(name).alias(f"{name}_{level}_{number}") for name in _KEPT]
         found = found.join(
             F.broadcast(wanted.select(*renamed)), key == F.col(f"key_{level}_{number}"), "left"
         )
     near = " or ".join(f"key_{level}_{number} is not null" for level, number in pairs)
-    values = list(measures.values())
     each = ", ".join(
         f"{values[number]}, " + ", ".join(f"{name}_{level}_{number}" for name in _KEPT)
         for level, number in pairs
@@ -132,10 +131,6 @@ def _percentiles(ranked: DataFrame, measures: Mapping[str, str]) -> DataFrame:
         rest = F.shiftright(rest, bits)
     split = ranked.withColumns({**parts, "scope": rest})
     return split.groupBy(*_GROUP).agg(F.max("size").alias("size"), *columns)
-
-
-def _key(level: int, number: int, member: str) -> Column:
-    return _packed(F.lit(level), F.lit(number), F.col(member), F.col(f"cell_{number}"))
 
 
 def _packed(level: Column, measure: Column, member: Column, cell: Column) -> Column:

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, spread, width_ns
-from storm_lab.pipeline.latency import after_warm_up
+from storm_lab.pipeline.latency import after_warm_up, covered_time
 
 _MS = 1e6
 
@@ -57,14 +57,13 @@ def steady_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, used_nodes: Da
     utilisation_used_nodes, utilisation_all_nodes.
     """
     measured = after_warm_up(cpu, runs, "start_ns")
-    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
-    spent = measured.groupBy("run", "node").agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
+    spent = measured.groupBy("run", "node").agg(_cpu_ns())
     marked = used_nodes.select("run", "node").distinct().withColumn("used", F.lit(1))
     every = (
         nodes.select("run", "node", "cores")
         .join(spent, ["run", "node"], "left")
         .join(marked, ["run", "node"], "left")
-        .join(F.broadcast(covered), "run")
+        .join(covered_time(measured), "run")
         .fillna(0, subset=["cpu_ns", "used"])
     )
     total = every.groupBy("run", "covered_ns").agg(
@@ -88,10 +87,9 @@ def steady_thread_cpu(cpu: DataFrame, runs: DataFrame) -> DataFrame:
     worker, node, cores_used.
     """
     measured = after_warm_up(cpu, runs, "start_ns")
-    covered = measured.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
     keys = ["run", "topology", "component", "task", "thread", "worker", "node"]
-    spent = measured.where("worker >= 0").groupBy(*keys).agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
-    return spent.join(F.broadcast(covered), "run").select(
+    spent = measured.where("worker >= 0").groupBy(*keys).agg(_cpu_ns())
+    return spent.join(covered_time(measured), "run").select(
         *keys, (F.col("cpu_ns") / F.col("covered_ns")).alias("cores_used")
     )
 
@@ -99,7 +97,7 @@ def steady_thread_cpu(cpu: DataFrame, runs: DataFrame) -> DataFrame:
 def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> DataFrame:
     spent = cpu.select("run", *keys, "start_ns", "end_ns", "cpu_ms")
     parts = spread(spent, bin_s, ["cpu_ms"])
-    summed = parts.groupBy("run", *keys, "bin_ns").agg(F.sum(_nanoseconds("cpu_ms")).alias("cpu_ns"))
+    summed = parts.groupBy("run", *keys, "bin_ns").agg(_cpu_ns())
     ends = F.broadcast(runs.select("run", "duration_ns"))
     width = F.least(F.lit(width_ns(bin_s)).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
     return summed.join(ends, "run").select(
@@ -107,6 +105,6 @@ def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> D
     )
 
 
-def _nanoseconds(milliseconds: str) -> Column:
-    """CPU time as whole nanoseconds, whose sum does not depend on the order of addition."""
-    return F.round(F.col(milliseconds) * _MS).cast("long")
+def _cpu_ns() -> Column:
+    """CPU time in whole nanoseconds, whose sum does not depend on the order of addition."""
+    return F.sum(F.round(F.col("cpu_ms") * _MS).cast("long")).alias("cpu_ns")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS
+from storm_lab.pipeline.bins import NS, whole_ns
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 means that nothing came through at all."""
@@ -30,25 +28,25 @@ def smooth_mean(seconds: DataFrame, runs: DataFrame, disturbances: DataFrame) ->
     inside = seconds.join(F.broadcast(limits), "run").where(
         (F.col("t_s") >= F.col("smooth_from_s")) & (F.col("t_s") + F.col("width_s") <= F.col("smooth_to_s"))
     )
-    width = F.sum(F.round(F.col("width_s") * NS).cast("long")) / NS
+    width = F.sum(whole_ns("width_s")) / NS
     return inside.groupBy("run", "topology", "smooth_from_s", "smooth_to_s").agg(
         (F.sum("acked") / width).alias("smooth_per_s")
     )
 
 
-def degradation(seconds: DataFrame, smooth: DataFrame, levels: Sequence[int] = LEVELS) -> DataFrame:
+def degradation(seconds: DataFrame, smooth: DataFrame) -> DataFrame:
     """Seconds of the run with throughput at least ``level`` per cent below the smooth mean.
 
     Counted over the bins that start at or after the smooth stretch does, to the end of the run; levels are
     cumulative. Columns: run, topology, level, smooth_per_s, degraded_s. Runs without a smooth mean above 0
     are absent.
     """
-    steps = F.explode(F.array(*(F.lit(level) for level in levels))).alias("level")
+    steps = F.explode(F.array(*(F.lit(level) for level in LEVELS))).alias("level")
     compared = seconds.join(F.broadcast(smooth.where("smooth_per_s > 0")), ["run", "topology"])
     rows = compared.where(F.col("t_s") >= F.col("smooth_from_s")).select("*", steps)
     # The margin keeps a second that lies exactly on a level on it, whatever the rounding of the mean.
     limit = F.col("smooth_per_s") * (1 - F.col("level") / 100) * (1 + 1e-9)
-    below = F.when(F.col("acked_per_s") <= limit, F.round(F.col("width_s") * NS).cast("long")).otherwise(0)
+    below = F.when(F.col("acked_per_s") <= limit, whole_ns("width_s")).otherwise(0)
     return rows.groupBy("run", "topology", "level", "smooth_per_s").agg(
         (F.sum(below) / NS).alias("degraded_s")
     )

@@ -55,10 +55,17 @@ def stretches(runs: DataFrame, disturbances: DataFrame) -> DataFrame:
     ``disturbances`` is a result of `events`. Columns: run, stretch (from 0), from_s, to_s.
     """
     starts = runs.select("run", F.lit(0.0).alias("from_s")).union(disturbances.select("run", "time_s"))
-    ends = runs.select("run", (F.col("duration_ns") / NS).alias("end_s"))
-    inside = starts.distinct().join(F.broadcast(ends), "run").where("from_s < end_s")
-    order = Window.partitionBy("run").orderBy("from_s")
-    return inside.select(
-        "run", (F.row_number().over(order) - 1).alias("stretch"), "from_s",
-        F.coalesce(F.lead("from_s").over(order), F.col("end_s")).alias("to_s"),
-    )  # fmt: skip
+    number = F.row_number().over(Window.partitionBy("run").orderBy("from_s")) - 1
+    return until_next(starts, runs, "run").select("run", number.alias("stretch"), "from_s", "to_s")
+
+
+def until_next(starts: DataFrame, runs: DataFrame, *keys: str) -> DataFrame:
+    """From each ``from_s`` to the next one of the same keys, or to the end of the run: ``to_s``.
+
+    The keys include the run; times that are there twice, or not before its end, do not count.
+    """
+    ends = F.broadcast(runs.select("run", (F.col("duration_ns") / NS).alias("end_s")))
+    inside = starts.distinct().join(ends, "run").where("from_s < end_s")
+    order = Window.partitionBy(*keys).orderBy("from_s")
+    following = F.coalesce(F.lead("from_s").over(order), F.col("end_s"))
+    return inside.select(*keys, "from_s", following.alias("to_s"))

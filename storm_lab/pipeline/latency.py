@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, bin_ns, bin_number, width_ns
+from storm_lab.pipeline.bins import NS, bin_ns, bin_number, in_seconds, width_ns
 from storm_lab.pipeline.cells import summarised_by_level
 from storm_lab.pipeline.percentiles import gathered, merged, summarised, summarised_values
-from storm_lab.pipeline.scope import named, numbered
+from storm_lab.pipeline.tables import named, numbered
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
@@ -47,7 +47,7 @@ def latency(
         levels = {"bin": bin_number("complete_ns", bin_s)}
         return _of_level(summarised_by_level(rows, runs, scopes, levels, _MEASURES), 0, bin_s)
     rows = rows.withColumn("bin_ns", bin_ns("complete_ns", bin_s))
-    return _with_time(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
+    return in_seconds(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,8 @@ def _of_level(found: DataFrame, level: int, bin_s: float) -> DataFrame:
 
 def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:
     """Start of the bin in seconds, ``t_s``, instead of its number."""
-    return _with_time(
-        binned.withColumn(number, F.col(number) * F.lit(width_ns(bin_s))).withColumnRenamed(number, "bin_ns")
-    )
-
-
-def _with_time(binned: DataFrame) -> DataFrame:
-    return binned.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
+    start = F.col(number) * F.lit(width_ns(bin_s)) / NS
+    return binned.withColumn(number, start).withColumnRenamed(number, "t_s")
 
 
 def latency_distribution(roots: DataFrame, runs: DataFrame, per_decade: int = 20) -> DataFrame:
@@ -135,6 +130,12 @@ def after_warm_up(rows: DataFrame, runs: DataFrame, time: str) -> DataFrame:
     """The rows whose ``time`` column lies at or after the end of the run's warm-up."""
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     return rows.join(limits, "run").where(F.col(time) >= F.col("warm_up_ns")).drop("warm_up_ns")
+
+
+def covered_time(windows: DataFrame) -> DataFrame:
+    """``covered_ns``: from the start of a run's first window to the end of its last one."""
+    covered = windows.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
+    return F.broadcast(covered)
 
 
 def _edge(cell: Column, per_decade: int) -> Column:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
@@ -58,24 +58,14 @@ def code_digest(code: Code | None = None) -> str:
     return hashlib.sha256(f"{version('pyspark')}\n{used}".encode()).hexdigest()
 
 
-class Keeper:
-    """Writes metrics while the next ones are computed; at its end, all are written."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1)
-        self._ordered: list[Future[None]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
-        for order in self._ordered:
-            order.result()
-
-    def keep(self, place: Path, tables: Mapping[str, pa.Table]) -> None:
-        """Leave a run's metrics for the next one who asks, soon, beside those that are there."""
-        self._ordered.append(self._pool.submit(keep, place, tables))
+@contextmanager
+def keeping() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
+    """`keep`, but while the next metrics are computed; at the end of the block all are written."""
+    orders: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as pool:
+        yield lambda place, tables: orders.append(pool.submit(keep, place, tables))
+    for order in orders:
+        order.result()
 
 
 def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:

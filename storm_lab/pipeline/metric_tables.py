@@ -4,32 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self, overload
 
 import pandas as pd
 import pyarrow as pa
 
 from storm_lab.tuplelog.reader import RunRefused
-
-
-class _Table:
-    """A metric table that is made into a frame when it is asked for first: most readers need few of them."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, tables: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, tables: MetricTables, owner: type) -> pd.DataFrame: ...
-
-    def __get__(self, tables: MetricTables | None, owner: type) -> pd.DataFrame | Self:
-        if tables is None:
-            return self
-        frame = _frame(tables.part(self._name))
-        vars(tables)[self._name] = frame
-        return frame
 
 
 class MetricTables:
@@ -43,42 +22,42 @@ class MetricTables:
 
     runs: pd.DataFrame
     """storm_version, duration_s, warm_up_s, sample_every, status, reason, parameters (JSON)."""
-    latency_10s = _Table()
-    latency_60s = _Table()
-    steady_latency = _Table()
-    latency_distribution = _Table()
-    throughput_1s = _Table()
-    throughput_10s = _Table()
-    throughput_60s = _Table()
-    component_throughput_10s = _Table()
-    component_throughput_60s = _Table()
-    failures_10s = _Table()
-    failures_60s = _Table()
-    degradation = _Table()
-    executor_traffic = _Table()
-    traffic_share_60s = _Table()
-    steady_traffic_share = _Table()
-    occupancy = _Table()
-    stays = _Table()
-    node_cpu_60s = _Table()
-    executor_cpu_60s = _Table()
-    component_cpu_60s = _Table()
-    steady_cpu = _Table()
-    steady_thread_cpu = _Table()
-    capacity_60s = _Table()
+    latency_10s: pd.DataFrame
+    latency_60s: pd.DataFrame
+    steady_latency: pd.DataFrame
+    latency_distribution: pd.DataFrame
+    throughput_1s: pd.DataFrame
+    throughput_10s: pd.DataFrame
+    throughput_60s: pd.DataFrame
+    component_throughput_10s: pd.DataFrame
+    component_throughput_60s: pd.DataFrame
+    failures_10s: pd.DataFrame
+    failures_60s: pd.DataFrame
+    degradation: pd.DataFrame
+    executor_traffic: pd.DataFrame
+    traffic_share_60s: pd.DataFrame
+    steady_traffic_share: pd.DataFrame
+    occupancy: pd.DataFrame
+    stays: pd.DataFrame
+    node_cpu_60s: pd.DataFrame
+    executor_cpu_60s: pd.DataFrame
+    component_cpu_60s: pd.DataFrame
+    steady_cpu: pd.DataFrame
+    steady_thread_cpu: pd.DataFrame
+    capacity_60s: pd.DataFrame
     """Of executors."""
-    final_capacity = _Table()
+    final_capacity: pd.DataFrame
     """Of components, over the last 600 s: what Storm's UI shows at the end."""
-    execution_times_60s = _Table()
-    steady_elapsed = _Table()
-    steady = _Table()
-    stabilisation = _Table()
+    execution_times_60s: pd.DataFrame
+    steady_elapsed: pd.DataFrame
+    steady: pd.DataFrame
+    stabilisation: pd.DataFrame
     """Of the processing time in bins of 10 s."""
-    spikes = _Table()
+    spikes: pd.DataFrame
     """Of the processing time in bins of 10 s."""
-    events = _Table()
-    control = _Table()
-    nodes = _Table()
+    events: pd.DataFrame
+    control: pd.DataFrame
+    nodes: pd.DataFrame
 
     def __init__(
         self,
@@ -93,6 +72,17 @@ class MetricTables:
         self.refused = tuple(refused)
         self._others = others
 
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        # Asked for first: a frame is made only then, for most readers need few of them.
+        if name not in TABLE_NAMES:
+            raise AttributeError(f"there is no metric table {name!r}", name=name, obj=self)
+        frame = _frame(self.part(name))
+        vars(self)[name] = frame
+        return frame
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *TABLE_NAMES})
+
     def part(self, name: str) -> Sequence[pa.Table]:
         """A table as Arrow, of each run. Raises `KeyError` where it is not there and cannot be computed."""
         if name not in self._parts and self._others is not None:
@@ -102,7 +92,7 @@ class MetricTables:
         return self._parts[name]
 
 
-TABLE_NAMES = tuple(name for name, value in vars(MetricTables).items() if isinstance(value, _Table))
+TABLE_NAMES = tuple(name for name in MetricTables.__annotations__ if name != "runs")
 
 
 def sorted_table(table: pa.Table) -> pa.Table:

@@ -6,10 +6,11 @@ before it stops the old one uses both for that time.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS
+from storm_lab.pipeline.events import until_next
 
 EVERY_TOPOLOGY = ""
 """Name under which `occupancy` counts all topologies of a run together."""
@@ -20,13 +21,17 @@ def stays(placements: DataFrame, runs: DataFrame) -> DataFrame:
 
     Columns: run, topology, component, start_task, end_task, worker, node, port, from_s, to_s.
     """
-    ends = F.broadcast(runs.select("run", "duration_ns"))
-    closed = placements.join(ends, "run")
-    return closed.select(
+    return closed(placements, runs).select(
         "run", "topology", "component", "start_task", "end_task", "worker", "node", "port",
-        (F.col("start_ns") / NS).alias("from_s"),
-        (F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns") / NS).alias("to_s"),
+        (F.col("start_ns") / NS).alias("from_s"), (F.col("end_ns") / NS).alias("to_s"),
     ).where("to_s > from_s")  # fmt: skip
+
+
+def closed(placements: DataFrame, runs: DataFrame) -> DataFrame:
+    """The placements, open ones ending with the run."""
+    ends = F.broadcast(runs.select("run", "duration_ns"))
+    end = F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns")
+    return placements.join(ends, "run").withColumn("end_ns", end)
 
 
 def occupancy(placements: DataFrame, runs: DataFrame) -> DataFrame:
@@ -81,8 +86,4 @@ def _edges(each: DataFrame, runs: DataFrame) -> DataFrame:
     changes = each.select("run", "topology", "from_s").union(
         each.select("run", "topology", F.col("to_s").alias("from_s"))
     )
-    ends = F.broadcast(runs.select("run", (F.col("duration_ns") / NS).alias("end_s")))
-    points = zero.union(changes).distinct().join(ends, "run").where("from_s < end_s")
-    order = Window.partitionBy("run", "topology").orderBy("from_s")
-    following = F.coalesce(F.lead("from_s").over(order), F.col("end_s"))
-    return points.select("run", "topology", "from_s", following.alias("to_s"))
+    return until_next(zero.union(changes), runs, "run", "topology")

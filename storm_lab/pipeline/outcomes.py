@@ -8,19 +8,19 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import bin_ns
-from storm_lab.pipeline.scope import named, numbered
+from storm_lab.pipeline.bins import bin_ns, filled
+from storm_lab.pipeline.tables import named, numbered
 
 OUTCOMES = ("acked", "failed", "lost", "pending")
 """What becomes of a root tuple (see the log's schema)."""
 
 
-def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float = 1.0) -> DataFrame:
-    """Root tuples by bin of emission and bin of completion.
+def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
+    """Root tuples by the seconds of emission and of completion.
 
     ``runs`` and ``scopes`` are as in `storm_lab.pipeline.tables.Logs`.
 
-    Columns: run, topology, emit_ns and complete_ns (starts of the bins; null while pending), outcome,
+    Columns: run, topology, emit_ns and complete_ns (starts of the seconds; null while pending), outcome,
     replayed (whether its source record was emitted before), warm (completed after the run's warm-up), tuples.
     """
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
@@ -28,8 +28,8 @@ def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float 
     names = F.array(*(F.lit(outcome) for outcome in OUTCOMES))
     place = F.array_position(names, F.col("outcome")).cast("int")
     keys = {
-        "emit_ns": bin_ns("emit_ns", bin_s),
-        "complete_ns": bin_ns("complete_ns", bin_s),
+        "emit_ns": bin_ns("emit_ns", 1.0),
+        "complete_ns": bin_ns("complete_ns", 1.0),
         "place": place,
         "replayed": F.col("attempt") > 0,
         "warm": warm,
@@ -45,3 +45,32 @@ def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float 
     return named(
         counted.select("scope", "emit_ns", "complete_ns", outcome, "replayed", "warm", "tuples"), scopes
     )
+
+
+def failures(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
+    """Failed, lost and replayed root tuples, for every bin of the run.
+
+    ``counted`` is a result of `outcomes`; bins are whole seconds.
+    Columns: run, topology, t_s, width_s, and three counts:
+
+    * failed: timed out or failed by a bolt, in the bin in which the spout handled the failure;
+    * lost: their spout died before it heard of them, in the bin in which they were emitted;
+    * replayed: emissions of a source record that was emitted before, in the bin of the new emission.
+    """
+    of = {
+        "lost": F.col("outcome") == "lost",
+        "replayed": F.col("replayed"),
+        "failed": (F.col("outcome") == "failed") & F.col("complete_ns").isNotNull(),
+    }
+    marked = counted.select(
+        "run", "topology", "emit_ns", "complete_ns",
+        *(F.when(holds, F.col("tuples")).otherwise(0).alias(name) for name, holds in of.items()),
+    ).where("lost + replayed + failed > 0")  # fmt: skip
+    ends = "stack(2, emit_ns, lost, replayed, 0L, complete_ns, 0L, 0L, failed)"
+    each = marked.selectExpr("run", "topology", f"{ends} as (time_ns, lost, replayed, failed)")
+    sums = (
+        each.where("lost + replayed + failed > 0")
+        .groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns"))
+        .agg(*(F.sum(name).alias(name) for name in of))
+    )
+    return filled(sums, scopes, bin_s, ["failed", "lost", "replayed"])

@@ -61,7 +61,6 @@ def spark_session(
     master: str | None = None,
     remote: str | None = None,
     driver_memory: str = "1g",
-    archive: bool = True,
     brief: bool = False,
     thorough: bool = False,
 ) -> SparkSession:
@@ -69,11 +68,11 @@ def spark_session(
 
     Args: master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``. remote: address of a
     Spark Connect server, which wins over a master; else that of STORM_LAB_SPARK_REMOTE. driver_memory: heap
-    of the driver, in Java's notation. archive: use the class-data archive in the user's cache. thorough: the
-    session is going to compute all metrics, so that the classes it has loaded at its end make a good archive
-    where there is none yet; one of a session that did little would serve all later ones badly. brief: the
-    session is for one small job; Java then compiles quickly rather than well, which saves a third of the
-    processor time of a job of half a minute and makes a long one slower.
+    of the driver, in Java's notation. thorough: the session is going to compute all metrics, so
+    that the classes it has loaded at its end make a good archive where there is none yet; one of a session
+    that did little would serve all later ones badly. brief: the session is for one small job; Java then
+    compiles quickly rather than well, which saves a third of the processor time of a job of half a minute
+    and makes a long one slower.
 
     A session that is already active is returned as it is. Raises `UserError` when there is no Java, the
     server cannot be reached or Spark does not start; the line names the log file.
@@ -85,9 +84,8 @@ def spark_session(
         remote = remote or (None if master else os.environ.get(REMOTE_VARIABLE)) or None
         if remote:
             return _connected(remote)
-        return _started(
-            master or os.environ.get(MASTER_VARIABLE) or "local[*]", driver_memory, archive, brief, thorough
-        )
+        master = master or os.environ.get(MASTER_VARIABLE) or "local[*]"
+        return _started(master, driver_memory, brief, thorough)
 
 
 def _connected(remote: str) -> SparkSession:
@@ -127,15 +125,15 @@ def _reach(remote: str) -> None:
         socket.create_connection(place, timeout=_REACH_S).close()
 
 
-def _started(master: str, driver_memory: str, archive: bool, brief: bool, thorough: bool) -> SparkSession:
-    java = activate_java(quiet=True)
+def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> SparkSession:
+    java = activate_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
     # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
     # Out of memory, Spark may wait for ever for a task whose result was lost: better to end.
     options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
-    options += _archive_options(java, write=thorough) if archive else []
+    options += _archive_options(java, write=thorough)
     options += _COMPILE_LATER if thorough else []
     if brief:
         # Half of the processor time of a cold session is Java's second compiler. Without it Java has a fifth
@@ -213,8 +211,7 @@ def _output_to(log: Path) -> Iterator[None]:
 
 def has_archive() -> bool:
     """Whether the next session finds a class-data archive. Raises `UserError` when there is no Java."""
-    java = activate_java(quiet=True)
-    return _archive_place(java).exists()
+    return _archive_place(activate_java()).exists()
 
 
 def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
@@ -246,7 +243,7 @@ def _archive_place(java: JavaRuntime) -> Path:
         # A session writes the archive when its Java exits, which may be after its Python did: adopt it now.
         for written in sorted(folder.glob(f"{stem}-*.new")):
             owner = written.stem.rpartition("-")[2]
-            if owner.isdigit() and not _alive(int(owner)) and not _being_written(written):
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and not _being_written(written):
                 written.replace(final)
     return final
 
@@ -263,8 +260,8 @@ def _base_archive(java: JavaRuntime, folder: Path, stem: str) -> str | None:
     base = folder / f"{stem}-base.jsa"
     if not base.exists():
         written = folder / f"{stem}-base-{os.getpid()}.tmp"
-        command = [str(java.home / "bin" / "java"), f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
-        command.insert(1, "-XX:+UseParallelGC")
+        options = ["-XX:+UseParallelGC", f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
+        command = [str(java.home / "bin" / "java"), *options]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=60)
             written.replace(base)
@@ -294,7 +291,3 @@ def _cache_folder() -> Path:
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="storm_lab-"))
-
-
-def _alive(process: int) -> bool:
-    return Path(f"/proc/{process}").exists()

@@ -5,14 +5,23 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+TOLERANCE = 0.1
+"""By how much of its final level a value may differ from it in a stable run."""
 
-def stabilisation(series: DataFrame, stretches: DataFrame, value: str, tolerance: float = 0.1) -> DataFrame:
+BEFORE_S, AFTER_S = 60.0, 120.0
+"""Time before a disturbance that gives the level, and time after it in which the peak is looked for."""
+
+FACTOR = 1.5
+"""Of the level before a disturbance, above which a peak is a spike."""
+
+
+def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFrame:
     """The time from which a value stays near its final level, for each undisturbed stretch of a run.
 
     ``series`` has run, topology, t_s and ``value`` by bin; ``stretches`` is the result of that name in
     `storm_lab.pipeline.events`. The final level of a stretch is the median of ``value`` over the bins that
     start in its last third. The run is stable from the first bin on after which no bin of the stretch differs
-    from that level by more than ``tolerance`` of it.
+    from that level by more than `TOLERANCE` of it.
 
     Columns: run, topology, stretch, from_s, to_s, level, stable_s (null where not even the last bin is near).
     """
@@ -21,7 +30,7 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str, tolerance
     keys = ["run", "topology", "stretch", "from_s", "to_s"]
     late = F.col("t_s") >= F.col("to_s") - (F.col("to_s") - F.col("from_s")) / 3
     levels = inside.groupBy(*keys).agg(F.median(F.when(late, F.col("value"))).alias("level"))
-    far = F.abs(F.col("value") - F.col("level")) > F.lit(tolerance) * F.abs("level")
+    far = F.abs(F.col("value") - F.col("level")) > F.lit(TOLERANCE) * F.abs("level")
     compared = inside.join(levels, keys).withColumn("far", far)
     last_far = compared.groupBy(*keys, "level").agg(
         F.max(F.when(F.col("far"), F.col("t_s"))).alias("last_far_s")
@@ -31,21 +40,13 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str, tolerance
     return joined.groupBy(*keys, "level").agg(F.min(F.when(settled, F.col("t_s"))).alias("stable_s"))
 
 
-def spikes(
-    series: DataFrame,
-    disturbances: DataFrame,
-    value: str,
-    *,
-    before_s: float = 60.0,
-    after_s: float = 120.0,
-    factor: float = 1.5,
-) -> DataFrame:
+def spikes(series: DataFrame, disturbances: DataFrame, value: str) -> DataFrame:
     """The highest value after each disturbance, compared with the level before it.
 
     ``series`` has run, topology, t_s and ``value`` by bin; ``disturbances`` is a result of
-    `storm_lab.pipeline.events.events`. The level before is the mean over bins that start in the ``before_s``
+    `storm_lab.pipeline.events.events`. The level before is the mean over bins that start in the `BEFORE_S`
     before the event; the peak is the highest bin that starts from the event (its own bin included) to
-    ``after_s`` after it, the first of equals. It is a spike when it exceeds ``factor`` times the level.
+    `AFTER_S` after it, the first of equals. It is a spike when it exceeds `FACTOR` times the level.
 
     Columns: run, topology, event, time_s (of the event), before, peak, peak_s (start of the peak's bin),
     ratio, is_spike. Events without a bin after them are absent; ``before``, ``ratio`` and ``is_spike`` are
@@ -53,14 +54,14 @@ def spikes(
     """
     rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
     order = Window.partitionBy("run", "topology").orderBy("t_s")
-    following = F.coalesce(F.lead("t_s").over(order), F.col("t_s") + F.lit(after_s))
+    following = F.coalesce(F.lead("t_s").over(order), F.col("t_s") + F.lit(AFTER_S))
     ended = rows.withColumn("next_s", following)
     paired = ended.join(F.broadcast(disturbances.select("run", "event", "time_s")), "run")
     # Rounded, so that the order in which bins are added up cannot show.
     early = F.when(
-        (F.col("next_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - before_s), F.col("value")
+        (F.col("next_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S), F.col("value")
     )
-    late = (F.col("next_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + after_s)
+    late = (F.col("next_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + AFTER_S)
     peak = F.max(F.when(late, F.struct(F.col("value"), (-F.col("t_s")).alias("minus_t")))).alias("peak")
     found = paired.groupBy("run", "topology", "event", "time_s").agg(
         F.round(F.mean(early), 9).alias("before"), peak
@@ -69,5 +70,5 @@ def spikes(
     return found.where("peak is not null").select(
         "run", "topology", "event", "time_s", "before",
         F.col("peak.value").alias("peak"), (-F.col("peak.minus_t")).alias("peak_s"),
-        ratio.alias("ratio"), (ratio > factor).alias("is_spike"),
+        ratio.alias("ratio"), (ratio > FACTOR).alias("is_spike"),
     )  # fmt: skip

@@ -11,13 +11,11 @@ from pyspark.sql import DataFrame
 from storm_lab.pipeline.capacity import capacity, component_capacity, final_capacity
 from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu, steady_thread_cpu
 from storm_lab.pipeline.degradation import degradation, smooth_mean
-from storm_lab.pipeline.elapsed import steady_elapsed
 from storm_lab.pipeline.events import control_log, events, stretches
-from storm_lab.pipeline.execution import execution_times
-from storm_lab.pipeline.failures import failures
+from storm_lab.pipeline.execution import execution_times, steady_elapsed
 from storm_lab.pipeline.latency import Latencies, latencies, latency_distribution
 from storm_lab.pipeline.occupancy import occupancy, stays, steady_occupancy
-from storm_lab.pipeline.outcomes import outcomes
+from storm_lab.pipeline.outcomes import failures, outcomes
 from storm_lab.pipeline.stability import spikes, stabilisation
 from storm_lab.pipeline.steady import steady
 from storm_lab.pipeline.tables import Logs
@@ -33,6 +31,11 @@ are 32 MB, beyond there is no limit to them.
 """
 
 
+def _short_table(name: str) -> cached_property[DataFrame]:
+    """A table of few rows is kept: opening the files of hundreds of runs costs more than reading them."""
+    return cached_property(lambda shared: shared._keep(shared.logs.table(name)))
+
+
 class _Shared:
     """What several metrics need: made when the first of them asks, then kept by Spark until it is let go."""
 
@@ -40,50 +43,25 @@ class _Shared:
         self.logs = logs
         self.runs, self.scopes = logs.runs, logs.scopes
         self._kept: list[DataFrame] = []
-        self._read: dict[str, DataFrame] = {}
 
-    def _keep(self, *frames: DataFrame) -> None:
-        self._kept += [frame.cache() for frame in frames]
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.cache())
+        return frame
 
     def let_go(self) -> None:
         """Let Spark forget all of it."""
         for frame in self._kept:
             frame.unpersist()
 
-    def _short(self, name: str) -> DataFrame:
-        """A table of few rows: opening the files of hundreds of runs costs more than reading them."""
-        if name not in self._read:
-            self._read[name] = self.logs.table(name)
-            self._keep(self._read[name])
-        return self._read[name]
-
-    @property
-    def placements(self) -> DataFrame:
-        return self._short("placements")
-
-    @property
-    def nodes(self) -> DataFrame:
-        return self._short("nodes")
-
-    @property
-    def control(self) -> DataFrame:
-        return self._short("control")
-
-    @property
-    def cpu(self) -> DataFrame:
-        return self._short("cpu")
-
-    @property
-    def counts(self) -> DataFrame:
-        return self._short("counts")
+    placements = _short_table("placements")
+    nodes = _short_table("nodes")
+    control = _short_table("control")
+    cpu = _short_table("cpu")
+    counts = _short_table("counts")
 
     @cached_property
     def roots(self) -> DataFrame:
         return self.logs.table("roots")
-
-    @cached_property
-    def executions(self) -> DataFrame:
-        return self.logs.table("executions")
 
     @cached_property
     def traffic(self) -> DataFrame:
@@ -91,46 +69,34 @@ class _Shared:
 
     @cached_property
     def disturbances(self) -> DataFrame:
-        found = events(self.control)
-        self._keep(found)
-        return found
+        return self._keep(events(self.control))
 
     @cached_property
     def counted(self) -> DataFrame:
-        found = outcomes(self.roots, self.runs, self.scopes)
-        self._keep(found)
-        return found
+        return self._keep(outcomes(self.roots, self.runs, self.scopes))
 
     @cached_property
     def seconds(self) -> DataFrame:
-        found = throughput(self.counted, self.scopes, 1.0)
-        self._keep(found)
-        return found
+        return self._keep(throughput(self.counted, self.scopes, 1.0))
 
     @cached_property
     def components(self) -> DataFrame:
-        found = by_component(self.counts)
-        self._keep(found)
-        return found
+        return self._keep(by_component(self.counts))
 
     @cached_property
     def localities(self) -> DataFrame:
-        found = by_locality(self.traffic)
-        self._keep(found)
-        return found
+        return self._keep(by_locality(self.traffic))
 
     @cached_property
     def took(self) -> Latencies:
         large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
         found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
-        self._keep(*found.kept)
+        self._kept += found.kept
         return found
 
     @cached_property
     def steps(self) -> DataFrame:
-        found = occupancy(self.placements, self.runs)
-        self._keep(found)
-        return found
+        return self._keep(occupancy(self.placements, self.runs))
 
 
 _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
@@ -158,8 +124,8 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
     "steady_thread_cpu": lambda of: steady_thread_cpu(of.cpu, of.runs),
     "capacity_60s": lambda of: capacity(of.counts, of.placements, of.runs, MINUTE),
     "final_capacity": lambda of: component_capacity(final_capacity(of.counts, of.placements, of.runs)),
-    "execution_times_60s": lambda of: execution_times(of.executions, of.placements, MINUTE),
-    "steady_elapsed": lambda of: steady_elapsed(of.roots, of.executions, of.runs),
+    "execution_times_60s": lambda of: execution_times(of.logs.table("executions"), of.placements, MINUTE),
+    "steady_elapsed": lambda of: steady_elapsed(of.roots, of.logs.table("executions"), of.runs),
     "steady": lambda of: steady(
         of.counted, of.components, of.scopes, of.runs, steady_occupancy(of.steps, of.runs)
     ),
@@ -174,9 +140,7 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
 
 
 @contextmanager
-def standard_metrics(
-    logs: Logs, names: Collection[str] = tuple(_METRICS)
-) -> Iterator[Mapping[str, DataFrame]]:
+def standard_metrics(logs: Logs, names: Collection[str]) -> Iterator[Mapping[str, DataFrame]]:
     """The metrics of these names of all runs of ``logs``, lazily, by name.
 
     Intermediate results that several metrics share are kept by Spark while the block lasts. Raises `KeyError`

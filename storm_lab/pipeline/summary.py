@@ -19,7 +19,7 @@ import pyarrow as pa
 from storm_lab.errors import UserError
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import heap, in_batches
-from storm_lab.pipeline.metric_cache import Keeper, code_digest, kept, kept_names, place_of
+from storm_lab.pipeline.metric_cache import code_digest, keeping, kept, kept_names, place_of
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 
@@ -58,8 +58,6 @@ def metrics_of(
     runs, rejected = _opened(run_folders)
     if rejected and refused == "raise":
         raise rejected[0]
-    if not runs:
-        raise _nothing_left()
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
     tables = {run.run: kept(places[run.run], names) for run in runs}
@@ -69,13 +67,15 @@ def metrics_of(
     rejected += changed
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
-        raise _nothing_left()
+        raise UserError(
+            "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
+        )
     lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
-        with Keeper() as keeper, progress_bar(1, show_progress, what) as advance:
+        with keeping() as keep, progress_bar(1, show_progress, what) as advance:
             for run, computed in in_batches(lacking, spark, partial(advance, 0)):
-                keeper.keep(places[run], computed)
+                keep(places[run], computed)
                 tables[run] |= computed
 
     def others(name: str) -> Sequence[pa.Table]:
@@ -114,9 +114,9 @@ def keep_metrics(
         raise changed[0]
     if missing and spark is None:
         spark = _session_for(missing)
-    with Keeper() as keeper:
+    with keeping() as keep:
         for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
-            keeper.keep(places[name], computed)
+            keep(places[name], computed)
     return len(missing)
 
 
@@ -124,9 +124,8 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
     """A session for these runs and nothing else."""
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.session import spark_session
-    from storm_lab.pipeline.tables import all_rows
 
-    brief = all_rows(runs) <= _BRIEF_ROWS
+    brief = sum(run.rows for run in runs) <= _BRIEF_ROWS
     return spark_session(driver_memory=heap(), brief=brief, thorough=True)
 
 
@@ -184,12 +183,6 @@ def _unchanged(runs: Sequence[Run]) -> tuple[list[Run], list[RunRefused]]:
         except RunRefused as refusal:
             changed.append(refusal)
     return whole, changed
-
-
-def _nothing_left() -> UserError:
-    return UserError(
-        "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
-    )
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:

@@ -4,7 +4,8 @@ One fact table a kind, and one row a run with what the manifests say.
 
 Fact tables have the columns of the log (times in integer nanoseconds, so that bins are exact); `run` is a
 number there. Metrics group by it and get the run's name, experiment, variant and seed at the end, by
-`Logs.labelled`: a short key is what a shuffle of millions of rows should carry.
+`Logs.labelled`: a short key is what a shuffle of millions of rows should carry. A *scope*, a topology of a
+run, has a number for the same reason: a group of a run and a name costs twice what one of that number does.
 """
 
 from __future__ import annotations
@@ -28,33 +29,22 @@ _KINDS: dict[pa.DataType, T.DataType] = {
     pa.string(): T.StringType(),
 }
 
-RUNS = T.StructType(
-    [
-        T.StructField("run", T.LongType(), False),
-        T.StructField("name", T.StringType(), False),
-        T.StructField("experiment", T.StringType(), False),
-        T.StructField("variant", T.StringType(), False),
-        T.StructField("seed", T.LongType(), False),
-        T.StructField("duration_ns", T.LongType(), False),
-        T.StructField("warm_up_ns", T.LongType(), False),
-        T.StructField("sample_every", T.LongType(), False),
-        T.StructField("first_scope", T.IntegerType(), False),
-        T.StructField("topologies", T.ArrayType(T.StringType(), False), False),
-    ]
-)
+_LONG, _INTEGER, _TEXT = T.LongType(), T.IntegerType(), T.StringType()
+
+
+def _columns(**kinds: T.DataType) -> T.StructType:
+    return T.StructType([T.StructField(name, kind, nullable=False) for name, kind in kinds.items()])
+
+
+RUNS = _columns(
+    run=_LONG, name=_TEXT, experiment=_TEXT, variant=_TEXT, seed=_LONG, duration_ns=_LONG, warm_up_ns=_LONG,
+    sample_every=_LONG, first_scope=_INTEGER, topologies=T.ArrayType(_TEXT, containsNull=False),
+)  # fmt: skip
 """One row a run: ``run`` as in the tables, ``name`` as in the manifest, the topologies that had an executor
 in it in the order of their scopes, which follow one another; the rest from the manifest.
 """
 
-SCOPES = T.StructType(
-    [
-        T.StructField("run", T.LongType(), False),
-        T.StructField("topology", T.StringType(), False),
-        T.StructField("scope", T.IntegerType(), False),
-        T.StructField("duration_ns", T.LongType(), False),
-        T.StructField("warm_up_ns", T.LongType(), False),
-    ]
-)
+SCOPES = _columns(run=_LONG, topology=_TEXT, scope=_INTEGER, duration_ns=_LONG, warm_up_ns=_LONG)
 """One row for each run and topology that had an executor in it: its number among all, and the run's length
 and warm-up.
 """
@@ -88,7 +78,7 @@ class Logs:
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
         self.spark = spark
         self.sources = tuple(sources)
-        self.is_small = max(all_rows([run]) for run in self.sources) <= SMALL_ROWS
+        self.is_small = max(run.rows for run in self.sources) <= SMALL_ROWS
         # From Arrow they are part of the plan; from Python rows every use of them would be a job.
         scopes = self._scopes()
         self.runs = spark.createDataFrame(pa.Table.from_pylist(self._facts(scopes)), RUNS)
@@ -161,11 +151,6 @@ class Logs:
         )
 
 
-def all_rows(runs: Sequence[Run]) -> int:
-    """Rows of all tables of some runs, as the manifests say."""
-    return sum(table.rows for run in runs for table in run.manifest.tables.values())
-
-
 def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
     """The logs of runs that `storm_lab.tuplelog.open_run` has checked.
 
@@ -175,3 +160,26 @@ def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
     if not runs:
         raise ValueError("no run to read")
     return Logs(spark, runs)
+
+
+def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
+    """The rows with a whole number ``scope``, the same for all rows of a run and topology.
+
+    ``runs`` as in `Logs`. A row of a topology that had no executor in its run ends
+    the query with an error: such a log contradicts itself.
+    """
+    facts = runs.select("run", "first_scope", "topologies")
+    place = F.array_position("topologies", F.col("topology")).cast("int")
+    message = F.concat(F.lit("tuples of a topology without a placement: "), F.col("topology"))
+    scope = F.when(place > 0, F.col("first_scope") + place - 1).otherwise(F.raise_error(message))
+    return rows.join(F.broadcast(facts), "run").select(*rows.columns, scope.cast("int").alias("scope"))
+
+
+def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:
+    """The rows with run and topology in front instead of the number ``scope``.
+
+    ``scopes`` as in `Logs`.
+    """
+    others = [name for name in rows.columns if name != "scope"]
+    names = F.broadcast(scopes.select("scope", "run", "topology"))
+    return rows.join(names, "scope").select("run", "topology", *others)

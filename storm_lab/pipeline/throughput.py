@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, all_bins, bin_ns, filled, spread, stable_sum, time_columns
+from storm_lab.pipeline.bins import NS, all_bins, bin_ns, filled, spread, stable_sum, time_columns, whole_ns
 
 _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
 
@@ -18,7 +18,7 @@ _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
 def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     """Root tuples by bin, for every bin of the run.
 
-    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes` in bins of ``bin_s`` or of a part of it.
+    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`; bins are whole seconds.
     Columns: run, topology, t_s, width_s, emitted (bin of the emit), acked (bin of the completion),
     acked_per_s.
     """
@@ -38,9 +38,9 @@ def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
 
     Gives what `throughput` would give, without reading the tuples again.
     """
-    start = bin_ns(F.round(F.col("t_s") * NS).cast("long"), bin_s)
+    start = bin_ns(whole_ns("t_s"), bin_s)
     merged = throughput.groupBy("run", "topology", (start / NS).alias("t_s")).agg(
-        (F.sum(F.round(F.col("width_s") * NS).cast("long")) / NS).alias("width_s"),
+        (F.sum(whole_ns("width_s")) / NS).alias("width_s"),
         F.sum("emitted").alias("emitted"),
         F.sum("acked").alias("acked"),
     )

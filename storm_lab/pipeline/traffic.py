@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, spread, stable_sum
-from storm_lab.pipeline.latency import after_warm_up
+from storm_lab.pipeline.latency import after_warm_up, covered_time
 
 LOCALITIES = ("process", "node", "rack", "cluster")
 
@@ -26,16 +26,14 @@ def executor_traffic(
     tuples, bytes, tuples_per_s (over the time that these windows cover).
     """
     measured = after_warm_up(traffic, runs, "start_ns")
-    windows = after_warm_up(localities, runs, "start_ns")
-    covered = windows.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
-    pairs = measured.groupBy(
-        "run", "topology", "source_component", "source_task", "target_component", "target_task"
-    ).agg(F.sum("tuples").alias("tuples"), F.sum("bytes").alias("bytes"))
-    named = _by_executor(_by_executor(pairs, placements, "source"), placements, "target")
+    covered = covered_time(after_warm_up(localities, runs, "start_ns"))
     keys = ["run", "topology", "source_component", "source_task", "target_component", "target_task"]
-    summed = named.groupBy(*keys).agg(F.sum("tuples").alias("tuples"), F.sum("bytes").alias("bytes"))
+    amounts = [F.sum(name).alias(name) for name in ("tuples", "bytes")]
+    pairs = measured.groupBy(*keys).agg(*amounts)
+    named = _by_executor(_by_executor(pairs, placements, "source"), placements, "target")
+    summed = named.groupBy(*keys).agg(*amounts)
     rate = F.col("tuples") / (F.col("covered_ns") / NS)
-    return summed.join(F.broadcast(covered), "run").withColumn("tuples_per_s", rate).drop("covered_ns")
+    return summed.join(covered, "run").withColumn("tuples_per_s", rate).drop("covered_ns")
 
 
 def by_locality(traffic: DataFrame) -> DataFrame:

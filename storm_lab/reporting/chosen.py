@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.experiments.claim import number, with_unit
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.papers.registry import experiments
 
 
@@ -60,30 +61,21 @@ class ChosenNumber:
 def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
     """Fitted constants, then inputs in the order of the experiments; one that several share stands once."""
     found = [
-        ChosenNumber(
-            constant.name,
-            "cost model",
-            constant.value_text,
-            constant.range_text,
-            constant.source,
-            constant.chosen_on,
-        )
-        for constant in constants
-        if constant.fitted
+        ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
+        for each in constants
+        if each.fitted
     ]
-    owners: dict[tuple[object, ...], list[str]] = {}
-    inputs = {}
+    shared: dict[tuple[object, ...], tuple[Parameter, list[str]]] = {}
     for experiment in experiments():
         for parameter in experiment.parameters:
             if parameter.chosen_on:
                 key = (parameter.name, parameter.default, parameter.chosen_on)
-                owners.setdefault(key, []).append(experiment.slug)
-                inputs[key] = parameter
-    for key, parameter in inputs.items():
+                shared.setdefault(key, (parameter, []))[1].append(experiment.slug)
+    for parameter, owners in shared.values():
         found.append(
             ChosenNumber(
                 parameter.name,
-                ", ".join(owners[key]),
+                ", ".join(owners),
                 with_unit(_text(parameter.default), parameter.unit),
                 parameter.range_text,
                 parameter.doc,

@@ -7,8 +7,9 @@ as a line of text, so that nothing is imported before the first of them is shown
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from storm_lab.experiments.claim import number
 from storm_lab.model import Assignment, Cluster, Topology
@@ -16,8 +17,13 @@ from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.reporting.verdict import Verdict, measured_text
 from storm_lab.schedulers.contract import Decision, SchedulingResult
 
-Text: TypeAlias = Callable[[Any], str]
-"""From an object of the project to what is shown of it. `Any`: some are of rooms above this one."""
+
+class Shown(NamedTuple):
+    """What is shown of an object: a line of text, and HTML."""
+
+    line: str
+    html: str
+
 
 MOST_ROWS = 200
 """Rows of a table that are shown; what is left out is counted below it."""
@@ -25,7 +31,7 @@ MOST_ROWS = 200
 _BOX_W, _BOX_H, _GAP_X, _GAP_Y = 150, 44, 70, 18
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
     """An HTML table with everything in it escaped."""
     lines = list(rows)
     shown = "".join(
@@ -38,8 +44,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = 
     return f"<table>{title}<thead><tr>{heads}</tr></thead><tbody>{shown}</tbody></table>{more}"
 
 
-def topology_html(topology: Topology) -> str:
-    """The graph of components, and a table of what each subscribes to."""
+def _topology(topology: Topology) -> Shown:
+    ackers = "the version's own number of" if topology.ackers is None else str(topology.ackers)
+    line = f"{topology.name or topology.id}: {topology.workers} workers, {ackers} ackers"
     rows = [
         (
             component.id,
@@ -55,13 +62,7 @@ def topology_html(topology: Topology) -> str:
         for component in topology.components
     ]
     head = ("component", "kind", "executors", "tasks", "subscribes to")
-    return topology_svg(topology) + table(head, rows, topology_line(topology))
-
-
-def topology_line(topology: Topology) -> str:
-    """Its name, and what it asks for."""
-    ackers = "the version's own number of" if topology.ackers is None else str(topology.ackers)
-    return f"{topology.name or topology.id}: {topology.workers} workers, {ackers} ackers"
+    return Shown(line, topology_svg(topology) + _table(head, rows, line))
 
 
 def topology_svg(topology: Topology) -> str:
@@ -120,8 +121,8 @@ def _depths(topology: Topology) -> dict[str, int]:
     return depth
 
 
-def cluster_html(cluster: Cluster) -> str:
-    """A row for each node."""
+def _cluster(cluster: Cluster) -> Shown:
+    line = f"{len(cluster.nodes)} nodes in {len(cluster.racks)} racks"
     rows = [
         (
             node.id,
@@ -135,180 +136,126 @@ def cluster_html(cluster: Cluster) -> str:
         for node in cluster.nodes
     ]
     head = ("node", "rack", "cores", "MHz", "memory, MB", "network, Mbit/s", "slots")
-    return table(head, rows, cluster_line(cluster))
+    return Shown(line, _table(head, rows, line))
 
 
-def cluster_line(cluster: Cluster) -> str:
-    """How large it is."""
-    return f"{len(cluster.nodes)} nodes in {len(cluster.racks)} racks"
-
-
-def assignment_html(assignment: Assignment) -> str:
-    """A row for each worker, with its executors."""
+def _assignment(assignment: Assignment) -> Shown:
+    """How far it spreads, and a row for each worker."""
+    workers = assignment.workers()
+    nodes = len(assignment.nodes_used())
+    line = f"{len(assignment.slots)} executors in {len(workers)} workers on {nodes} nodes"
     rows = [
         (slot.node, slot.port, len(executors), ", ".join(str(executor) for executor in executors))
-        for slot, executors in sorted(assignment.workers().items())
+        for slot, executors in sorted(workers.items())
     ]
-    return table(("node", "port", "executors", "which"), rows, assignment_line(assignment))
+    return Shown(line, _table(("node", "port", "executors", "which"), rows, line))
 
 
-def assignment_line(assignment: Assignment) -> str:
-    """How far it spreads."""
-    workers, nodes = len(assignment.workers()), len(assignment.nodes_used())
-    return f"{len(assignment.slots)} executors in {workers} workers on {nodes} nodes"
-
-
-def result_html(result: SchedulingResult) -> str:
-    """Status of each topology, the assignment, and the reasons where they were asked for."""
+def _result(result: SchedulingResult) -> Shown:
+    assignment = _assignment(result.assignment)
+    said = [f"{topology}: {each.message}" for topology, each in result.status.items()]
     status = [
         (topology, "placed" if each.scheduled else "not placed", each.message)
         for topology, each in result.status.items()
     ]
-    shown = table(("topology", "status", "says"), status) + assignment_html(result.assignment)
-    return shown + (_decisions_html(result.decisions) if result.decisions else "")
+    html = _table(("topology", "status", "says"), status) + assignment.html
+    if result.decisions:
+        html += _decisions_html(result.decisions)
+    return Shown("; ".join([*said, assignment.line]), html)
 
 
-def result_line(result: SchedulingResult) -> str:
-    """What became of each topology, and how far the assignment spreads."""
-    status = [f"{topology}: {each.message}" for topology, each in result.status.items()]
-    return "; ".join([*status, assignment_line(result.assignment)])
-
-
-def decision_html(decision: Decision) -> str:
-    """The slot that was chosen, and every candidate with its score."""
+def _decision(decision: Decision) -> Shown:
+    note = f": {decision.note}" if decision.note else ""
     rows = [
         (each.slot, "" if each.score is None else number(each.score), each.ruled_out_by or "")
         for each in decision.candidates
     ]
-    head = ("candidate", decision.score_name or "score", "ruled out by")
-    return _decisions_html([decision]) + (table(head, rows) if rows else "")
-
-
-def decision_line(decision: Decision) -> str:
-    """Who went where, and why."""
-    note = f": {decision.note}" if decision.note else ""
-    return f"{decision.executor} -> {decision.choice or 'none'}{note}"
+    html = _decisions_html([decision])
+    if rows:
+        html += _table(("candidate", decision.score_name or "score", "ruled out by"), rows)
+    return Shown(f"{decision.executor} -> {decision.choice or 'none'}{note}", html)
 
 
 def _decisions_html(decisions: Sequence[Decision]) -> str:
     rows = [
         (str(each.executor), each.choice or "none", len(each.candidates), each.note) for each in decisions
     ]
-    return table(("executor", "slot", "candidates", "note"), rows, "in order of decision")
+    return _table(("executor", "slot", "candidates", "note"), rows, "in order of decision")
 
 
-def verdict_html(verdict: Verdict) -> str:
-    """What is printed, what was measured, and what follows."""
-    row = (
-        verdict.claim.id,
-        verdict.claim.expected_text,
-        verdict.claim.band_text,
-        measured_text(verdict) or "nothing",
-        verdict.outcome.value,
-        verdict.basis.value,
-    )
-    head = ("claim", "printed", "band", "measured", "verdict", "basis")
-    return table(head, [row], verdict.claim.statement)
-
-
-def verdict_line(verdict: Verdict) -> str:
-    """What came out, beside what is printed."""
+def _verdict(verdict: Verdict) -> Shown:
+    claim, outcome = verdict.claim, verdict.outcome.value
     measured = measured_text(verdict) or "nothing"
-    return f"{verdict.claim.id}: {verdict.outcome.value}, {measured} for {verdict.claim.expected_text}"
+    row = (claim.id, claim.expected_text, claim.band_text, measured, outcome, verdict.basis.value)
+    head = ("claim", "printed", "band", "measured", "verdict", "basis")
+    line = f"{claim.id}: {outcome}, {measured} for {claim.expected_text}"
+    return Shown(line, _table(head, [row], claim.statement))
 
 
-def site_html(site: Any) -> str:
-    """Topology and machines."""
-    return topology_html(site.plan.topology) + cluster_html(site.cluster)
+# Objects of rooms above this one have no type here.
 
 
-def site_line(site: Any) -> str:
-    """Topology and machines, briefly."""
-    topology = site.plan.topology
-    return f"{topology.name or topology.id} on {cluster_line(site.cluster)}, Storm {site.version}"
+def _site(site: Any) -> Shown:
+    topology, cluster = site.plan.topology, _cluster(site.cluster)
+    line = f"{topology.name or topology.id} on {cluster.line}, Storm {site.version}"
+    return Shown(line, _topology(topology).html + cluster.html)
 
 
-def league_html(league: Any) -> str:
-    """Who plays, and the parameters."""
+def _league(league: Any) -> Shown:
+    line = f"League of {', '.join(entrant.name for entrant in league.entrants)}"
     rows = [
         (each.name, each.scheduler.name, "on measured load" if each.online else "as Nimbus's own")
         for each in league.entrants
     ]
-    return table(("entrant", "scheduler", "plays"), rows, league_line(league)) + _parameters_html(
-        league.parameters
-    )
+    entrants = _table(("entrant", "scheduler", "plays"), rows, line)
+    return Shown(line, entrants + _parameters_html(league.parameters))
 
 
-def league_line(league: Any) -> str:
-    """Who plays."""
-    return f"League of {', '.join(entrant.name for entrant in league.entrants)}"
-
-
-def study_html(study: Any) -> str:
-    """Which experiment, and its parameters."""
-    return f"<p>{escape(study_line(study))}</p>" + _parameters_html(study.parameters)
-
-
-def study_line(study: Any) -> str:
-    """Which experiment."""
-    return f"{study.experiment.slug}: {study.experiment.title} ({study.experiment.paper})"
+def _study(study: Any) -> Shown:
+    line = f"{study.experiment.slug}: {study.experiment.title} ({study.experiment.paper})"
+    return Shown(line, f"<p>{escape(line)}</p>" + _parameters_html(study.parameters))
 
 
 def _parameters_html(parameters: Mapping[str, object]) -> str:
-    return table(("parameter", "value"), parameters.items())
+    return _table(("parameter", "value"), parameters.items())
 
 
-def run_html(run: Any) -> str:
-    """What was played, how it went, and how long its tables are."""
-    rows = [(name, facts.rows) for name, facts in run.manifest.tables.items()]
-    return table(("table", "rows"), rows, run_line(run))
-
-
-def run_line(run: Any) -> str:
-    """What was played, and how it went."""
+def _run(run: Any) -> Shown:
     manifest, of = run.manifest, run.manifest.identity
     length = f"{manifest.duration_ns / 1e9:g} s"
-    return f"run {manifest.run}: {of.experiment}, {of.variant}, seed {of.seed}, {length}, {manifest.status}"
+    line = f"run {manifest.run}: {of.experiment}, {of.variant}, seed {of.seed}, {length}, {manifest.status}"
+    rows = [(name, facts.rows) for name, facts in manifest.tables.items()]
+    return Shown(line, _table(("table", "rows"), rows, line))
 
 
-def tables_html(tables: Any) -> str:
-    """The runs, and what else can be asked for."""
-    shown = ("experiment", "variant", "seed", "duration_s", "status")
-    rows = tables.runs[list(shown)].itertuples(index=False)
-    return table(shown, rows, tables_line(tables)) + f"<p>tables: runs, {', '.join(TABLE_NAMES)}</p>"
-
-
-def tables_line(tables: Any) -> str:
-    """Of how many runs."""
+def _metric_tables(tables: Any) -> Shown:
     refused = f", {len(tables.refused)} refused" if tables.refused else ""
-    return f"metric tables of {len(tables.runs)} runs{refused}"
+    line = f"metric tables of {len(tables.runs)} runs{refused}"
+    head = ("experiment", "variant", "seed", "duration_s", "status")
+    rows = tables.runs[list(head)].itertuples(index=False)
+    return Shown(line, _table(head, rows, line) + f"<p>tables: runs, {', '.join(TABLE_NAMES)}</p>")
 
 
-def advice_html(advice: Any) -> str:
-    """The answer as the command line prints it."""
-    return f"<pre>{escape(advice.text())}</pre>"
+def _advice(advice: Any) -> Shown:
+    text = str(advice.text())
+    return Shown(text, f"<pre>{escape(text)}</pre>")
 
 
-def advice_line(advice: Any) -> str:
-    """The answer as the command line prints it."""
-    return str(advice.text())
-
-
-_SHOWN: tuple[tuple[str, str, Text, Text], ...] = (
-    ("storm_lab.model.topology", "Topology", topology_html, topology_line),
-    ("storm_lab.model.cluster", "Cluster", cluster_html, cluster_line),
-    ("storm_lab.model.assignment", "Assignment", assignment_html, assignment_line),
-    ("storm_lab.schedulers.contract", "SchedulingResult", result_html, result_line),
-    ("storm_lab.schedulers.contract", "Decision", decision_html, decision_line),
-    ("storm_lab.reporting.verdict", "Verdict", verdict_html, verdict_line),
-    ("storm_lab.league.reader_site", "Site", site_html, site_line),
-    ("storm_lab.tournament.league", "League", league_html, league_line),
-    ("storm_lab.runs.study", "Study", study_html, study_line),
-    ("storm_lab.tuplelog.reader", "Run", run_html, run_line),
-    ("storm_lab.pipeline.metric_tables", "MetricTables", tables_html, tables_line),
-    ("storm_lab.advice.advice", "Advice", advice_html, advice_line),
+_SHOWN: tuple[tuple[str, str, Callable[[Any], Shown]], ...] = (
+    ("storm_lab.model.topology", "Topology", _topology),
+    ("storm_lab.model.cluster", "Cluster", _cluster),
+    ("storm_lab.model.assignment", "Assignment", _assignment),
+    ("storm_lab.schedulers.contract", "SchedulingResult", _result),
+    ("storm_lab.schedulers.contract", "Decision", _decision),
+    ("storm_lab.reporting.verdict", "Verdict", _verdict),
+    ("storm_lab.league.reader_site", "Site", _site),
+    ("storm_lab.tournament.league", "League", _league),
+    ("storm_lab.runs.study", "Study", _study),
+    ("storm_lab.tuplelog.reader", "Run", _run),
+    ("storm_lab.pipeline.metric_tables", "MetricTables", _metric_tables),
+    ("storm_lab.advice.advice", "Advice", _advice),
 )
-"""Module, class, and how it is shown as HTML and as a line."""
+"""Module, class, and what is shown of it."""
 
 
 def show_richly(formatter: Any) -> None:
@@ -319,17 +266,21 @@ def show_richly(formatter: Any) -> None:
     plain = formatter.parent.formatters["text/plain"]
     # Nothing else shows a figure until a notebook says %matplotlib inline, which takes this one's place.
     formatter.parent.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _picture)
-    for module, name, html, line in _SHOWN:
-        formatter.for_type_by_name(module, name, html)
-        plain.for_type_by_name(module, name, _printer(name, line))
+    for module, name, show in _SHOWN:
+        formatter.for_type_by_name(module, name, partial(_html, show))
+        plain.for_type_by_name(module, name, partial(_print, name, show))
 
 
 def _picture(figure: Any) -> Any:
     # Here, for matplotlib takes long to import.
-    from storm_lab.reporting.figures.shown import picture_of
+    from storm_lab.reporting.figures.saved import picture_of
 
     return picture_of(figure)
 
 
-def _printer(name: str, line: Text) -> Callable[[Any, Any, bool], None]:
-    return lambda shown, printer, cycle: printer.text(f"<{name} {line(shown)}>")
+def _html(show: Callable[[Any], Shown], thing: object) -> str:
+    return show(thing).html
+
+
+def _print(name: str, show: Callable[[Any], Shown], thing: object, printer: Any, cycle: bool) -> None:
+    printer.text(f"<{name} {show(thing).line}>")

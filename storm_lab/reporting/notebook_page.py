@@ -14,11 +14,12 @@ from importlib import resources
 from typing import Any
 
 import nbformat
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.filters.ansi import ansi2html
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from storm_lab.reporting.page import rendered
 
 LONG = 20
 """Lines of code from which on a cell is folded."""
@@ -27,6 +28,9 @@ STYLE = "notebook.css"
 SCRIPT = "notebook.js"
 
 _PIXEL = "data:image/png;base64,"
+
+_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
+"""The one markup of code's outputs that is let through, as it comes out escaped: links lead there."""
 
 
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
@@ -37,17 +41,10 @@ def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "
         slug: file name of the notebook without ending, which is the name of its experiment.
         report: address of the report, relative to the page; empty when there is none.
     """
-    environment = Environment(
-        loader=PackageLoader("storm_lab.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     title = _title(notebook) or slug
     figures = f"../figures/{slug}/"
-    return environment.get_template("notebook.html.j2").render(
+    return rendered(
+        "notebook.html.j2",
         title=title,
         slug=slug,
         report=report,
@@ -104,7 +101,8 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
             "height": str(about.get("height", "")),
         }
     if "text/markdown" in data:
-        return {"kind": "text", "html": _with_anchors(_markdown(data["text/markdown"], with_markup=False))}
+        html = _markdown(data["text/markdown"], with_markup=False)
+        return {"kind": "text", "html": Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(html)))}
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
@@ -115,14 +113,6 @@ def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     """
     text = text if with_markup else unescape(text)
     return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
-
-
-_ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
-
-
-def _with_anchors(page: Markup) -> Markup:
-    """The text with its anchors, the one markup of code's outputs that is let through: links lead there."""
-    return Markup(_ANCHOR.sub(r'<a id="\1"></a>', str(page)))
 
 
 def _code(text: str) -> Markup:

@@ -6,7 +6,7 @@ are not.
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def _row(name: str, tally: Tally) -> str:
     return f"| {name} | {tally.total} | " + " | ".join(str(count) for count in tally.counts) + " |"
 
 
-def picture(reports: Path, link: str = "reports") -> str:
+def picture(reports: Path) -> str:
     """The picture as Markdown with the result that it shows, or nothing while there is none.
 
     Raises:
@@ -52,7 +52,7 @@ def picture(reports: Path, link: str = "reports") -> str:
     if not path.is_file():
         return ""
     alt = read_figure(path).alt.replace("[", "(").replace("]", ")")
-    image = f"![{alt}]({link}/{PICTURE.as_posix()})"
+    image = f"![{alt}](reports/{PICTURE.as_posix()})"
     said = caption({verdict.claim.id: verdict for verdict in collect_verdicts(reports / "verdicts")})
     return f"{image}\n\n{said}" if said else image
 
@@ -114,15 +114,12 @@ def update_readme(readme: Path, reports: Path) -> bool:
 
 def main() -> None:
     """Command line: bring README.md of the current folder up to date."""
-    parser = argparse.ArgumentParser(description="Bring the generated parts of README.md up to date.")
-    parser.add_argument("--readme", type=Path, default=Path("README.md"))
-    parser.add_argument("--reports", type=Path, default=Path("reports"))
-    given = parser.parse_args()
     try:
-        changed = update_readme(given.readme, given.reports)
+        changed = update_readme(Path("README.md"), Path("reports"))
     except UserError as error:
-        parser.exit(error.exit_code, f"{error}\n")
-    print(f"{given.readme.name}: {'brought up to date' if changed else 'is up to date'}")
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+    print(f"README.md: {'brought up to date' if changed else 'is up to date'}")
 
 
 if __name__ == "__main__":

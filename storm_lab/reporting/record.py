@@ -18,7 +18,7 @@ from storm_lab.experiments.cause import Cause
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.machine.whole_file import write_whole
-from storm_lab.reporting.standing import standing
+from storm_lab.reporting.tally import standing
 from storm_lab.reporting.verdict import Verdict, judge, measured_text
 
 SCHEMA_VERSION = 1
@@ -55,11 +55,6 @@ class VerdictFile:
     refused: tuple[Refusal, ...] = ()
 
 
-def verdict_path(folder: Path, experiment: str) -> Path:
-    """Where the verdict file of an experiment lies."""
-    return folder / f"{experiment}.json"
-
-
 def write_verdicts(folder: Path, record: VerdictFile, ledger: Ledger | None = None) -> Path:
     """Write the verdict file of an experiment; a reader sees the old file or the new one, never a part.
 
@@ -69,7 +64,7 @@ def write_verdicts(folder: Path, record: VerdictFile, ledger: Ledger | None = No
     text = json.dumps(
         _to_json(record, ledger or load_claims()), indent=1, ensure_ascii=False, allow_nan=False
     )
-    path = verdict_path(folder, record.experiment)
+    path = folder / f"{record.experiment}.json"
     write_whole(path, text + "\n")
     return path
 
@@ -157,16 +152,10 @@ def read_verdicts(path: Path) -> VerdictFile:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"not a verdict file ({error})", field=path.name, remedy="run the experiment again"
-        ) from error
+        raise _damaged(path, f"not a verdict file ({error})") from error
     version = content.get("schema") if isinstance(content, dict) else None
     if version != SCHEMA_VERSION:
-        raise UserError(
-            f"verdict file of schema version {version}, not {SCHEMA_VERSION}",
-            field=path.name,
-            remedy="run the experiment again",
-        )
+        raise _damaged(path, f"verdict file of schema version {version}, not {SCHEMA_VERSION}")
     try:
         return VerdictFile(
             experiment=str(content["experiment"]),
@@ -182,9 +171,11 @@ def read_verdicts(path: Path) -> VerdictFile:
             refused=tuple(Refusal(str(entry["run"]), str(entry["reason"])) for entry in content["refused"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"the verdict file is incomplete ({error!r})", field=path.name, remedy="run the experiment again"
-        ) from error
+        raise _damaged(path, f"the verdict file is incomplete ({error!r})") from error
+
+
+def _damaged(path: Path, why: str) -> UserError:
+    return UserError(why, field=path.name, remedy="run the experiment again")
 
 
 def _measurement(entry: Mapping[str, Any]) -> Measurement:

@@ -14,26 +14,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.contradiction import Contradiction, load_contradictions
-from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
+from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
-from storm_lab.reporting.standing import count_standings, standing
-from storm_lab.reporting.tally import Tally, tallies
+from storm_lab.reporting.tally import Tally, count_standings, standing, tallies
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
 from storm_lab.reporting.verdict import Outcome, Verdict, measured_text
 from storm_lab.version import __version__
-
-COMMAND = "storm-lab run {experiment}"
-"""What a reader types to get the measurement again."""
 
 ALL_PAPERS = "all papers"
 BASES = ("fitted", "predicted", "arithmetic")
@@ -81,7 +76,7 @@ class ReportContent:
     contradictions: tuple[Contradiction, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
     damaged: tuple[tuple[str, Refusal], ...] = ()
-    notebooks: Mapping[str, str] | None = None
+    notebooks: Mapping[str, str] = field(default_factory=dict)
     argued: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, Cause] = field(default_factory=dict)
     chosen: tuple[ChosenNumber, ...] = ()
@@ -95,7 +90,6 @@ def collect_report(
     constants: Sequence[ConstantRecord] = (),
     notebooks: Mapping[str, str] | None = None,
     damaged: Sequence[tuple[str, Refusal]] = (),
-    ledger: Ledger | None = None,
     made_from: str = "",
 ) -> ReportContent:
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
@@ -107,12 +101,11 @@ def collect_report(
     Raises:
         UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
     """
-    ledger = ledger or load_claims()
     records = read_all_verdicts(reports / "verdicts")
     links = {name: link for name, link in (notebooks or {}).items() if (reports / link).is_file()}
     return ReportContent(
-        verdicts=collect_verdicts(reports / "verdicts", ledger),
-        figures=_figures(reports / "figures", ledger),
+        verdicts=collect_verdicts(reports / "verdicts"),
+        figures=_figures(reports / "figures"),
         constants=tuple(constants),
         contradictions=load_contradictions(),
         refused=tuple((record.experiment, refusal) for record in records for refusal in record.refused),
@@ -138,13 +131,14 @@ def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
+def _figures(folder: Path) -> tuple[ReportFigure, ...]:
     figures = []
-    without_claims = _papers_of_experiments()
+    # Some experiments answer no claim, and some claims are answered by none that can be run.
+    known = {*load_claims().owners, *(experiment.slug for experiment in experiments())}
     for path in sorted(folder.glob("*/*.svg")):
         if path.name.startswith("."):
             continue
-        if path.parent.name not in ledger.owners and path.parent.name not in without_claims:
+        if path.parent.name not in known:
             raise UserError(
                 "figures of an unknown experiment",
                 field=f"figures/{path.parent.name}",
@@ -153,11 +147,6 @@ def _figures(folder: Path, ledger: Ledger) -> tuple[ReportFigure, ...]:
         link = path.relative_to(folder.parent).as_posix()
         figures.append(ReportFigure(path.parent.name, read_figure(path), link))
     return tuple(figures)
-
-
-def _papers_of_experiments() -> dict[str, str]:
-    """The paper of each experiment that can be run, also of those that answer no claim."""
-    return {experiment.slug: experiment.paper for experiment in experiments()}
 
 
 def write_report(path: Path, content: ReportContent) -> Path:
@@ -180,16 +169,9 @@ _FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 def render_report(content: ReportContent) -> str:
     """The report as HTML."""
-    environment = Environment(
-        loader=PackageLoader("storm_lab.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     papers = tuple(dict.fromkeys(verdict.claim.paper for verdict in content.verdicts))
-    return environment.get_template("report.html.j2").render(
+    return rendered(
+        "report.html.j2",
         version=__version__,
         made_from=content.made_from,
         standings=[
@@ -212,7 +194,7 @@ def render_report(content: ReportContent) -> str:
         refused=content.refused,
         damaged=content.damaged,
         trust=content.trust,
-        trust_notebook=(content.notebooks or {}).get(TRUST, ""),
+        trust_notebook=content.notebooks.get(TRUST, ""),
         trust_figures=[figure for figure in content.figures if figure.experiment == TRUST],
     )
 
@@ -236,7 +218,7 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
     cause = content.causes.get(claim.id)
     drawn = [figure for figure in content.figures if figure.experiment == claim.owner]
     answering = [figure for figure in drawn if claim.id in figure.figure.claims and figure.name != "claims"]
-    notebook = (content.notebooks or {}).get(claim.owner, "")
+    notebook = content.notebooks.get(claim.owner, "")
     place = f"{notebook}#figure-{answering[0].name}" if notebook and answering else notebook
     return {
         "argued": content.argued.get(claim.id, ""),
@@ -244,7 +226,6 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
         "figures": [(figure.figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
         "cause": cause,
         "standing": standing(verdict, cause).value,
-        "unsettled": verdict.unsettled,
         "readings": [
             {"name": each.reading, "measured": measured_text(each), "outcome": each.outcome.value}
             for each in verdict.readings
@@ -253,15 +234,11 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
         "expected_number": _sort_number([target.expected for target in claim.targets]),
         "measured_number": _sort_number([value.value for value in measurement.values] if measurement else []),
         "claim": claim,
-        "command": COMMAND.format(experiment=claim.owner),
-        "expected": claim.expected_text,
-        "band": claim.band_text,
+        "verdict": verdict,
         "measured": measured_text(verdict),
         "how": "" if measurement is None else measurement.how,
         "outcome": verdict.outcome.value,
         "rank": list(Outcome).index(verdict.outcome),
-        "reason": verdict.reason,
-        "basis": verdict.basis.value,
         "drawn": bool(drawn),
     }
 
@@ -273,9 +250,9 @@ def _sort_number(values: Sequence[float | None]) -> str:
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
     """Papers with those of their experiments that have figures, and the verdicts of each."""
-    paper_of = _papers_of_experiments()
-    for slug in {verdict.claim.owner for verdict in content.verdicts}:
-        paper_of.pop(slug, None)
+    paper_of = {experiment.slug: experiment.paper for experiment in experiments()}
+    for verdict in content.verdicts:
+        paper_of.pop(verdict.claim.owner, None)
     for verdict in content.verdicts:
         owner, paper = verdict.claim.owner, verdict.claim.paper
         paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
@@ -284,24 +261,15 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
     for entry in content.figures:
         drawn.setdefault(entry.experiment, []).append(entry)
     galleries = []
-    for paper in (*papers, *([SEVERAL] if SEVERAL in paper_of.values() else [])):
+    several = (SEVERAL,) if SEVERAL in paper_of.values() else ()
+    for paper in (*papers, *several):
         shown = [
             {
                 "slug": slug,
                 "title": titles.get(slug, slug),
-                "notebook": (content.notebooks or {}).get(slug, ""),
+                "notebook": content.notebooks.get(slug, ""),
                 "tally": Tally.of(slug, [v for v in content.verdicts if v.claim.owner == slug]),
-                "figures": [
-                    {
-                        "title": entry.figure.title,
-                        "alt": entry.figure.alt,
-                        "link": entry.link,
-                        "shape": entry.figure.shape,
-                        "id": f"figure-{slug}-{entry.name}",
-                        "claims": entry.figure.claims,
-                    }
-                    for entry in figures
-                ],
+                "figures": figures,
             }
             for slug, figures in drawn.items()
             if paper_of.get(slug) == paper

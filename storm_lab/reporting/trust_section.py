@@ -46,34 +46,26 @@ def read_trust(reports: Path) -> TrustSection | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         missing = [key for key in _KEYS if key not in document]
-    except (OSError, ValueError, TypeError) as error:
-        raise _damaged(path, str(error)) from error
-    if missing:
-        raise _damaged(path, f"it lacks {missing[0]}")
-    try:
+        if missing:
+            raise ValueError(f"it lacks {missing[0]}")
         return _section(document)
-    except (KeyError, TypeError) as error:
-        raise _damaged(path, repr(error)) from error
-
-
-def _damaged(path: Path, why: str) -> UserError:
-    return UserError(
-        f"not a document of the comparison with real Storm ({why})",
-        field=path.name,
-        remedy=f"run: storm-lab reproduce {EXPERIMENT}",
-    )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"not a document of the comparison with real Storm ({error})",
+            field=path.name,
+            remedy=f"run: storm-lab reproduce {EXPERIMENT}",
+        ) from error
 
 
 def _section(document: Mapping[str, Any]) -> TrustSection:
-    rows = [*document["rows"], *document["unusable"]]
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
+    for row in (*document["rows"], *document["unusable"]):
         played = f"{row['sitting']}, Storm {row['storm']}"
         groups.setdefault(f"{row['machine']}: {played}" if row["machine"] else played, []).append(row)
-    predicted = [miss for miss in document["misses"] if miss["half"] == "predicted"]
     reasons: dict[str, list[Mapping[str, Any]]] = {}
-    for miss in predicted:
-        reasons.setdefault(miss["why"], []).append(miss)
+    for miss in document["misses"]:
+        if miss["half"] == "predicted":
+            reasons.setdefault(miss["why"], []).append(miss)
     return TrustSection(
         document,
         tuple((name, tuple(own)) for name, own in groups.items()),

@@ -36,8 +36,6 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 
-__all__ = ["Basis", "Measured", "Measurement", "Outcome", "Verdict", "judge", "measured_text"]
-
 
 class Outcome(StrEnum):
     """The five verdicts, best first."""

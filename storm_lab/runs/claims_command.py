@@ -1,4 +1,4 @@
-"""The command ``storm-lab claims``: what the papers print, what came out, and why."""
+"""The commands ``storm-lab claims`` and ``report``: what the papers print, what came out, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storm_lab.machine.places import reports_folder
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome
 from storm_lab.runs.completion import complete_claim, complete_experiment
-from storm_lab.runs.reproduce import published_verdicts
+from storm_lab.runs.reproduce import build_report, published_verdicts
 from storm_lab.runs.study import verdict_table
 
 
@@ -110,3 +110,14 @@ def _argued(claim: Claim) -> str:
     place = f"why-{claim.id}"
     found = page.is_file() and f'id="{place}"' in page.read_text(encoding="utf-8")
     return f"{page}#{place}" if found else ""
+
+
+@click.command(epilog=examples("storm-lab report"))
+@json_option
+def report(as_json: bool) -> None:
+    """Write reports/index.html anew from the published verdicts and figures."""
+    path = str(build_report())
+    if as_json:
+        print_json({"report": path})
+    else:
+        click.echo(path)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.identity.closure import Code, own_code
 from storm_lab.identity.value import value_digest
+from storm_lab.machine.facts import installed_version
 from storm_lab.machine.places import checkout
 from storm_lab.papers.registry import module_of
 from storm_lab.runs.play import play_description
@@ -54,7 +54,7 @@ def lock_digest() -> str:
     root = checkout()
     if root is not None and (lock := root / "requirements.lock").is_file():
         return hashlib.sha256(lock.read_bytes()).hexdigest()
-    versions = "\n".join(f"{name}=={_version(name)}" for name in _LIBRARIES)
+    versions = "\n".join(f"{name}=={installed_version(name) or 'none'}" for name in _LIBRARIES)
     return hashlib.sha256(versions.encode()).hexdigest()
 
 
@@ -93,10 +93,3 @@ def runs_digest(specs: Iterable[RunSpec]) -> str:
 def experiment_digest(slug: str) -> str:
     """Digest of the code of an experiment: its declaration, how its runs are played and measured."""
     return own_code().closure([(module_of(slug), "EXPERIMENT")]).digest
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "none"

@@ -1,4 +1,4 @@
-"""Playing the runs of an experiment: a few processes, each run kept as soon as it is whole.
+"""Playing the runs of an experiment: in a few processes or on Spark, each kept as soon as it is whole.
 
 A run that lies complete in its folder is reused, so that an interrupted experiment goes on where it stopped.
 """
@@ -6,10 +6,12 @@ A run that lies complete in its folder is reused, so that an interrupted experim
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
@@ -18,8 +20,11 @@ from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.play import play_description
 from storm_lab.runs.pool import Advance, Pool, TaskFailed
-from storm_lab.runs.settled_play import emulate_settled as emulate_settled
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
+
+if TYPE_CHECKING:
+    # PySpark takes long to import, and most calls need none.
+    from pyspark.sql import SparkSession
 
 JOBS = 2
 Task = tuple[RunSpec, RunIdentity]
@@ -86,6 +91,7 @@ def play_all(
     *,
     home: Path | None = None,
     jobs: int = JOBS,
+    spark: SparkSession | None = None,
     show_progress: bool = False,
     fresh: bool = False,
     on_failure: OnFailure | None = None,
@@ -93,14 +99,19 @@ def play_all(
 ) -> tuple[PlayedRun, ...]:
     """Have every run of ``specs`` on disk, in their order; equal runs are played once.
 
-    ``jobs`` processes play at a time; 0 plays in this process. ``show_progress`` draws a bar in a
-    terminal. ``fresh`` plays again what is there. With ``on_failure``, a run that fails is reported to it
-    and left out of the result. A damaged run is reported to ``on_damage`` and played again.
+    ``jobs`` processes play at a time; 0 plays in this process, and with ``spark`` each run is a task of that
+    session instead. ``show_progress`` draws a bar in a terminal. ``fresh`` plays again what is there. With
+    ``on_failure``, a run that fails is reported to it and left out of the result. A damaged run is reported
+    to ``on_damage`` and played again.
 
     Raises:
-        StormLabError: as `play`, without ``on_failure``. Runs that were whole by then are kept.
+        StormLabError: as `play` or `storm_lab.runs.spark_play.play_on_spark`, without ``on_failure``. Runs
+            that were whole by then are kept.
         KeyboardInterrupt: after all half runs are gone.
     """
+    home = home or runs_folder()
+    if spark is not None:
+        home = home.resolve()
     tasks = [(spec, identity_of(spec)) for spec in specs]
     distinct = {identity.run: (spec, identity) for spec, identity in tasks}
     missing = {}
@@ -119,11 +130,18 @@ def play_all(
         lost.add(task[1].run)
         on_failure(task[0], error)
 
-    if missing:
+    if missing and spark is not None:
+        from storm_lab.runs.spark_play import play_on_spark
+
+        for task, reason in play_on_spark(list(missing.values()), spark, home, show_progress and not fresh):
+            fail(task, RunFailed(reason))
+    elif missing:
         with progress_bar(len(missing), show_progress) as advance:
             if jobs:
                 tasks_left = list(missing.values())
-                pool = Pool(jobs, partial(_timed, home), name=_name, failure=RunFailed)
+                pool = Pool(
+                    jobs, partial(_timed, home), name=lambda task: f"run {task[0]}", failure=RunFailed
+                )
                 times = pool.do(tasks_left, advance, fail)
                 seconds = {tasks_left[number][1].run: taken for number, taken in times.items()}
             else:
@@ -147,9 +165,19 @@ def _timed(home: Path | None, task: Task, advance: Advance) -> float:
     return time.perf_counter() - began
 
 
-def _name(task: Task) -> str:
-    return f"run {task[0]}"
-
-
 def _folder(identity: RunIdentity, home: Path | None) -> Path:
     return (home or runs_folder()) / identity.experiment / identity.run
+
+
+def reused_by_variant(played: Sequence[PlayedRun]) -> str:
+    """`reused_line`, with the variants and how many runs of each lay there already."""
+    runs = Counter(run.spec.variant for run in played)
+    there = Counter(run.spec.variant for run in played if run.reused)
+    line = reused_line(there.total(), runs.total())
+    named = [f"{name} {there[name]} of {count}" for name, count in runs.items()]
+    return f"{line}: {', '.join(named)}" if there else line
+
+
+def reused_line(reused: int, runs: int) -> str:
+    """How many of some runs lay there already."""
+    return f"{reused} of {runs} runs were there already (same code, same inputs)"

@@ -11,7 +11,7 @@ import click
 
 from storm_lab.machine.options import examples, jobs_option, json_option, print_json
 from storm_lab.papers.registry import experiment
-from storm_lab.reporting.formats import FORMATS, VARIABLE
+from storm_lab.reporting.figures.saved import FORMATS, VARIABLE
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.reproduce import notebook_job
@@ -59,14 +59,7 @@ def figures(
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
-    prepare(
-        [study],
-        jobs=jobs,
-        show_progress=True,
-        fresh=False,
-        needs_metrics=lambda _: True,
-        say=lambda line: click.echo(line, err=True),
-    )
+    prepare([study], jobs=jobs, show_progress=True, say=lambda line: click.echo(line, err=True))
     files = [str(path) for path in draw(study, formats or FORMATS, folder)]
     if as_json:
         print_json(files)

@@ -1,24 +1,25 @@
-"""The command ``storm-lab lab``: JupyterLab on working copies, so that the templates stay clean.
+"""The commands ``storm-lab lab``, JupyterLab on working copies, and ``storm-lab init``, a folder to work in.
 
-A copy that nobody has changed follows its template; one that somebody has changed is theirs and is kept.
+The templates stay clean. A copy that nobody has changed follows its template; one that somebody has changed
+is theirs and is kept.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from storm_lab.errors import refused_by_system
-from storm_lab.machine.options import examples
-from storm_lab.machine.places import data_folder, workspace
-from storm_lab.runs.notebook import notebooks_folder
+from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
+from storm_lab.runs.notebook import bytes_digest, notebooks_folder
 
 NOTEBOOKS = "notebooks"
 """In a workspace, the folder of copies."""
@@ -38,6 +39,42 @@ than until the next ping; it must, for with equal times it closes every connecti
 
 _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
 """Settings of the page: saved knobs would be "Error displaying widget" when they are opened again."""
+
+_CONFIGURATION = """\
+# A workspace of storm_lab: commands that are started in this folder or below it find it by this file.
+# Where results land, seen from here. STORM_LAB_DATA and STORM_LAB_REPORTS override it.
+data = "data"
+reports = "reports"
+"""
+
+
+@click.command("init", epilog=examples("storm-lab init my_lab", "storm-lab init ."))
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@json_option
+def init(folder: Path, as_json: bool) -> None:
+    """Make FOLDER a workspace, with notebooks and a configuration of its own.
+
+    In a workspace that is there already, notebooks that you did not change become the newest.
+    """
+    home = folder.resolve()
+    place = home / WORKSPACE_FILE
+    with refused_by_system(
+        "no workspace can be made there",
+        field="folder",
+        value=str(home),
+        remedy="name a folder that you may write to",
+    ):
+        home.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            place.write_text(_CONFIGURATION, encoding="utf-8")
+    kept = update_copies(notebooks_folder(), home / NOTEBOOKS)
+    if as_json:
+        print_json({"workspace": str(home), "kept": kept})
+        return
+    click.echo(f"workspace: {home}")
+    for path in kept:
+        click.echo(f"kept as you left it: {NOTEBOOKS}/{path}")
+    click.echo("go on there with: storm-lab lab, or storm-lab reproduce quick")
 
 
 @click.command(
@@ -97,11 +134,13 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
         remedy="set STORM_LAB_DATA to a folder that you may write to",
     ):
         folder.mkdir(parents=True, exist_ok=True)
-        made_from = _read_book(folder / _BOOK)
+        made_from: dict[str, str] = {}
+        with suppress(OSError, ValueError):
+            made_from = dict(json.loads((folder / _BOOK).read_text(encoding="utf-8")))
         for template in sorted(templates.rglob("*.ipynb")):
             name = template.relative_to(templates).as_posix()
-            copy, newest = folder / name, _digest(template)
-            present = _digest(copy) if copy.is_file() else None
+            copy, newest = folder / name, bytes_digest(template)
+            present = bytes_digest(copy) if copy.is_file() else None
             if present in (None, made_from.get(name)):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(template, copy)
@@ -122,14 +161,3 @@ def _trust(copy: Path) -> None:
     notary: Any = NotebookNotary  # It carries no types.
     read: Any = nbformat.read
     notary().sign(read(copy, as_version=4))
-
-
-def _read_book(path: Path) -> dict[str, str]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,12 +1,13 @@
-"""The command ``storm-lab live run``, beside those that only need a cluster."""
+"""The commands ``storm-lab live run``, ``record`` and ``trust``, beside those that only need a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import partial
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,22 +18,18 @@ from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import check_live, open_stage
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
+from storm_lab.live.suite.trust_tables import trust_lines
+from storm_lab.machine.options import constants_option, examples, json_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
-from storm_lab.runs.live_play import (
-    LiveTask,
-    experiment_tasks,
-    nearest_release,
-    play_task,
-    scene_task,
-)
-from storm_lab.runs.live_suite_command import record, trust
+from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
+from storm_lab.runs.live_record import new_records_folder, plays, record_shown, records_folder
+from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
 __all__ = ["live"]
 
-live.add_command(record)
-live.add_command(trust)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @live.command(
@@ -95,12 +92,14 @@ def run(
         for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
     ]
     folders: list[str] = []
+
+    def tell(folder: Path) -> None:
+        folders.append(str(folder))
+        if not as_json:
+            click.echo(str(folder))
+
     for release, specs in chosen:
-        with closing(_play(release, specs, runs)) as played:
-            for folder in played:
-                folders.append(str(folder))
-                if not as_json:
-                    click.echo(str(folder))
+        _play(release, specs, runs, tell)
     if as_json:
         print_json(folders)
 
@@ -137,24 +136,135 @@ def _by_release(
 
 
 def _play(
-    release: Release, specs: Iterable[tuple[LiveTask, EmulationSpec]], home: Path | None
-) -> Generator[Path, None, None]:
-    """Play tasks one after another, those of one cluster on it; the folders of their runs."""
-    for _, group in groupby(specs, key=lambda pair: pair[1].cluster):
-        members = list(group)
-        with open_stage(release.version, members[0][1].cluster, say=_say) as stage:
+    release: Release,
+    specs: Iterable[tuple[LiveTask, EmulationSpec]],
+    home: Path | None,
+    tell: Callable[[Path], None],
+) -> None:
+    """Play tasks one after another, those of one cluster on it; ``tell`` gets the folders of their runs."""
+    for cluster, members in groupby(specs, key=lambda pair: pair[1].cluster):
+        with open_stage(release.version, cluster, say=_say) as stage:
             for line in stage.storm.unrealised:
                 _say(f"not realised: {line}")
             for task, _ in members:
                 with progress_bar(1, True, str(task)) as advance:
-                    folder, _ = play_task(task, stage, home, partial(advance, 0))
-                yield folder
+                    folder = play_task(task, stage, home, partial(advance, 0))
+                tell(folder)
 
 
 def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
     spec = task.describe(release.storm, mhz)
     check_live(spec, spec.cluster)
     return spec
+
+
+@live.command(
+    epilog=examples(
+        "storm-lab live record",
+        "storm-lab live record light control --version 2.8 --repeat 2",
+        "storm-lab live record --list",
+    )
+)
+@click.argument("names", nargs=-1, metavar="[SITTING]...")
+@click.option(
+    "--version",
+    "versions",
+    multiple=True,
+    metavar="V",
+    help="On these versions of Storm; without, each sitting on the first that --list names.",
+)
+@click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
+@click.option("--folder", type=_FOLDER, help="Where recorded runs go; without, data/live/MACHINE.")
+@click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
+@json_option
+def record(
+    names: tuple[str, ...],
+    versions: tuple[str, ...],
+    repeat: int,
+    folder: Path | None,
+    listed: bool,
+    as_json: bool,
+) -> None:
+    """Play the suite on real Storm and keep small recorded runs, in place of those that are there."""
+    if listed:
+        _list(as_json)
+        return
+    for name in names:
+        find_sitting(name)
+    generations = [find_release(text).generation for text in versions] if versions else None
+    chosen = plays(names, generations, repeat)
+    if not chosen:
+        raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
+    folders: list[str] = []
+    with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
+        for path in recorded:
+            folders.append(str(path))
+            if not as_json:
+                click.echo(str(path))
+    if as_json:
+        print_json(folders)
+
+
+def _list(as_json: bool) -> None:
+    """The sittings with their scenes, and how long each takes."""
+    mhz = machine_mhz()
+    rows: list[dict[str, Any]] = [
+        {
+            "name": sitting.name,
+            "title": sitting.title,
+            "in_suite": sitting.in_suite,
+            "seconds": {
+                release.generation: sitting.describe(release.storm, mhz).duration_s
+                for release in releases_of(sitting)
+            },
+            "scenes": [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)],
+        }
+        for sitting in SITTINGS.values()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        spans = ", ".join(f"{seconds:.0f} s on {version}" for version, seconds in row["seconds"].items())
+        click.echo(f"{row['name']:11} {row['title']} ({spans}): {', '.join(row['scenes'])}")
+    suite_s = [list(row["seconds"].values()) for row in rows if row["in_suite"]]
+    click.echo(
+        f"the suite plays each sitting but {CALIBRATION} on the first version named: "
+        f"{sum(each[0] for each in suite_s) / 60:.0f} minutes, without the starts of clusters; "
+        f"on all versions {sum(map(sum, suite_s)) / 60:.0f}"
+    )
+
+
+@live.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
+@click.option("--folder", type=_FOLDER, help="Recorded runs; data/live without.")
+@constants_option
+@click.option(
+    "--seeds",
+    default=len(SEEDS),
+    show_default=True,
+    type=click.IntRange(1, 99),
+    help="Emulations of each sitting.",
+)
+@json_option
+def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool) -> None:
+    """Compare the emulator with recorded runs of real Storm, scene by scene."""
+    home = folder or records_folder()
+    found = recorded_runs(home)
+    names = {play_of(each) for each in found}
+    with progress_bar(len(names), True, "comparing") as advance:
+        begun = count()
+
+        def tell(name: str) -> None:
+            if (before := next(begun)) > 0:
+                advance(before - 1, 1.0)
+
+        costs = costs_of(found, home, constants)
+        compared = compare(found, costs, seeds=range(1, seeds + 1), tell=tell)
+    if as_json:
+        print_json(compared.document())
+        return
+    for line in trust_lines(compared):
+        click.echo(line)
 
 
 def _say(line: str) -> None:

@@ -1,17 +1,25 @@
-"""Constants of one machine, by generation of Storm: a file that ``storm-lab calibrate --live`` writes."""
+"""Constants of one machine, by generation of Storm, and runs with them in the place of their own.
+
+``storm-lab calibrate --live`` writes the file that they stand in.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import Describe, RunSpec
+from storm_lab.league.settled import SettledRun
+from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model import StormVersion
 
@@ -21,7 +29,10 @@ FILE_NAME = "constants.json"
 
 @dataclass(frozen=True, slots=True)
 class MachineConstants:
-    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine."""
+    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine.
+
+    A generation whose name ends with `C1_ONLY` is its code as the first compiler alone leaves it.
+    """
 
     constants: Mapping[str, Mapping[str, float]]
     scenes: Mapping[str, tuple[str, ...]]
@@ -30,8 +41,7 @@ class MachineConstants:
     @property
     def digest(self) -> str:
         """Digest of the constants."""
-        constants = {name: dict(own) for name, own in self.constants.items()}
-        return hashlib.sha256(json.dumps(constants, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.constants, sort_keys=True).encode()).hexdigest()
 
     def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
         """A cost model with the constants of the version's generation, else of the nearest one.
@@ -43,7 +53,8 @@ class MachineConstants:
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
             major = version.parts[0]
-            generation = min(self.constants, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
+            known = [name for name in self.constants if not name.endswith(C1_ONLY)] or list(self.constants)
+            generation = min(known, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
         return replace(before or CostModel(), **self.constants[generation])
 
     def write(self, path: Path) -> None:
@@ -94,7 +105,7 @@ def read_constants(path: Path) -> MachineConstants:
 def _values(generation: str, part: object) -> dict[str, float]:
     known = {constant.name for constant in constants_of(CostModel())}
     given = part.get("constants") if isinstance(part, dict) else None
-    if not isinstance(given, dict) or not generation.replace(".", "").isdigit():
+    if not isinstance(given, dict) or not generation.removesuffix(C1_ONLY).replace(".", "").isdigit():
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
         if name not in known:
@@ -120,3 +131,26 @@ def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
         return {}
     found = read_constants(path)
     return {name: replace(CostModel(), **values) for name, values in found.constants.items()}
+
+
+def on_machine(specs: Iterable[RunSpec], machine: MachineConstants | None) -> tuple[RunSpec, ...]:
+    """The runs on that machine; as they are without one. What they are called tells them apart."""
+    if machine is None:
+        return tuple(specs)
+    return tuple(
+        replace(
+            spec,
+            describe=cast(Describe, partial(_described, spec.describe, machine)),
+            inputs={**spec.inputs, "machine": machine.digest},
+        )
+        for spec in specs
+    )
+
+
+def _described(describe: Describe, machine: MachineConstants, spec: RunSpec) -> EmulationSpec | SettledRun:
+    """As ``describe`` has it, but for the machine's constants."""
+    found: EmulationSpec | SettledRun = describe(spec)
+    if isinstance(found, SettledRun):
+        cost = machine.cost(found.spec.version, found.spec.cost)
+        return replace(found, spec=replace(found.spec, cost=cost))
+    return replace(found, cost=machine.cost(found.version, found.cost))

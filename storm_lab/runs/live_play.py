@@ -16,16 +16,15 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.live.java_sources import read_sources
-from storm_lab.live.play import Stage, play_live
+from storm_lab.live.java_build import read_sources
+from storm_lab.live.play import Stage, play_live, scaled
 from storm_lab.live.releases import RELEASES, Release
-from storm_lab.live.scaling import scaled
 from storm_lab.live.scenes import Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import lock_digest, scalar
 from storm_lab.runs.pool import Advance
-from storm_lab.tuplelog import Manifest, RunIdentity, RunWriter, Scalar
+from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
 SCENES_NAME = "live"
 """Experiment that live runs of scenes count as, and their folder among the runs."""
@@ -102,7 +101,7 @@ def nearest_release(version: StormVersion) -> Release:
     return min(newer, key=lambda release: release.storm) if newer else next(iter(RELEASES.values()))
 
 
-def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> tuple[Path, Manifest]:
+def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> Path:
     """Play one task on a running cluster and write its run folder.
 
     Raises:
@@ -111,16 +110,16 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
     """
     spec = task.describe(stage.release.storm, stage.storm.cluster.nodes[0].core_mhz)
     identity = live_identity(task, spec)
-    folder = (runs_folder() if home is None else home) / identity.experiment / identity.run
+    folder = (home or runs_folder()) / identity.experiment / identity.run
     with RunWriter(folder, identity) as log:
         stage.storm.take_along(*folder.parent.glob(f".partial-{folder.name}-{os.getpid()}"))
         outcome = play_live(spec, stage, log, lambda done, total: advance(min(1.0, done / total)))
-        manifest = log.finish(
+        log.finish(
             duration_ns=outcome.duration_ns,
             warm_up_ns=round(spec.warm_up_s * NS_PER_S),
             conditions=outcome.conditions,
         )
-    return folder, manifest
+    return folder
 
 
 def live_identity(task: LiveTask, spec: EmulationSpec) -> RunIdentity:

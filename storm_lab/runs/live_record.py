@@ -10,8 +10,8 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from storm_lab.live.conditions import machine_name
-from storm_lab.live.hosts import HostOptions, machine_mhz
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.hosts import HostOptions, machine_mhz, machine_name
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release
@@ -21,7 +21,8 @@ from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
 from storm_lab.machine.places import checkout, data_folder, shipped
 from storm_lab.machine.progress import progress_bar
-from storm_lab.runs.live_play import Describe, LiveTask, play_task
+from storm_lab.model import StormVersion
+from storm_lab.runs.live_play import LiveTask, play_task
 from storm_lab.tuplelog import Scalar, open_run
 
 EXPERIMENT = "live-suite"
@@ -29,6 +30,8 @@ EXPERIMENT = "live-suite"
 
 WEIGHT = 10_000
 """CPU weight of a cluster that is recorded: a hundred times that of any other program."""
+
+_C1_FLAGS = "-XX:TieredStopAtLevel=1"
 
 Told = Callable[[str, float], None]
 """Called with what is played and the part of it that is over."""
@@ -46,6 +49,10 @@ class Play:
     def name(self) -> str:
         """Name of its folder among the records."""
         return f"{self.sitting.name}-{self.release.generation}-{self.number}"
+
+    def describe(self, mhz: float) -> EmulationSpec:
+        """What is played, on a machine of that clock."""
+        return self.sitting.describe(self.release.storm, mhz)
 
 
 RECORDS = "data/live"
@@ -71,13 +78,18 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     """What is to be played, version by version.
 
     Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
+
+    Args:
+        sittings: names; all of the suite without.
+        generations: of Storm; for each sitting the first that it is played on without.
+        repeat: how often.
     """
-    names = list(sittings or SITTINGS)
+    names = list(sittings or (sitting.name for sitting in SITTINGS.values() if sitting.in_suite))
     found = [
         Play(sitting, release, number)
         for number in range(1, repeat + 1)
         for sitting in SITTINGS.values()
-        for release in releases_of(sitting)
+        for release in (releases_of(sitting)[:1] if generations is None else releases_of(sitting))
         if sitting.name in names and (generations is None or release.generation in generations)
     ]
     return sorted(found, key=lambda play: play.release.storm)
@@ -91,24 +103,23 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
         StormLabError: Storm does not do what it should.
     """
     mhz = machine_mhz()
-    for (version, held, _), group in groupby(played_order(chosen), key=_cluster_of):
+    for (version, held, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
         members = list(group)
-        cluster = members[0].sitting.describe(members[0].release.storm, mhz).cluster
-        with open_stage(version, cluster, hosts=HostOptions(weight=WEIGHT, limit_cpu=held), say=say) as stage:
+        cluster = members[0].describe(mhz).cluster
+        hosts = HostOptions(weight=WEIGHT, limit_cpu=held)
+        settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
+        with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
             scratch = stage.storm.new_folder("played")
             for play in members:
-                parameters: dict[str, Scalar] = {"sitting": play.sitting.name, "mhz": mhz}
-                task = LiveTask(
-                    EXPERIMENT, play.sitting.name, parameters, play.number, _at(play.sitting, mhz)
-                )
+                spec, name = play.describe(mhz), play.sitting.name
+                parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
+                task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
                 tell(play.name, 0.0)
-                folder, _ = play_task(task, stage, scratch, partial(tell, play.name))
-                target = home / play.name
-                spec = play.sitting.describe(play.release.storm, mhz)
+                folder = play_task(task, stage, scratch, partial(tell, play.name))
                 executed = executions_measured(play.sitting.scenes(play.release.storm), spec)
-                thin(open_run(folder), target, executed)
+                thin(open_run(folder), home / play.name, executed)
                 shutil.rmtree(folder, ignore_errors=True)
-                yield target
+                yield home / play.name
 
 
 def record_shown(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
@@ -126,10 +137,11 @@ def played_order(chosen: Sequence[Play]) -> list[Play]:
     return sorted(chosen, key=_cluster_of)
 
 
-def _cluster_of(play: Play) -> tuple[str, bool, int]:
-    nodes = play.sitting.describe(play.release.storm, machine_mhz()).cluster.nodes
-    return play.release.version, play.sitting.held, len(nodes)
+def _cluster_of(play: Play) -> tuple[str, bool, bool, int]:
+    nodes = play.describe(machine_mhz()).cluster.nodes
+    return play.release.version, play.sitting.held, play.sitting.c1_only, len(nodes)
 
 
-def _at(sitting: Sitting, mhz: float) -> Describe:
-    return lambda version, _: sitting.describe(version, mhz)
+def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:
+    """The sitting as it is, whatever clock the machine has by now."""
+    return spec

@@ -66,21 +66,14 @@ def recorded_runs(home: Path) -> list[Recorded]:
         found.append(_recorded(run, "" if folder.parent == home else folder.parent.name))
     if not found:
         raise UserError(
-            "there are no recorded runs",
-            field="folder",
-            value=str(home),
-            remedy="run storm-lab live record",
+            "there are no recorded runs", field="folder", value=str(home), remedy="run storm-lab live record"
         )
     order = list(SITTINGS)
-    return sorted(
-        found,
-        key=lambda each: (
-            each.machine,
-            order.index(each.sitting.name),
-            each.generation,
-            each.run.manifest.run,
-        ),
-    )
+
+    def place(each: Recorded) -> tuple[str, int, str, str]:
+        return each.machine, order.index(each.sitting.name), each.generation, each.run.manifest.run
+
+    return sorted(found, key=place)
 
 
 def _recorded(run: Run, machine: str) -> Recorded:
@@ -97,7 +90,8 @@ def _recorded(run: Run, machine: str) -> Recorded:
     spec = sitting.describe(release.storm, mhz)
     digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
     length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
-    if digests != dict(identity.inputs) or length_differs:
+    code_differs = bool(identity.parameters.get("c1_only", False)) != sitting.c1_only
+    if digests != dict(identity.inputs) or length_differs or code_differs:
         raise UserError(
             "the sitting is described otherwise now than when this was recorded",
             field="record",
@@ -172,9 +166,15 @@ def compare(
     orderings = []
     for (machine, name, generation), group in groupby(recorded, key=play_of):
         members = list(group)
-        sitting = members[0].sitting
+        sitting, mhz = members[0].sitting, members[0].mhz
         tell(f"{name} on Storm {generation}")
-        own = _rows(sitting, generation, members, costs.get(machine, {}).get(generation), seeds)
+        scenes = sitting.scenes(release_of(sitting, generation).storm)
+        known = costs.get(machine, {})
+        cost = known.get(sitting.code_of(generation), known.get(generation))
+        with ExitStack() as plays:
+            looks = [plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds]
+            told = [each.look() for each in members]
+            own = compare_sitting(sitting, generation, scenes, told, looks, machine)
         rows += own
         orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
     return Trust(tuple(rows), tuple(orderings))
@@ -185,30 +185,13 @@ def play_of(recorded: Recorded) -> tuple[str, str, str]:
     return recorded.machine, recorded.sitting.name, recorded.generation
 
 
-def _rows(
-    sitting: Sitting,
-    generation: str,
-    members: Sequence[Recorded],
-    cost: CostModel | None,
-    seeds: Sequence[int],
-) -> list[Row]:
-
-    scenes = sitting.scenes(release_of(sitting, generation).storm)
-    with ExitStack() as plays:
-        looks = [
-            plays.enter_context(emulated(sitting, generation, members[0].mhz, seed, cost)) for seed in seeds
-        ]
-        recorded = [each.look() for each in members]
-        return compare_sitting(sitting, generation, scenes, recorded, looks, members[0].machine)
-
-
-def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
+def trust_of(seeds: Sequence[int]) -> Trust:
     """The comparison of the project's recorded runs, with the constants that lie beside them.
 
     Raises:
         UserError: the recorded runs or the constants cannot be used.
     """
-    folder = home or records_folder()
+    folder = records_folder()
     recorded = recorded_runs(folder)
     return compare(recorded, costs_of(recorded, folder), seeds=seeds)
 
@@ -216,25 +199,24 @@ def trust_of(seeds: Sequence[int], home: Path | None = None) -> Trust:
 def machine_words(recorded: Sequence[Recorded]) -> str:
     """On what machine the recorded runs were played; several are all named."""
     facts = [each.run.manifest.conditions for each in recorded]
-    named = dict.fromkeys(f"{each['cores']} cores of {each['processor']}" for each in facts)
-    return " and ".join(named)
+    return " and ".join(dict.fromkeys(f"{each['cores']} cores of {each['processor']}" for each in facts))
 
 
 def conditions_table(recorded: Sequence[Recorded]) -> pd.DataFrame:
     """On what the recorded runs were played: a row for each."""
-    rows = []
-    for each in recorded:
-        facts = each.run.manifest.conditions
-        rows.append(
-            (
-                each.sitting.name,
-                facts["storm"],
-                facts["processor"],
-                facts["cores"],
-                facts["storm_cores"],
-                facts["busy_cores"],
-                facts["load_average"],
-            )
-        )
-    columns = ["sitting", "Storm", "processor", "cores", "Storm's cores", "busy cores", "load average"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(
+        {"sitting": each.sitting.name}
+        | {title: each.run.manifest.conditions[name] for title, name in _CONDITIONS.items()}
+        for each in recorded
+    )
+
+
+_CONDITIONS = {
+    "Storm": "storm",
+    "processor": "processor",
+    "cores": "cores",
+    "Storm's cores": "storm_cores",
+    "busy cores": "busy_cores",
+    "load average": "load_average",
+}
+"""Columns of `conditions_table` and what they are called in a manifest."""

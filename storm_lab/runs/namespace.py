@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -87,20 +88,15 @@ def _assigned(cells: Sequence[str]) -> frozenset[str]:
             continue
         found = [_name_of(line) for line in lines]
         if all(found):
-            names.update(name for name in found if name)
+            names.update(found)
     return frozenset(names)
 
 
 def _name_of(line: ast.stmt) -> str:
     """The name in a line ``name = literal``; empty for any other line."""
-    if (
-        not isinstance(line, ast.Assign)
-        or len(line.targets) != 1
-        or not isinstance(line.targets[0], ast.Name)
-    ):
-        return ""
-    try:
-        ast.literal_eval(line.value)
-    except ValueError:
-        return ""
-    return line.targets[0].id
+    match line:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            with suppress(ValueError):
+                ast.literal_eval(value)
+                return name
+    return ""

@@ -8,6 +8,7 @@ from functools import singledispatch
 from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.league.settled import SettledRun
 from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunWriter, Status
 
@@ -30,16 +31,21 @@ def play_description(description: object, writer: RunWriter, advance: Advance) -
 def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
     """Have the emulator play it."""
     warm_up_ns = round(description.warm_up_s * NS_PER_S)
-    play_in_emulator(description, writer, advance, lambda decisions: warm_up_ns)
+    _emulate(description, writer, advance, lambda decisions: warm_up_ns)
 
 
-def play_in_emulator(
+@play_description.register
+def emulate_settled(description: SettledRun, writer: RunWriter, advance: Advance) -> None:
+    """Have the emulator play it, and write down where its steady state turned out to begin."""
+    _emulate(description.spec, writer, advance, description.warm_up_ns)
+
+
+def _emulate(
     spec: EmulationSpec,
     writer: RunWriter,
     advance: Advance,
     warm_up_ns: Callable[[Sequence[Decision]], int],
 ) -> None:
-    """Play it; ``warm_up_ns`` says from its decisions where its steady state begins."""
     # numba takes a second to import, and whoever finds all runs on disk needs none of it.
     from storm_lab.emulator.emulation import Emulation
 

@@ -133,7 +133,9 @@ class Pool(Generic[_Task, _Result]):
                     if done:
                         results[number] = result
                 else:
-                    fail(tasks[number], self._failed(tasks[number], message))
+                    if not isinstance(message, StormLabError):
+                        message = self._failure(f"{self._name(tasks[number])} failed\n{message}")
+                    fail(tasks[number], message)
                     share, done = 1.0, True
                 advance(number, share)
                 if done:
@@ -145,11 +147,6 @@ class Pool(Generic[_Task, _Result]):
             number, task = waiting.pop(0)
             self._doing[pipe] = number
             pipe.send(task)
-
-    def _failed(self, task: _Task, message: StormLabError | str) -> StormLabError:
-        if isinstance(message, StormLabError):
-            return message
-        return self._failure(f"{self._name(task)} failed\n{message}")
 
     def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
         process = self._workers[pipe]

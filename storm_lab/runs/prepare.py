@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from storm_lab.machine.progress import progress_bar
@@ -82,16 +83,14 @@ def prepare(
         fresh=fresh,
         on_damage=damaged,
     )
-    runs: list[tuple[PlayedRun, ...]] = []
-    for each in specs:
-        low = sum(map(len, runs))
-        runs.append(tuple(played[low : low + len(each)]))
-    for study, own in zip(studies, runs, strict=True):
-        say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
+    left = iter(played)
+    runs = tuple(tuple(islice(left, len(each))) for each in specs)
     wanted: dict[Path, tuple[str, ...]] = {}
     for study, own in zip(studies, runs, strict=True):
+        say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
         for run in own if needs_metrics(study) else ():
-            wanted[run.folder] = _union(wanted.get(run.folder, ()), study.experiment.metrics)
+            names = (*wanted.get(run.folder, ()), *study.experiment.metrics)
+            wanted[run.folder] = tuple(dict.fromkeys(names))
     missing = missing_metrics(wanted)
     began = time.perf_counter()
     if missing:
@@ -101,7 +100,7 @@ def prepare(
     metrics_s = time.perf_counter() - began
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
-    return Prepared(tuple(runs), emulation_s, metrics_s, _shares(own_first, missing))
+    return Prepared(runs, emulation_s, metrics_s, _shares(own_first, missing))
 
 
 def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
@@ -112,10 +111,6 @@ def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
         firsts.append([run for run in own if run.folder not in met])
         met.update(run.folder for run in own)
     return firsts
-
-
-def _union(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*one, *other]))
 
 
 def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> int:

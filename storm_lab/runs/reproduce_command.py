@@ -17,10 +17,9 @@ from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.runs.live_constants import read_constants
 from storm_lab.runs.prepare import prepare
-from storm_lab.runs.quick import QUICK, quick_studies
 from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies, writable_reports
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
-from storm_lab.runs.study import NO_CLAIMS, Study, verdict_table
+from storm_lab.runs.study import NO_CLAIMS, QUICK, Study, quick_studies, verdict_table
 
 
 @click.command(

@@ -22,25 +22,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from storm_lab.errors import StormLabError
-from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
-from storm_lab.machine.places import project_root, runs_folder
+from storm_lab.machine.places import project_root
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import (
-    OnFailure,
-    PlayedRun,
-    RunFailed,
-    Task,
-    is_whole,
-    play,
-    run_folder,
-)
+from storm_lab.runs.execute import Task, is_whole, play, run_folder
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
-
 
 _LOOK_S = 0.5
 """Seconds between two looks at which runs are whole."""
@@ -50,59 +40,40 @@ _GRACE_S = 15.0
 
 
 def play_on_spark(
-    specs: Sequence[RunSpec],
-    spark: SparkSession,
-    *,
-    home: Path | None = None,
-    show_progress: bool = False,
-    fresh: bool = False,
-    on_failure: OnFailure | None = None,
-) -> tuple[PlayedRun, ...]:
-    """As `storm_lab.runs.execute.play_all`, with a Spark task in the place of a process.
+    tasks: Sequence[Task], spark: SparkSession, home: Path, show_progress: bool
+) -> list[tuple[Task, str]]:
+    """Play runs, a Spark task each; those that failed, with the reason.
 
-    ``home`` is the folder of all runs; the bar moves with every run that becomes whole.
+    A run also fails that does not appear in ``home``, the folder of all runs, or whose machine has other
+    code. The bar moves with every run that becomes whole.
 
     Raises:
-        StormLabError: as `storm_lab.runs.execute.play_all`; also where a run does not appear in ``home``, or
-            the machine that played it has other code.
         KeyboardInterrupt: the job is cancelled, and what its tasks had begun on this machine is gone.
     """
-    home = (home or runs_folder()).resolve()
-    tasks = [(spec, identity_of(spec)) for spec in specs]
-    distinct = {identity.run: (spec, identity) for spec, identity in tasks}
-    missing = {
-        run: task
-        for run, task in distinct.items()
-        if fresh or not is_whole(run_folder(task[0], home), verify=True)
-    }
-    lost: set[str] = set()
-    if missing:
-        with _watched([run_folder(spec, home) for spec, _ in missing.values()], show_progress and not fresh):
-            answers = _job(list(missing.values()), home, spark)
-        for run, text in answers.items():
-            spec, _ = missing[run]
-            if not text and not is_whole(run_folder(spec, home)):
-                text = f"run {spec} was played, but is not in {home}: all machines must share this folder"
-            if text:
-                error = RunFailed(text)
-                if on_failure is None:
-                    raise error
-                lost.add(run)
-                on_failure(spec, error)
-    return tuple(
-        PlayedRun(spec, run_folder(spec, home), identity.run not in missing)
-        for spec, identity in tasks
-        if identity.run not in lost
-    )
+    folders = [run_folder(spec, home) for spec, _ in tasks]
+    with _watched(folders, show_progress):
+        reasons = _job(tasks, home, spark)
+    failed = []
+    for task, folder in zip(tasks, folders, strict=True):
+        spec, identity = task
+        reason = reasons[identity.run]
+        if not reason and not is_whole(folder):
+            reason = f"run {spec} was played, but is not in {home}: all machines must share this folder"
+        if reason:
+            failed.append((task, reason))
+    return failed
 
 
-def let_spark_find(entrants: Sequence[Entrant]) -> None:
-    """Put the folders of the reader's schedulers where processes that Spark starts on this machine look."""
+def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
+    """The session of the environment; the processes that it starts here find the reader's schedulers."""
+    from storm_lab.pipeline.session import spark_session
+
     modules = [sys.modules[type(entrant.scheduler).__module__] for entrant in entrants]
     files = [Path(module.__file__) for module in modules if module.__file__]
     own = [str(file.parent) for file in files if not file.is_relative_to(project_root() / "storm_lab")]
     known = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*own, *known.split(os.pathsep)]))
+    return spark_session()
 
 
 def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, str]:

@@ -7,7 +7,7 @@ makes (verdict file, figures) lies in a folder of its own; the main job publishe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -33,9 +33,8 @@ from storm_lab.runs.digest import (
     text_digest,
 )
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.live_constants import MachineConstants, read_constants
+from storm_lab.runs.live_constants import MachineConstants, on_machine, read_constants
 from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
-from storm_lab.runs.on_machine import on_machine
 
 if TYPE_CHECKING:
     # Matplotlib takes long to import, and who only plays draws nothing.
@@ -79,7 +78,7 @@ class Study:
         if constants is not None:
             study = replace(study, machine=read_constants(Path(str(constants))))
         # Here, for matplotlib is not needed by who only plays.
-        from storm_lab.reporting.figures.shown import show_in_notebook
+        from storm_lab.reporting.figures.saved import show_in_notebook
 
         show_in_notebook()
         return study
@@ -115,16 +114,6 @@ class Study:
         values = [f"{name}={scalar(value)}" for name, value in self.parameters.items()]
         return values if self.machine is None else [*values, f"{CONSTANTS}={self.machine.digest}"]
 
-    def _seeds(self) -> tuple[int, ...]:
-        specs = self.specs()
-        if specs or "seeds" not in self.parameters:
-            return tuple(dict.fromkeys(spec.seed for spec in specs))
-        return tuple(dict.fromkeys(self.parameters.integers("seeds")))
-
-    def _code(self) -> str:
-        specs = self.specs()
-        return runs_digest(specs) if specs else experiment_digest(self.experiment.slug)
-
     @property
     def workspace(self) -> Path:
         """Folder for what this study makes of its runs; named by the parameters alone."""
@@ -139,8 +128,7 @@ class Study:
         Raises:
             StormLabError: a run is refused or fails.
         """
-        specs = self.specs()
-        return play_all(specs, jobs=jobs, show_progress=show_progress, fresh=fresh)
+        return play_all(self.specs(), jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:
         """The metric tables of all runs that the experiment declares, through PySpark; plays what is missing.
@@ -160,20 +148,22 @@ class Study:
         Raises:
             UserError: a measurement does not fit its claim.
         """
-        ledger = load_claims()
+        ledger, specs = load_claims(), self.specs()
+        seeds: Iterable[int] = (spec.seed for spec in specs)
+        if not specs and "seeds" in self.parameters:
+            seeds = self.parameters.integers("seeds")
         measurements = self.experiment.measure(tables, self.parameters)
+        refused = tables.refused if tables else ()
         record = VerdictFile(
             experiment=self.experiment.slug,
             parameters={
                 name: list(value) if isinstance(value, tuple) else value
                 for name, value in self.parameters.items()
             },
-            seeds=self._seeds(),
-            code_digest=self._code(),
+            seeds=tuple(dict.fromkeys(seeds)),
+            code_digest=runs_digest(specs) if specs else experiment_digest(self.experiment.slug),
             measurements=measurements,
-            refused=tuple(
-                Refusal(refusal.folder.name, refusal.detail) for refusal in (tables.refused if tables else ())
-            ),
+            refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in refused),
         )
         write_verdicts(self.workspace / "verdicts", record, ledger)
         found = by_claim(measurements)
@@ -236,11 +226,31 @@ class Study:
         """
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.
-        from storm_lab.reporting.figures.saved import save_figure
-        from storm_lab.reporting.formats import write_formats
+        from storm_lab.reporting.figures.saved import save_figure, write_formats
 
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt, claims=claims)
         write_formats(figure, name)
+
+
+QUICK = "quick"
+"""What it is called where an experiment's name may stand."""
+
+_SMALL: Mapping[str, Mapping[str, object]] = {
+    "tstorm-obs1-traffic": {"seeds": (1,), "bolt_ms_tried": (2.7,)},
+    "rstorm-network-hierarchy": {"seeds": (1,)},
+    "mfstorm-exclamation": {"seeds": (1,), "duration_s": 240.0},
+    "nstorm-worst-case": {},
+    "twitter-semantics": {"seeds": (1,)},
+}
+"""Experiment -> parameters that make it small."""
+
+
+def quick_studies() -> tuple[Study, ...]:
+    """The first look: one small study of every paper, with one seed, in minutes.
+
+    Verdicts of one seed are for the eye. They stay in the workspaces; the report is made of the defaults.
+    """
+    return tuple(Study.of(slug, given) for slug, given in _SMALL.items())
 
 
 _CELL = 44

@@ -15,7 +15,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -26,8 +25,9 @@ from storm_lab.machine.places import sweeps_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.execute import JOBS, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
+from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.runs.sweep_table import (
     METRIC_TABLES,
     SHOWN,
@@ -36,10 +36,6 @@ from storm_lab.runs.sweep_table import (
     run_rows,
     summary_rows,
 )
-
-if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -79,13 +75,12 @@ class Sweep:
         show_progress: bool = False,
         fresh: bool = False,
         home: Path | None = None,
-        spark: SparkSession | None = None,
     ) -> SweepResult:
         """Play what is missing, compute the metrics of all runs from their logs, and tabulate them.
 
-        They are played by ``jobs`` processes of this machine or ``on_spark``: ``spark``, else the session of
-        the environment (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run
-        that is refused or fails gets a row that says why; the others go on.
+        They are played by ``jobs`` processes of this machine or ``on_spark``: the session of the environment
+        (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run that is refused or
+        fails gets a row that says why; the others go on.
 
         Raises:
             StormLabError: no run came out, or there is no Java for Spark.
@@ -96,22 +91,16 @@ class Sweep:
         def note(spec: RunSpec, error: StormLabError) -> None:
             failures[identity_of(spec).run] = str(error)
 
-        names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
-        played: tuple[PlayedRun, ...]
-        if on_spark:
-            # As above.
-            from storm_lab.pipeline.session import spark_session
-            from storm_lab.runs.spark_play import let_spark_find, play_on_spark
-
-            let_spark_find(self.entrants)
-            spark = spark or spark_session()
-            played = play_on_spark(
-                self.specs, spark, home=home, show_progress=show_progress, fresh=fresh, on_failure=note
-            )
-        else:
-            played = play_all(
-                self.specs, home=home, jobs=jobs, show_progress=show_progress, fresh=fresh, on_failure=note
-            )
+        spark = spark_that_finds(self.entrants) if on_spark else None
+        played = play_all(
+            self.specs,
+            home=home,
+            jobs=jobs,
+            spark=spark,
+            show_progress=show_progress,
+            fresh=fresh,
+            on_failure=note,
+        )
         if not played:
             raise UserError(
                 f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}",
@@ -120,7 +109,7 @@ class Sweep:
             )
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
-        rows = run_rows(self.settings, names, tables, failures)
+        rows = run_rows(self.settings, tables, failures)
         reused = len({run.folder for run in played if run.reused})
         return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))
 

@@ -11,15 +11,14 @@ import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option
+from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option, print_json
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.execute import is_whole, reused_line, run_folder
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
-from storm_lab.runs.reused import reused_line
-from storm_lab.runs.sweep import SweepResult, planned
+from storm_lab.runs.sweep import planned
 from storm_lab.runs.sweep_table import shown
-from storm_lab.schedulers.completion import complete_scheduler
+from storm_lab.schedulers.scheduler_file import complete_scheduler
 
 
 @click.command(
@@ -100,7 +99,15 @@ def sweep(
     done = found.run(on_spark=on_spark, jobs=jobs, show_progress=True, fresh=fresh)
     folder = done.write(out)
     if as_json:
-        click.echo(json.dumps(_document(done, folder), indent=1, ensure_ascii=False))
+        print_json(
+            {
+                "folder": str(folder),
+                "runs": _records(done.rows),
+                "summary": _records(done.summary),
+                "reused": done.reused,
+                "failures": list(done.failures),
+            }
+        )
     else:
         click.echo(shown(done.summary))
         click.echo(f"\n{reused_line(done.reused, done.rows['run'].nunique())}; tables in {folder}")
@@ -123,16 +130,6 @@ def _fixed(texts: tuple[str, ...], subject: Subject) -> dict[str, ParameterValue
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = subject.parameter(name).parsed(value.strip())
     return given
-
-
-def _document(done: SweepResult, folder: Path) -> dict[str, object]:
-    return {
-        "folder": str(folder),
-        "runs": _records(done.rows),
-        "summary": _records(done.summary),
-        "reused": done.reused,
-        "failures": list(done.failures),
-    }
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import unknown_name
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.settled import LEAST_WINDOW_S
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.pipeline.metric_tables import MetricTables
-from storm_lab.runs.digest import scalar
+from storm_lab.runs.digest import identity_of, scalar
 from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
 
@@ -23,55 +22,54 @@ FAILED = "failed"
 UNSETTLED = "unsettled"
 """Status of a run under a scheduler that re-assigned too close to the end to have a steady state."""
 
+_COUNTS = ("runs", "seeds", "stopped_runs", "unsettled_runs", "failed_runs")
+
 SETTING_COLUMNS = ("experiment", "variant", "seed", "topology", "run", "status", "reason", "measured_from_s")
 
 
-@dataclass(frozen=True, slots=True)
-class SweptMetric:
-    """A number of a run: the metric table that it is taken from, and its unit."""
-
-    table: str
-    unit: str
-
-
-METRICS: Mapping[str, SweptMetric] = {
-    **{
-        f"{kind}_{statistic}_ms": SweptMetric("steady_latency", "ms")
+_UNITS: Mapping[str, Mapping[str, str]] = {
+    "steady_latency": {
+        f"{kind}_{statistic}_ms": "ms"
         for kind in ("complete", "processing")
         for statistic in ("mean", "p50", "p95", "p99")
     },
-    "acked": SweptMetric("steady", "tuples"),
-    "failed": SweptMetric("steady", "tuples"),
-    "acked_per_s": SweptMetric("steady", "1/s"),
-    "executed_per_s": SweptMetric("steady", "1/s"),
-    "nodes_mean": SweptMetric("steady", "nodes"),
-    "workers_mean": SweptMetric("steady", "workers"),
-    "nodes_last": SweptMetric("steady", "nodes"),
-    "workers_last": SweptMetric("steady", "workers"),
-    "acked_per_s_per_node": SweptMetric("steady", "1/s"),
-    "executed_per_s_per_node": SweptMetric("steady", "1/s"),
-    "inter_node_share": SweptMetric("steady_traffic_share", "0 to 1"),
-    "inter_process_share": SweptMetric("steady_traffic_share", "0 to 1"),
-    "cores_used": SweptMetric("steady_cpu", "cores"),
-    "utilisation_used_nodes": SweptMetric("steady_cpu", "0 to 1"),
-    "utilisation_all_nodes": SweptMetric("steady_cpu", "0 to 1"),
-    "workers_started": SweptMetric("control", "workers"),
-    "workers_killed": SweptMetric("control", "workers"),
-    "zookeeper_writes": SweptMetric("control", "writes"),
+    "steady": {
+        "acked": "tuples",
+        "failed": "tuples",
+        "acked_per_s": "1/s",
+        "executed_per_s": "1/s",
+        "nodes_mean": "nodes",
+        "workers_mean": "workers",
+        "nodes_last": "nodes",
+        "workers_last": "workers",
+        "acked_per_s_per_node": "1/s",
+        "executed_per_s_per_node": "1/s",
+    },
+    "steady_traffic_share": {"inter_node_share": "0 to 1", "inter_process_share": "0 to 1"},
+    "steady_cpu": {
+        "cores_used": "cores",
+        "utilisation_used_nodes": "0 to 1",
+        "utilisation_all_nodes": "0 to 1",
+    },
+    "control": {"workers_started": "workers", "workers_killed": "workers", "zookeeper_writes": "writes"},
 }
-"""What a row holds: all from the tuple log, after the run's warm-up, defined beside the tables' functions.
+"""Metric table -> the numbers that are taken from it, with their units; see `METRICS`."""
 
-Those of ``control`` are of the whole run and all its topologies (`of_control`).
+METRICS = {name: unit for units in _UNITS.values() for name, unit in units.items()}
+"""What a row holds, with units: all from the tuple log, after the run's warm-up.
+
+They are defined beside the tables' functions. Those of ``control`` are of the whole run and all its
+topologies (`of_control`).
 """
+
+METRIC_TABLES = tuple(_UNITS)
+"""The tables that rows are made of."""
 
 SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
 """Metrics of the summary when none is asked for."""
 
-SHOWN_WITHOUT_TUPLES = tuple(name for name, metric in METRICS.items() if metric.table == "control")
+SHOWN_WITHOUT_TUPLES = tuple(_UNITS["control"])
 """Those of an experiment that plays the control plane alone."""
-
-METRIC_TABLES = tuple(dict.fromkeys(metric.table for metric in METRICS.values()))
-"""The tables that rows are made of."""
 
 
 def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
@@ -84,7 +82,7 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
     for text in asked:
         name = text.strip().replace(" ", "_").replace("-", "_")
         if name in METRIC_TABLES:
-            names.extend(metric for metric, found in METRICS.items() if found.table == name)
+            names.extend(_UNITS[name])
         elif name in METRICS:
             names.append(name)
         else:
@@ -93,27 +91,25 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
 
 
 def run_rows(
-    settings: Sequence[Setting],
-    names: Sequence[Sequence[str]],
-    tables: MetricTables | None,
-    failures: Mapping[str, str],
+    settings: Sequence[Setting], tables: MetricTables | None, failures: Mapping[str, str]
 ) -> pd.DataFrame:
     """One row for every run of every setting, and for every topology of the run.
 
-    ``names`` are the runs' names, in the specs' order; ``failures`` maps those without a log to the reason.
-    A run that several settings share has a row in each: the column ``run`` tells. Columns: the varied
-    parameters, `SETTING_COLUMNS`, and those of `METRICS` (empty where a run has no such number).
+    ``failures`` maps the names of those without a log to the reason. A run that several settings share has a
+    row in each: the column ``run`` tells. Columns: the varied parameters, `SETTING_COLUMNS`, and those of
+    `METRICS` (empty where a run has no such number).
     """
     metrics = _metrics_by_run(tables)
     rows: list[dict[str, object]] = []
-    for setting, own in zip(settings, names, strict=True):
+    for setting in settings:
         varied: dict[str, object] = {name: scalar(value) for name, value in setting.varied.items()}
-        for spec, run in zip(setting.specs, own, strict=True):
+        for spec in setting.specs:
+            run = identity_of(spec).run
             place = varied | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed}
             if run in failures:
                 rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})
             rows.extend(place | found for found in metrics.get(run, ()))
-    columns = [*(settings[0].varied if settings else ()), *SETTING_COLUMNS, *METRICS]
+    columns = [*settings[0].varied, *SETTING_COLUMNS, *METRICS]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -139,7 +135,7 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
                     | {
                         "topology": topology,
                         "metric": metric,
-                        "unit": METRICS[metric].unit,
+                        "unit": METRICS[metric],
                         "runs": len(group["seed"].unique()),
                         "seeds": len(samples),
                         "stopped_runs": int((own["status"] == Status.STOPPED.value).sum()),
@@ -150,20 +146,7 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
                         "high": value.high if value else None,
                     }
                 )
-    columns = [
-        *keys,
-        "topology",
-        "metric",
-        "unit",
-        "runs",
-        "seeds",
-        "stopped_runs",
-        "unsettled_runs",
-        "failed_runs",
-        "mean",
-        "low",
-        "high",
-    ]
+    columns = [*keys, "topology", "metric", "unit", *_COUNTS, "mean", "low", "high"]
     return pd.DataFrame(found, columns=columns).astype({"mean": float, "low": float, "high": float})
 
 
@@ -171,8 +154,6 @@ def shown(summary: pd.DataFrame) -> str:
     """The summary as plain text, a row for each setting, variant and topology, a column for each metric."""
     keys = list(summary.columns[: list(summary.columns).index("metric")])
     keys = [key for key in keys if key != "experiment" and (key != "topology" or summary[key].nunique() > 1)]
-    if summary.empty:
-        return "no runs"
     lines = []
     for place, group in summary.groupby(keys, sort=False, dropna=False):
         cells = {
@@ -213,12 +194,8 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
     # A run without tuples, or that ends before its warm-up does, has no topology in the tables.
     joined = facts.drop(columns="experiment").merge(pd.concat(places).drop_duplicates(), on="run", how="left")
     for table, frame in sources.items():
-        names = [name for name, metric in METRICS.items() if metric.table == table]
-        missing = [name for name in names if name not in frame]
-        if missing:
-            raise UserError("the metric table has no such column", field=table, value=missing[0])
         keys = ["run", "topology"] if "topology" in frame else ["run"]
-        joined = joined.merge(frame[[*keys, *names]], on=keys, how="left")
+        joined = joined.merge(frame[[*keys, *_UNITS[table]]], on=keys, how="left")
     joined = joined.fillna({"topology": ""})
     joined.loc[joined["status"] == UNSETTLED, list(METRICS)] = None
     by_run: dict[str, list[dict[str, object]]] = {}

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
+from storm_lab.errors import UserError
 from storm_lab.model import (
+    ACKER,
     Assignment,
     Cluster,
     Executor,
@@ -25,11 +27,14 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.schedulers.demand import demand_of
+from storm_lab.model.settings import ACKER_CPU, ACKER_OFFHEAP, ACKER_ONHEAP, CPU, OFFHEAP, ONHEAP, number_of
+from storm_lab.model.topology import DEFAULT_DEMAND
+from storm_lab.model.version import V2_8_8
 
 P = TypeVar("P")
 
-DEFAULT_STORM_VERSION = StormVersion((2, 8, 8))
+DEFAULT_STORM_VERSION = V2_8_8
+_ACKER_SETTINGS_SINCE = (1, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -101,17 +106,47 @@ class SchedulingView:
         return tuple(e for e in self.executors[topology_id] if e not in held or held[e].node not in nodes)
 
     def demand(self, executor: Executor) -> Resources:
-        """CPU points and memory in MB that the executor asks for; Storm's defaults if undeclared."""
+        """CPU points (100 = one core) and memory in MB that the executor asks for (Storm 1.0 and later).
+
+        A component's own figures win over the topology's settings, which win over Storm's defaults; ackers
+        have settings of their own, but for Storm 1.0.
+
+        Raises:
+            UserError: the topology has no such component.
+        """
         key = (executor.topology, executor.component)
         demand = self._demands.get(key)
         if demand is None:
-            topology = self.topology[executor.topology]
-            demand = self._demands[key] = demand_of(topology, executor.component, self.version)
+            demand = self._demands[key] = self._demand_of(*key)
         return demand
 
     @cached_property
     def _demands(self) -> dict[tuple[str, str], Resources]:
         return {}
+
+    def _demand_of(self, topology_id: str, component_id: str) -> Resources:
+        topology = self.topology[topology_id]
+        cpu = number_of(topology.settings, CPU, DEFAULT_DEMAND.cpu_points)
+        onheap = number_of(topology.settings, ONHEAP, DEFAULT_DEMAND.memory_mb)
+        offheap = number_of(topology.settings, OFFHEAP, DEFAULT_DEMAND.offheap_mb)
+        if component_id == ACKER and self.version.parts >= _ACKER_SETTINGS_SINCE:
+            return Resources(
+                cpu_points=number_of(topology.settings, ACKER_CPU, cpu),
+                memory_mb=number_of(topology.settings, ACKER_ONHEAP, onheap),
+                offheap_mb=number_of(topology.settings, ACKER_OFFHEAP, offheap),
+            )
+        if component_id == ACKER:
+            return Resources(cpu, onheap, offheap)
+        try:
+            declared = topology.component(component_id).resources
+        except KeyError:
+            raise UserError(
+                f"an executor of topology {topology_id!r} belongs to a component "
+                "that the topology does not have",
+                field="component",
+                value=component_id,
+            ) from None
+        return Resources(cpu, onheap, offheap) if declared is None else declared
 
     def traffic_of(self, topology_id: str) -> Mapping[tuple[Executor, Executor], float]:
         """The measured traffic that the topology's executors send; empty when nothing was measured."""

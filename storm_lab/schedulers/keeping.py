@@ -1,11 +1,65 @@
-"""Answers that policies share: keep what is there, or say that a topology could not be placed."""
+"""What policies share: a round at work, and keeping what is there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
+from typing import TypeVar
 
 from storm_lab.model import Assignment, Executor, Slot
 from storm_lab.schedulers.contract import Journal, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.view_checks import check_view
+
+T = TypeVar("T")
+
+
+class Round:
+    """One round of a policy while it works: who has a slot, what is said of each topology, and the reasons.
+
+    Args:
+        view: what the policy looks at.
+        placed: executors that have a slot from the start.
+
+    Raises:
+        UserError: no schedule can be made of the view.
+    """
+
+    def __init__(self, view: SchedulingView, placed: Mapping[Executor, Slot] | None = None) -> None:
+        check_view(view)
+        self.view = view
+        self.placed = dict(placed or {})
+        self.journal = Journal(view)
+        self._status: dict[str, TopologyStatus] = {}
+
+    @classmethod
+    def of_complete(cls, view: SchedulingView) -> Round:
+        """A round in which the topologies that lack no executor stay; the others are still to be placed."""
+        todo = set(incomplete_topologies(view))
+        begun = cls(view, {e: s for e, s in kept(view).items() if e.topology not in todo})
+        for topology in view.topologies:
+            if topology.id not in todo:
+                begun.scheduled(topology.id)
+        return begun
+
+    def scheduled(self, topology_id: str, message: str = "Fully Scheduled") -> None:
+        """Say that the topology is placed."""
+        self._status[topology_id] = TopologyStatus(True, message)
+
+    def failed(self, topology_id: str, message: str) -> None:
+        """Say why the topology is not placed."""
+        self._status[topology_id] = TopologyStatus(False, message)
+
+    def result(self, notes: Mapping[str, float | str] | None = None) -> SchedulingResult:
+        """The answer, topologies and executors in the view's order."""
+        placed = in_view_order(self.view, self.placed)
+        return SchedulingResult(placed, self._status, self.journal.decisions, notes or {})
+
+    def without_change(self, message: str) -> SchedulingResult:
+        """No new schedule: the present assignment stays, and every topology's status says why."""
+        self.placed = kept(self.view)
+        for topology in self.view.topologies:
+            self.failed(topology.id, message)
+        return self.result()
 
 
 def kept(view: SchedulingView) -> dict[Executor, Slot]:
@@ -28,12 +82,6 @@ def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assig
     )
 
 
-def nothing_changes(view: SchedulingView, message: str, journal: Journal) -> SchedulingResult:
-    """No new schedule: the present assignment stays, and every topology's status says why."""
-    status = {topology.id: TopologyStatus(False, message) for topology in view.topologies}
-    return SchedulingResult(in_view_order(view, kept(view)), status, journal.decisions)
-
-
 def incomplete_topologies(view: SchedulingView) -> list[str]:
     """Ids of topologies with an executor that has no slot on a live node, in the view's order."""
     alive = kept(view)
@@ -42,3 +90,8 @@ def incomplete_topologies(view: SchedulingView) -> list[str]:
         for topology in view.topologies
         if any(executor not in alive for executor in view.executors[topology.id])
     ]
+
+
+def interleaved(groups: Iterable[Sequence[T]]) -> list[T]:
+    """First member of each group, then the second of each group that has one, and so on."""
+    return [member for turn in zip_longest(*groups) for member in turn if member is not None]

@@ -24,9 +24,9 @@ class PlacementMeasures:
     nodes_over_memory: int
 
 
-def nodes_used(assignment: Assignment, topology_id: str | None = None) -> int:
-    """Number of nodes with at least one executor, of one topology or of any."""
-    return len({s.node for e, s in assignment.slots.items() if topology_id in (None, e.topology)})
+def nodes_used(assignment: Assignment) -> int:
+    """Number of nodes with at least one executor."""
+    return len(assignment.nodes_used())
 
 
 def measure(view: SchedulingView, assignment: Assignment) -> PlacementMeasures:

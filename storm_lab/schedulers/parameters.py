@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from storm_lab.errors import UserError, unknown_name
-from storm_lab.model.allowed import Allowed
+from storm_lab.model.checks import Allowed
 
 
 def parameter(
@@ -28,15 +28,17 @@ def parameter(
     return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
-def check_parameters(parameters: object) -> None:
-    """Refuse values that their fields do not allow. Meant for ``__post_init__``.
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyParameters:
+    """Parameters whose values are checked: a subclass is a frozen dataclass of fields made by `parameter`.
 
     Raises:
-        UserError: naming the parameter, the value and the range.
+        UserError: a value that its field does not allow; names the parameter, the value and the range.
     """
-    for field in dataclasses.fields(parameters):  # type: ignore[arg-type]
-        if "allowed" in field.metadata:
-            field.metadata["allowed"].check("the scheduler", field.name, getattr(parameters, field.name))
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            field.metadata["allowed"].check("the scheduler", field.name, getattr(self, field.name))
 
 
 def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:

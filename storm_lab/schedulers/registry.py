@@ -6,7 +6,7 @@ adds one by declaring an entry point of the group ``storm_lab.schedulers``, whos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -34,16 +34,13 @@ _OWN = {
 """The project's own policies, by name: where each class stands below `storm_lab.schedulers`."""
 
 
-def _found() -> list[EntryPoint]:
-    own = [EntryPoint(name, f"storm_lab.schedulers.{place}", GROUP) for name, place in _OWN.items()]
+def _known() -> dict[str, EntryPoint]:
+    known = {name: EntryPoint(name, f"storm_lab.schedulers.{place}", GROUP) for name, place in _OWN.items()}
     # Two copies of an outside package on the path may declare the very same policy.
     outside = {(point.name, point.value): point for point in entry_points(group=GROUP)}
-    return [*own, *(point for point in outside.values() if not point.value.startswith("storm_lab."))]
-
-
-def _by_name(points: Sequence[EntryPoint]) -> dict[str, EntryPoint]:
-    known: dict[str, EntryPoint] = {}
-    for point in points:
+    for point in outside.values():
+        if point.value.startswith("storm_lab."):
+            continue
         other = known.setdefault(point.name, point)
         if other is not point:
             raise UserError(
@@ -61,7 +58,7 @@ def scheduler_names() -> list[str]:
     Raises:
         UserError: two packages offer the same name.
     """
-    return sorted(_by_name(_found()))
+    return sorted(_known())
 
 
 def scheduler_class(name: str) -> type[Scheduler[Any]]:
@@ -70,7 +67,7 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     Raises:
         UserError: there is none, two packages offer it, or it cannot be imported or is no scheduler.
     """
-    known = _by_name(_found())
+    known = _known()
     if name not in known:
         raise unknown_name("scheduler", name, known, "storm_lab")
     point = known[name]

@@ -1,4 +1,8 @@
-"""Schedulers in files of the reader's: ``my_idea.py:MyIdea`` or ``package.module:MyIdea`` as a class."""
+"""Schedulers as a reader names them: ``default``, ``my_idea.py:MyIdea`` or ``package.module:MyIdea``.
+
+Shells complete the names. Files are the shell's own to complete, which it does when it gets an item of the
+type ``file``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
+from click.shell_completion import CompletionItem
+
 from storm_lab.errors import UserError, said_by
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
-from storm_lab.schedulers.registry import make_scheduler
+from storm_lab.schedulers.registry import make_scheduler, scheduler_names
 
 
 def is_place(text: str) -> bool:
@@ -135,3 +142,23 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
         value=text,
         remedy=f"subclasses of Scheduler with a method schedule: {listed}",
     )
+
+
+def complete_scheduler(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The schedulers whose names begin so; files where none does."""
+    online = "online:" if incomplete.startswith("online:") else ""
+    names = [f"{online}{name}" for name in scheduler_names()]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def complete_policies(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The last of a list of schedulers: those whose names begin so, without those that are there already."""
+    before, comma, _ = incomplete.rpartition(",")
+    there = before.split(",")
+    names = [f"{before}{comma}{name}" for name in scheduler_names() if name not in there]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

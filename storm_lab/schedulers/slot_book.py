@@ -52,8 +52,13 @@ class SlotBook:
         free = self._free[node]
         if not free:
             return None
-        return min(free, key=lambda slot: (self._wanted_by.get(slot, topology_id) != topology_id,
-                                           slot not in self._wanted_by, free.index(slot)))  # fmt: skip
+        return min(
+            free,
+            key=lambda slot: (
+                self._wanted_by.get(slot, topology_id) != topology_id,
+                slot not in self._wanted_by,
+            ),
+        )
 
     def take(self, topology_id: str, node: int) -> Slot:
         """The topology's slot on the node, taken now if it has none yet.

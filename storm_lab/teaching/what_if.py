@@ -7,9 +7,7 @@ is an ordinary run in a folder of its own, which goes when it has been read.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +34,11 @@ POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
 _ON_LOAD = ("tstorm", "optimal")
 """Policies that read measured load."""
 
+_LOADS: dict[str, MeasuredLoad] = {}
+"""Measured loads by the digest of the site."""
+
 _PLAY_S, _WARM_S = 40.0, 20.0
 """Virtual length of a play, and from where on its latency counts."""
-
-Build = Callable[[int, int, float], Site]
-"""A site of so many nodes and workers, at so many lines a second."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,8 @@ class Turn:
     message: str
 
 
-@dataclass(frozen=True)
 class WhatIf:
-    """The knobs of a site; ``build`` makes it anew."""
-
-    build: Build = lambda nodes, workers, rate: example_site(rate, nodes=nodes, workers=workers)
+    """The knobs of the example site."""
 
     def turn(
         self,
@@ -74,7 +69,7 @@ class WhatIf:
         Raises:
             UserError: no such policy, or a value that does not fit.
         """
-        site = self.build(nodes, workers, lines_per_s)
+        site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
         load = _measured(site) if policy in _ON_LOAD else None
         view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, load=load)
@@ -90,8 +85,7 @@ class WhatIf:
         """Where the executors are, and how long lines take."""
         if not turn.nodes:
             return []
-        about = About(seeds=1)
-        return [placement_map(turn.placements, turn.nodes, about=about), _latency(turn)]
+        return [placement_map(turn.placements, turn.nodes, about=About(seeds=1)), _latency(turn)]
 
     def knobs(self) -> Any:
         """The knobs as a widget for JupyterLab."""
@@ -158,26 +152,13 @@ def _turn(run: Run, site: Site, offered: float, message: str) -> Turn:
 
 
 def _measured(site: Site) -> MeasuredLoad:
-    """CPU and traffic of each executor under Storm's default scheduler."""
-    return _measured_once(_Keyed(site))
+    """CPU and traffic of each executor under Storm's default scheduler; played once for equal sites."""
+    if site.digest not in _LOADS:
+        _LOADS[site.digest] = _measured_anew(site)
+    return _LOADS[site.digest]
 
 
-@dataclass(frozen=True, eq=False)
-class _Keyed:
-    """A site that is equal to another of the same digest."""
-
-    site: Site
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and other.site.digest == self.site.digest
-
-    def __hash__(self) -> int:
-        return hash(self.site.digest)
-
-
-@lru_cache(maxsize=64)
-def _measured_once(keyed: _Keyed) -> MeasuredLoad:
-    site = keyed.site
+def _measured_anew(site: Site) -> MeasuredLoad:
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         run = _played(site, make_scheduler("default"), Path(scratch))
         cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()

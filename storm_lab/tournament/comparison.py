@@ -48,23 +48,21 @@ class Comparison:
         if self.p_value is not None and self.p_value < LEVEL and better != worse:
             word = "better" if better > worse else "worse"
             return f"{self.first} is {word} than {self.second}: better {on}{sure}"
-        if better and not worse and self.p_value is None:
-            return f"{self.first} is better than {self.second} on these few cases: better {on}"
-        if worse and not better and self.p_value is None:
-            return f"{self.first} is worse than {self.second} on these few cases: better {on}"
+        if self.p_value is None and bool(better) != bool(worse):
+            word = "better" if better else "worse"
+            return f"{self.first} is {word} than {self.second} on these few cases: better {on}"
         return f"neither {self.first} nor {self.second} is better over all: {self.first} is better {on}{sure}"
 
     def document(self) -> dict[str, Any]:
         """The same as JSON objects; infinite gains are null, the verdict says which it is."""
-        rows = json.loads(self.cases.replace([np.inf, -np.inf], np.nan).to_json(orient="records"))
-        entrants = json.loads(self.entrants.to_json(orient="index"))
+        cases = self.cases.replace([np.inf, -np.inf], np.nan)
         return {
             "a": self.first,
             "b": self.second,
             "verdict": self.verdict,
             "p_value": self.p_value,
-            "entrants": entrants,
-            "cases": rows,
+            "entrants": json.loads(self.entrants.to_json(orient="index")),
+            "cases": json.loads(cases.to_json(orient="records")),
         }
 
 
@@ -85,20 +83,16 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
     objective = next(iter([text for text in (*one["objective"], *other["objective"]) if text]), "")
     pair = one.set_index("seed")["score"].to_frame("a").join(other.set_index("seed")["score"].rename("b"))
-    problems = [
-        next((text for text in side["problem"] if text), "") for side in (one, other)
-    ]  # the first is enough on a page
     row: dict[str, object] = {"case": case, "objective": objective}
     row |= {"a": _shown(pair["a"], objective), "b": _shown(pair["b"], objective)}
     lost = [not np.isfinite(pair[side]).all() for side in ("a", "b")]
     if any(lost):
         gain = math.nan if all(lost) else -math.inf if lost[0] else math.inf
         verdict = UNCLEAR if all(lost) else WORSE if lost[0] else BETTER
-        return (
-            row
-            | {"gain_percent": gain, "low_percent": None, "high_percent": None, "verdict": verdict}
-            | {"note": "; ".join(problem for problem in problems if problem)}
-        )
+        row |= {"gain_percent": gain, "low_percent": None, "high_percent": None, "verdict": verdict}
+        # The first of each is enough on a page.
+        problems = [next((text for text in side["problem"] if text), "") for side in (one, other)]
+        return row | {"note": "; ".join(filter(None, problems))}
     gains = [float(value) for value in 100 * (1 - pair["a"] / pair["b"])]
     mean = over_seeds(gains)
     assert mean.value is not None
@@ -109,13 +103,8 @@ def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object
         verdict = EQUAL if abs(mean.value) < 100 * TIE else BETTER if low > 0 else WORSE
     else:
         verdict = EQUAL if max(-low, high) < 100 * TIE else UNCLEAR
-    return row | {
-        "gain_percent": mean.value,
-        "low_percent": low,
-        "high_percent": high,
-        "verdict": verdict,
-        "note": "",
-    }
+    row |= {"gain_percent": mean.value, "low_percent": low, "high_percent": high, "verdict": verdict}
+    return row | {"note": ""}
 
 
 def _shown(scores: pd.Series[float], objective: str) -> float:

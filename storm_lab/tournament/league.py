@@ -1,23 +1,75 @@
-"""A league of schedulers: one topology and cluster under each, and one table with intervals over seeds."""
+"""A league of schedulers: one topology and cluster under each, and one table with intervals over seeds.
+
+A run is measured over its steady state: from the second half on (at the latest from
+`storm_lab.experiments.online_scheduling.STEADY_S`), and not before `storm_lab.league.settled.SETTLE_S` have
+passed since the last re-assignment. What comes between is reported as the transition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
+from storm_lab.league.settled import LEAST_WINDOW_S, SETTLE_S
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.live_constants import MachineConstants
-from storm_lab.runs.on_machine import on_machine
-from storm_lab.runs.reused import reused_by_variant
-from storm_lab.tournament.table import COLUMNS, league_table, results
+from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
+from storm_lab.runs.live_constants import MachineConstants, on_machine
+from storm_lab.tuplelog import Status
 
-__all__ = ["COLUMNS", "League", "league_table", "results"]
+COLUMNS = {
+    "processing_ms": "processing time, ms",
+    "p99_ms": "99th percentile, ms",
+    "lines_per_s": "lines completed per second",
+    "nodes": "nodes in use",
+    "inter_node_percent": "tuples between nodes, %",
+}
+"""Columns of the results that are measured in the steady state, and what they mean."""
+
+TRANSITION = {
+    "measured_from_s": "measured from, s",
+    "reassigned_s": "last re-assigned at, s",
+    "moved": "executors moved",
+    "transition_ms": "worst 10 s of the transition, ms",
+}
+"""Columns of the results that say when the steady state began and what came before it."""
+
+_STEADY = (
+    "processing_ms",
+    "processing_p99_ms",
+    "complete_ms",
+    "complete_p99_ms",
+    "throughput",
+    "nodes",
+    "inter_node_percent",
+)
+"""What `measured_runs` has of a steady state."""
+
+METRICS = (
+    "steady",
+    "steady_latency",
+    "steady_traffic_share",
+    "occupancy",
+    "events",
+    "spikes",
+    "control",
+)
+"""The metric tables that results are made of."""
+
+KEEPS_UP = 0.9
+"""Share of the most lines per second that an entrant must complete to be ranked by its time."""
+
+IDLE = "completed nothing in its steady state"
+"""Why a run that came to its end is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +130,162 @@ class League:
             StormLabError: as `play`, or there is no Java for Spark.
         """
         return metrics_of([run.folder for run in self.play()])
+
+
+def results(tables: MetricTables) -> pd.DataFrame:
+    """One row a run: variant, seed, the columns of `COLUMNS` and `TRANSITION`, and ``unranked``.
+
+    ``unranked`` says why a run has no steady state to measure, and its columns are empty then; it is empty
+    for all others. ``transition_ms`` is the highest mean of 10 s within two minutes of a re-assignment.
+    """
+    rows = measured_runs(tables)
+    renamed = rows.rename(columns={"processing_p99_ms": "p99_ms", "throughput": "lines_per_s"})
+    wanted = ["variant", "seed", *COLUMNS, *TRANSITION, "unranked"]
+    return renamed[wanted].sort_values(["variant", "seed"], ignore_index=True)
+
+
+def measured_runs(tables: MetricTables) -> pd.DataFrame:
+    """One row a run, over all of its topologies.
+
+    Columns: run, variant, seed; then, in the steady state, processing_ms, processing_p99_ms, complete_ms,
+    complete_p99_ms, throughput, nodes, inter_node_percent (empty for a run without one); those of
+    `TRANSITION`, and unranked. Throughput is root tuples acked a second, and where none are anchored, tuples
+    executed a second by the bolts.
+    """
+    latency = dict(iter(tables.steady_latency.groupby("run")))
+    rates = dict(iter(tables.steady.groupby("run")))
+    sent = dict(iter(tables.steady_traffic_share.groupby("run")))
+    everything = tables.occupancy[tables.occupancy["topology"] == ""].sort_values("from_s")
+    nodes = everything.groupby("run")["nodes"].last()
+    transition = _transition(tables).set_index("run")
+    rows = []
+    facts: dict[str, Any]
+    for facts in tables.runs.to_dict("records"):  # type: ignore[assignment]
+        run = facts["run"]
+        row = {name: facts[name] for name in ("run", "variant", "seed")}
+        found = dict.fromkeys(_STEADY, math.nan)
+        if run in rates:
+            acked = float(rates[run]["acked_per_s"].sum())
+            found["throughput"] = acked if acked > 0 else float(rates[run]["executed_per_s"].sum())
+        if run in latency:
+            own = latency[run]
+            for kind in ("processing", "complete"):
+                found[f"{kind}_ms"] = _weighted(own[f"{kind}_mean_ms"], own["tuples"])
+                # Of several topologies the worst: percentiles cannot be averaged.
+                found[f"{kind}_p99_ms"] = float(own[f"{kind}_p99_ms"].max())
+        if run in sent:
+            found["inter_node_percent"] = 100 * _weighted(sent[run]["inter_node_share"], sent[run]["tuples"])
+        found["nodes"] = float(nodes.get(run, math.nan))
+        moves = transition.loc[run].to_dict() if run in transition.index else {}
+        row |= {
+            "measured_from_s": facts["warm_up_s"],
+            "reassigned_s": moves.get("reassigned_s", math.nan),
+            "moved": int(moves.get("moved", 0)),
+            "transition_ms": moves.get("transition_ms", math.nan),
+        }
+        row["unranked"] = _unranked(facts, row["reassigned_s"], found["throughput"])
+        rows.append(row | (dict.fromkeys(_STEADY, math.nan) if row["unranked"] else found))
+    return pd.DataFrame(rows, columns=["run", "variant", "seed", *_STEADY, *TRANSITION, "unranked"])
+
+
+def _weighted(values: pd.Series[float], weights: pd.Series[float]) -> float:
+    total = float(weights.sum())
+    return float((values * weights).sum()) / total if total else math.nan
+
+
+def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
+    """Mean and 95 % interval over seeds for every variant, quickest first; columns as texts.
+
+    With a ``baseline``, one of the variants, there is also what each variant's processing time is above or
+    below that one's, seed by seed. Variants that complete fewer than nine tenths of the most lines come after
+    the others, for who drops load is quick; last come those with a run that cannot be ranked.
+
+    Raises:
+        UserError: no variant has the baseline's name.
+    """
+    variants = list(dict.fromkeys(rows["variant"]))
+    if baseline and baseline not in variants:
+        raise UserError(
+            "no entrant has this name",
+            field="baseline",
+            value=baseline,
+            remedy=f"there are: {', '.join(variants)}",
+        )
+    table: dict[str, dict[str, str]] = {}
+    means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
+    means["behind"] = means["lines_per_s"] < KEEPS_UP * means["lines_per_s"].max()
+    means["unranked"] = [
+        "; ".join(dict.fromkeys(text for text in rows.loc[rows["variant"] == name, "unranked"] if text))
+        for name in means.index
+    ]
+    means["last"] = means["unranked"] != ""
+    ordered = means.sort_values(["last", "behind", "processing_ms"])
+    for place, name in enumerate(ordered.index, 1):
+        own = rows[rows["variant"] == name]
+        unranked = str(ordered.loc[name, "unranked"])
+        cells = {"rank": "-" if unranked else str(place)}
+        cells |= {label: _interval(own[column].astype(float)) for column, label in COLUMNS.items()}
+        if baseline:
+            label = f"time against {baseline}, %"
+            gains = _against(rows, str(name), baseline)
+            cells[label] = "-" if name == baseline else _interval(gains, sign=True)
+        cells |= {label: _interval(own[column].astype(float), 0) for column, label in TRANSITION.items()}
+        if means["last"].any():
+            cells["not ranked because"] = unranked
+        table[str(name)] = cells
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+def _transition(tables: MetricTables) -> pd.DataFrame:
+    """Of each run with a re-assignment: when the last one was, executors moved, and the worst 10 s after."""
+    moves = tables.events[tables.events["kind"].isin(["re-assignment", "rebalance"])]
+    last = moves.groupby("run", as_index=False).agg(reassigned_s=("time_s", "max"))
+    own = moves.loc[moves["kind"] == "re-assignment", ["run", "event"]]
+    peaks = tables.spikes.merge(own, on=["run", "event"])
+    worst = peaks.groupby("run", as_index=False).agg(transition_ms=("peak", "max"))
+    found = last.merge(_moved(tables), on="run", how="outer").merge(worst, on="run", how="left")
+    return found.assign(moved=found["moved"].fillna(0))
+
+
+def _moved(tables: MetricTables) -> pd.DataFrame:
+    """Executors that each run's assignments moved, after the first of each topology."""
+    assigned = tables.control[tables.control["action"] == "assign"]
+    assigned = assigned.sort_values(["run", "subject", "time_s", "detail"])
+    later = assigned[assigned.duplicated(["run", "subject"])]
+    counts = later["detail"].str.extract(r'"moved":(\d+)', expand=False).fillna(0).astype(int)
+    return later.assign(moved=counts).groupby("run", as_index=False).agg(moved=("moved", "sum"))
+
+
+def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) -> str:
+    """Why a run has no steady state to measure; empty where it has."""
+    duration_s = float(facts["duration_s"])
+    if facts["status"] != Status.COMPLETE.value:
+        return f"ended at {duration_s:.0f} s ({facts['reason']})"
+    if duration_s - float(facts["warm_up_s"]) < LEAST_WINDOW_S:
+        return (
+            f"re-assigned at {reassigned_s:.0f} s of {duration_s:.0f} s, "
+            f"less than {SETTLE_S + LEAST_WINDOW_S:.0f} s before the end"
+        )
+    return "" if throughput > 0 else IDLE
+
+
+def _against(rows: pd.DataFrame, name: str, baseline: str) -> list[float]:
+    """Per cent by which the variant's time differs from the baseline's, by the seeds that both have."""
+    times = {
+        variant: dict(zip(own["seed"], own["processing_ms"].astype(float), strict=True))
+        for variant, own in rows.groupby("variant")
+    }
+    base = times[baseline]
+    return [100 * (value / base[seed] - 1) for seed, value in times[name].items() if seed in base]
+
+
+def _interval(values: Iterable[float], digits: int = 2, *, sign: bool = False) -> str:
+    samples = [float(value) for value in values if value == value]
+    if not samples:
+        return "none"
+    found = over_seeds(samples)
+    assert found.value is not None
+    text = f"{found.value:+.{digits}f}" if sign else f"{found.value:.{digits}f}"
+    if found.low is None or found.high is None or digits == 0:
+        return text
+    return f"{text} ± {(found.high - found.low) / 2:.{digits}f}"

@@ -8,10 +8,9 @@ policy ``optimal`` proves; larger cases, in which nothing is proven, are left ou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import pandas as pd
-
-from storm_lab.model import Cluster, Executor, MeasuredLoad, StormVersion, Topology
+from storm_lab.model import Cluster, MeasuredLoad, StormVersion, Topology
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
 from storm_lab.schedulers.contract import SchedulingView
@@ -35,14 +34,14 @@ def least_traffic(
     """The least tuples a second between nodes; None where it is not proven."""
     view = SchedulingView(tuple(topologies), cluster, version)
     executors = {(e.topology, e.component, e.start): e for own in view.executors.values() for e in own}
-    pairs: dict[tuple[Executor, Executor], float] = {}
-    for (source, target), rate in traffic.items():
-        if source in executors and target in executors:
-            pairs[executors[source], executors[target]] = rate
-    load = MeasuredLoad(traffic=pairs)
+    pairs = {
+        (executors[source], executors[target]): rate
+        for (source, target), rate in traffic.items()
+        if source in executors and target in executors
+    }
     # Half a minute a case for the exact solver would be most of a short league.
     policy = OptimalScheduler(OptimalParameters(effort=EFFORT))
-    result = policy.schedule(SchedulingView(tuple(topologies), cluster, version, load=load))
+    result = policy.schedule(replace(view, load=MeasuredLoad(traffic=pairs)))
     if result.notes.get("proven") != "yes":
         return None
     return float(result.notes["inter-node traffic"])
@@ -50,22 +49,20 @@ def least_traffic(
 
 def traffic_of(tables: MetricTables, run: str) -> dict[tuple[Place, Place], float]:
     """Tuples a second from executor to executor in the steady state of a run."""
-    rows = tables.executor_traffic[tables.executor_traffic["run"] == run]
-    found: dict[tuple[Place, Place], float] = {}
-    for row in rows.itertuples():
-        source = (str(row.topology), str(row.source_component), int(str(row.source_task)))
-        target = (str(row.topology), str(row.target_component), int(str(row.target_task)))
-        found[source, target] = float(str(row.tuples_per_s))
-    return found
+    rows = tables.executor_traffic[tables.executor_traffic["run"] == run].to_dict("records")
+    return {
+        (
+            (row["topology"], row["source_component"], row["source_task"]),
+            (row["topology"], row["target_component"], row["target_task"]),
+        ): row["tuples_per_s"]
+        for row in rows
+    }
 
 
 def nodes_of(tables: MetricTables, run: str) -> dict[Place, str]:
     """The node of each executor at the end of a run."""
-    stays: pd.DataFrame = tables.stays[tables.stays["run"] == run].sort_values("from_s")
-    return {
-        (str(row.topology), str(row.component), int(str(row.start_task))): str(row.node)
-        for row in stays.itertuples()
-    }
+    stays = tables.stays[tables.stays["run"] == run].sort_values("from_s").to_dict("records")
+    return {(row["topology"], row["component"], row["start_task"]): row["node"] for row in stays}
 
 
 def excess_percent(

@@ -138,14 +138,14 @@ def cell(value: object, half: float = math.nan) -> str:
     return f"{value:.{digits}f} ± {half:.{digits}f}"
 
 
-def blocks(table: pd.DataFrame, width: int = WIDTH) -> Sequence[pd.DataFrame]:
+def blocks(table: pd.DataFrame) -> Sequence[pd.DataFrame]:
     """A table of texts in parts of as many columns as fit side by side."""
     left = max(map(len, map(str, table.index)), default=0)
     found: list[list[str]] = [[]]
     used = left
     for name in table.columns:
         own = 2 + max(len(str(name)), *map(len, table[name]))
-        if found[-1] and used + own > width:
+        if found[-1] and used + own > WIDTH:
             found.append([])
             used = left
         found[-1].append(name)

@@ -135,6 +135,7 @@ class LeagueReport:
             UserError: the folder cannot be written.
         """
         about = {"own": list(self.own), "baseline": self.baseline}
+        table = self.cases[["case", "scheduler"]].join(cells(self.cases))
         files = {
             "runs.csv": self.rows.to_csv(index=False),
             "cases.csv": self.cases.to_csv(index=False),
@@ -149,7 +150,7 @@ class LeagueReport:
                 for number, part in enumerate(blocks(self.table), 1)
             ),
             "standing.html": self.table.to_html(),
-            "cases.tex": latex(_cells(self.cases), "Means with 95 % intervals", "tab:cases", pages=True),
+            "cases.tex": latex(table, "Means with 95 % intervals", "tab:cases", pages=True),
             "report.txt": self.text() + "\n",
             "league.json": json.dumps(about, indent=1) + "\n",
             "league.ipynb": notebook(),
@@ -223,10 +224,6 @@ _RANKS = {
     "p_holm": "p (Wilcoxon, Holm)",
 }
 _TURNED = {"losses": "wins", "ties": "ties", "wins": "losses"}
-
-
-def _cells(cases: pd.DataFrame) -> pd.DataFrame:
-    return cases[["case", "scheduler"]].join(cells(cases))
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False) -> str:

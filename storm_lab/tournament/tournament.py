@@ -11,8 +11,7 @@ import time
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -26,20 +25,15 @@ from storm_lab.machine.process_end import asked_to_end
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.live_constants import MachineConstants
-from storm_lab.runs.on_machine import on_machine
-from storm_lab.runs.reused import reused_by_variant
+from storm_lab.runs.execute import JOBS, play_all, reused_by_variant
+from storm_lab.runs.live_constants import MachineConstants, on_machine
+from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.tournament.league import IDLE, KEEPS_UP, METRICS, measured_runs
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
-from storm_lab.tournament.table import IDLE, KEEPS_UP, METRICS, measured_runs
-
-if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
-    from pyspark.sql import SparkSession
 
 SEEDS = (1, 2, 3, 4, 5)
 """Seeds where nothing else is asked for: each is played by every entrant."""
@@ -73,15 +67,7 @@ class Tournament:
             found[case.name] = on_machine(stage_runs(case.stage, self.entrants, parameters), self.machine)
         return found
 
-    def play(
-        self,
-        *,
-        jobs: int = JOBS,
-        on_spark: bool = False,
-        show_progress: bool = True,
-        home: Path | None = None,
-        spark: SparkSession | None = None,
-    ) -> pd.DataFrame:
+    def play(self, *, jobs: int = JOBS, on_spark: bool = False, show_progress: bool = True) -> pd.DataFrame:
         """Play what is missing, and measure all of it; one row for each case, entrant and seed.
 
         Columns: case, group, scheduler, seed, run, those of `MEASURES`, objective (``latency`` or
@@ -99,17 +85,8 @@ class Tournament:
 
         by_case = self.specs()
         specs = [spec for own in by_case.values() for spec in own]
-        played: tuple[PlayedRun, ...]
-        if on_spark:
-            # As above.
-            from storm_lab.pipeline.session import spark_session
-            from storm_lab.runs.spark_play import let_spark_find, play_on_spark
-
-            let_spark_find(self.entrants)
-            spark = spark or spark_session()
-            played = play_on_spark(specs, spark, home=home, show_progress=show_progress, on_failure=note)
-        else:
-            played = play_all(specs, home=home, jobs=jobs, show_progress=show_progress, on_failure=note)
+        spark = spark_that_finds(self.entrants) if on_spark else None
+        played = play_all(specs, jobs=jobs, spark=spark, show_progress=show_progress, on_failure=note)
         if not played:
             raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)

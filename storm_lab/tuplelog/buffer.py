@@ -71,15 +71,11 @@ class TableBuffer:
         if columns.keys() != expected:
             wrong = sorted(columns.keys() ^ expected)
             raise ValueError(f"table {self._table}: columns missing or unknown: {', '.join(wrong)}")
-        numbers: dict[str, NDArray[np.generic]] = {}
-        texts: dict[str, Sequence[str]] = {}
-        for name, column in columns.items():
-            if name in self._texts:
-                texts[name] = self._plain(name, column)
-            elif name in self._codes:
-                numbers[name] = self._recoded(name, column)
-            else:
-                numbers[name] = self._number(name, column)
+        texts = {name: self._plain(name, columns[name]) for name in self._texts}
+        numbers = {
+            name: (self._recoded if name in self._codes else self._number)(name, columns[name])
+            for name in self._columns
+        }
         lengths = {len(values) for values in (*numbers.values(), *texts.values())}
         if len(lengths) != 1:
             raise ValueError(f"table {self._table}: columns differ in length: {sorted(lengths)}")

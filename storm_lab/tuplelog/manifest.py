@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -74,18 +74,10 @@ class RunIdentity:
         return key - (1 << 64) if key >> 63 else key
 
     def _fields(self) -> dict[str, Any]:
-        return {
-            "schema_version": self.schema_version,
-            "experiment": self.experiment,
-            "variant": self.variant,
-            "parameters": dict(self.parameters),
-            "seed": self.seed,
-            "storm_version": self.storm_version,
-            "code_digest": self.code_digest,
-            "lock_digest": self.lock_digest,
-            "inputs": dict(self.inputs),
-            "sample_every": self.sample_every,
-        } | ({} if self.runtime == EMULATOR else {"runtime": self.runtime})
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.runtime == EMULATOR:
+            del found["runtime"]
+        return found | {"parameters": dict(self.parameters), "inputs": dict(self.inputs)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,62 +113,57 @@ class Manifest:
 
     def to_json(self) -> str:
         """Text of ``manifest.json``: sorted keys, one line end at the close."""
-        fields = self.identity._fields() | {
+        told = self.identity._fields() | {
             "run": self.run,
             "duration_ns": self.duration_ns,
             "warm_up_ns": self.warm_up_ns,
             "status": str(self.status),
             "reason": self.reason,
-            "tables": {
-                name: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}
-                for name, facts in self.tables.items()
-            },
+            "tables": {name: asdict(facts) for name, facts in self.tables.items()},
         }
         if self.conditions:
-            fields["conditions"] = dict(self.conditions)
-        fields["checksum"] = checksum_of(fields)
-        return json.dumps(fields, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            told["conditions"] = dict(self.conditions)
+        told["checksum"] = checksum_of(told)
+        return json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> Manifest:
         """Read what `to_json` wrote. Raises `ValueError` with the fault when it is not such a text."""
         try:
-            fields = dict(json.loads(text))
-            checksum = fields.pop("checksum")
+            told = dict(json.loads(text))
+            checksum = told.pop("checksum")
+            named: dict[str, Any] = {name: _text(told, name) for name in _TEXTS}
+            named |= {name: int(told[name]) for name in ("seed", "sample_every", "schema_version")}
             identity = RunIdentity(
-                experiment=_text(fields, "experiment"),
-                variant=_text(fields, "variant"),
-                parameters=dict(fields["parameters"]),
-                seed=int(fields["seed"]),
-                storm_version=_text(fields, "storm_version"),
-                code_digest=_text(fields, "code_digest"),
-                lock_digest=_text(fields, "lock_digest"),
-                inputs={str(name): str(digest) for name, digest in fields["inputs"].items()},
-                sample_every=int(fields["sample_every"]),
-                schema_version=int(fields["schema_version"]),
-                runtime=str(fields.get("runtime", EMULATOR)),
+                **named,
+                parameters=dict(told["parameters"]),
+                inputs={str(name): str(digest) for name, digest in told["inputs"].items()},
+                runtime=str(told.get("runtime", EMULATOR)),
             )
             manifest = Manifest(
                 identity=identity,
-                duration_ns=int(fields["duration_ns"]),
-                warm_up_ns=int(fields["warm_up_ns"]),
-                status=Status(fields["status"]),
-                reason=_text(fields, "reason"),
+                duration_ns=int(told["duration_ns"]),
+                warm_up_ns=int(told["warm_up_ns"]),
+                status=Status(told["status"]),
+                reason=_text(told, "reason"),
                 tables={
                     str(name): TableFacts(int(facts["rows"]), int(facts["bytes"]), str(facts["sha256"]))
-                    for name, facts in fields["tables"].items()
+                    for name, facts in told["tables"].items()
                 },
-                conditions=dict(fields.get("conditions", {})),
+                conditions=dict(told.get("conditions", {})),
             )
         except KeyError as error:
             raise ValueError(f"field {error} is missing") from error
         except (TypeError, AttributeError) as error:
             raise ValueError(f"a field has the wrong type ({error})") from error
-        if fields.get("run") != manifest.run:
+        if told.get("run") != manifest.run:
             raise ValueError("the run's name does not follow from its fields")
-        if checksum != checksum_of(fields):
+        if checksum != checksum_of(told):
             raise ValueError("its checksum does not follow from its fields")
         return manifest
+
+
+_TEXTS = ("experiment", "variant", "storm_version", "code_digest", "lock_digest")
 
 
 def checksum_of(fields: Mapping[str, Any]) -> str:

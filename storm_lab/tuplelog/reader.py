@@ -61,9 +61,16 @@ class Run:
         """The run's name: sixteen hexadecimal digits."""
         return self.manifest.run
 
+    @property
+    def rows(self) -> int:
+        """Rows of all tables together, as the manifest says."""
+        return sum(facts.rows for facts in self.manifest.tables.values())
+
     def path(self, table: str) -> Path:
         """File of a table. Raises `KeyError` for an unknown table."""
-        return self.folder / f"{table}.parquet" if table in TABLES else _unknown(table)
+        if table not in TABLES:
+            raise KeyError(f"no table {table} in a tuple log; there are {', '.join(TABLES)}")
+        return self.folder / f"{table}.parquet"
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """A table in memory; meant for the short ones (nodes, placements, control, traffic, cpu, counts)."""
@@ -85,12 +92,10 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
         raise UserError("is no folder", field="run folder", value=folder, remedy="give the folder of a run")
     folder = Path(folder)
     manifest = _manifest(folder)
-    strangers = {path.stem for path in folder.glob("*.parquet")} - TABLES.keys()
+    strangers = sorted({path.stem for path in folder.glob("*.parquet")} - TABLES.keys())
     if strangers:
-        name = sorted(strangers)[0]
-        raise RunRefused(
-            folder, Problem.DUPLICATED, f"{name}.parquet is no table of a run, perhaps a copy of one"
-        )
+        detail = f"{strangers[0]}.parquet is no table of a run, perhaps a copy of one"
+        raise RunRefused(folder, Problem.DUPLICATED, detail)
     if manifest.tables.keys() != TABLES.keys():
         raise RunRefused(folder, Problem.FOREIGN_SCHEMA, "the manifest lists other tables")
     schemas = tables_of(manifest.identity.runtime)
@@ -104,19 +109,16 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     return Run(folder, manifest)
 
 
-def find_runs(root: Path, experiment: str | None = None) -> tuple[list[Run], list[RunRefused]]:
-    """All runs under ``root`` (of one experiment or of all), and the folders that were refused.
-
-    Both are in path order.
+def find_runs(root: Path) -> tuple[list[Run], list[RunRefused]]:
+    """All runs under ``root``, and the folders that were refused, both in path order.
 
     The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over. Of
     several folders that hold the same run the one with the run's name counts, else the first; the others are
     refused as duplicated.
     """
-    experiments = [root / experiment] if experiment is not None else _folders(root)
     runs: list[Run] = []
     refused: list[RunRefused] = []
-    for folder in [run for home in experiments for run in _folders(home)]:
+    for folder in [run for home in _folders(root) for run in _folders(home)]:
         try:
             runs.append(open_run(folder))
         except RunRefused as refusal:
@@ -125,9 +127,8 @@ def find_runs(root: Path, experiment: str | None = None) -> tuple[list[Run], lis
     for run in sorted(runs, key=lambda run: (run.folder.name != run.run, run.folder)):
         first = kept.setdefault(run.run, run)
         if first is not run:
-            refused.append(
-                RunRefused(run.folder, Problem.DUPLICATED, f"the same run is in {first.folder.name}")
-            )
+            detail = f"the same run is in {first.folder.name}"
+            refused.append(RunRefused(run.folder, Problem.DUPLICATED, detail))
     return sorted(kept.values(), key=lambda run: run.folder), sorted(refused, key=lambda each: each.folder)
 
 
@@ -141,11 +142,8 @@ def _manifest(folder: Path) -> Manifest:
         raise RunRefused(folder, Problem.INCOMPLETE, f"its manifest cannot be read: {error}") from error
     version = schema_version_of(text)
     if version is not None and version != SCHEMA_VERSION:
-        raise RunRefused(
-            folder,
-            Problem.FOREIGN_SCHEMA,
-            f"it has schema version {version}, this program reads {SCHEMA_VERSION}",
-        )
+        detail = f"it has schema version {version}, this program reads {SCHEMA_VERSION}"
+        raise RunRefused(folder, Problem.FOREIGN_SCHEMA, detail)
     try:
         return Manifest.from_json(text)
     except ValueError as error:
@@ -154,37 +152,38 @@ def _manifest(folder: Path) -> Manifest:
 
 def _check_table(folder: Path, name: str, own: pa.Schema, facts: TableFacts, run_key: int) -> None:
     path = folder / f"{name}.parquet"
+
+    def refusal(problem: Problem, detail: str) -> RunRefused:
+        return RunRefused(folder, problem, f"{path.name} {detail}")
+
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise RunRefused(folder, Problem.INCOMPLETE, f"{path.name} is missing") from None
+        raise refusal(Problem.INCOMPLETE, "is missing") from None
     if size == 0:
-        raise RunRefused(folder, Problem.EMPTY, f"{path.name} has no bytes")
+        raise refusal(Problem.EMPTY, "has no bytes")
     if size != facts.bytes:
-        raise RunRefused(folder, Problem.TRUNCATED, f"{path.name} has {size} bytes, not {facts.bytes}")
+        raise refusal(Problem.TRUNCATED, f"has {size} bytes, not {facts.bytes}")
     try:
         footer = pq.read_metadata(path)
         schema = footer.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
-        raise RunRefused(folder, Problem.TRUNCATED, f"{path.name} is no readable Parquet file") from error
+        raise refusal(Problem.TRUNCATED, "is no readable Parquet file") from error
     if not schema.equals(own, check_metadata=False):
-        raise RunRefused(
-            folder, Problem.FOREIGN_SCHEMA, f"{path.name} has other columns: {_difference(schema, own)}"
-        )
+        raise refusal(Problem.FOREIGN_SCHEMA, f"has other columns: {_difference(schema, own)}")
     if footer.num_rows != facts.rows:
-        raise RunRefused(
-            folder, Problem.TRUNCATED, f"{path.name} has {footer.num_rows} rows, not {facts.rows}"
-        )
+        raise refusal(Problem.TRUNCATED, f"has {footer.num_rows} rows, not {facts.rows}")
     column = schema.get_field_index("run")
     for group in range(footer.num_row_groups):
         bounds = footer.row_group(group).column(column).statistics
         if bounds is None or bounds.min != run_key or bounds.max != run_key:
-            raise RunRefused(folder, Problem.DUPLICATED, f"{path.name} belongs to another run")
+            raise refusal(Problem.DUPLICATED, "belongs to another run")
 
 
 def _difference(schema: pa.Schema, own: pa.Schema) -> str:
-    ours = {(field.name, str(field.type), field.nullable) for field in own}
-    theirs = {(field.name, str(field.type), field.nullable) for field in schema}
+    ours, theirs = (
+        {(field.name, str(field.type), field.nullable) for field in columns} for columns in (own, schema)
+    )
     names = sorted({name for name, _, _ in ours ^ theirs})
     return ", ".join(names) if names else "their order"
 
@@ -198,7 +197,3 @@ def _folders(home: Path) -> list[Path]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _unknown(table: str) -> Path:
-    raise KeyError(f"no table {table} in a tuple log; there are {', '.join(TABLES)}")

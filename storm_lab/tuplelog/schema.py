@@ -23,11 +23,15 @@ def _column(name: str, kind: pa.DataType, doc: str, nullable: bool = False) -> p
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
 
-RUN = _column("run", pa.int64(), "the run's digest (16 hexadecimal digits) as a signed 64-bit integer")
+_RUN = _column("run", pa.int64(), "the run's digest (16 hexadecimal digits) as a signed 64-bit integer")
 
-ROOTS = pa.schema(
-    [
-        RUN,
+
+def _table(*columns: pa.Field) -> pa.Schema:
+    return pa.schema([_RUN, *columns])
+
+
+TABLES: dict[str, pa.Schema] = {
+    "roots": _table(
         _column("root_id", pa.int64(), "running number of the root tuple within the run, from 0"),
         _column("topology", _NAME, "topology id"),
         _column("spout_task", pa.int32(), "task that emitted the root tuple"),
@@ -52,12 +56,8 @@ ROOTS = pa.schema(
         _column(
             "sleep_ns", pa.int64(), "sleep inside nextTuple that the complete latency of this root contains"
         ),
-    ]
-)
-
-EXECUTIONS = pa.schema(
-    [
-        RUN,
+    ),
+    "executions": _table(
         _column("root_id", pa.int64(), "root tuple whose tree this tuple belongs to; -1 when not anchored"),
         _column("topology", _NAME, "topology id"),
         _column("component", _NAME, "component that executed the tuple"),
@@ -69,12 +69,8 @@ EXECUTIONS = pa.schema(
         _column("enqueue_ns", pa.int64(), "time at which the tuple entered the executor's receive queue"),
         _column("start_ns", pa.int64(), "time at which the user-logic thread took it"),
         _column("end_ns", pa.int64(), "time at which execute returned"),
-    ]
-)
-
-TRAFFIC = pa.schema(
-    [
-        RUN,
+    ),
+    "traffic": _table(
         _column("start_ns", pa.int64(), "start of the monitor window"),
         _column("end_ns", pa.int64(), "end of the monitor window"),
         _column("topology", _NAME, "topology id"),
@@ -85,12 +81,8 @@ TRAFFIC = pa.schema(
         _column("locality", _NAME, "process | node | rack | cluster"),
         _column("tuples", pa.int64(), "tuples sent in the window"),
         _column("bytes", pa.int64(), "payload bytes sent in the window"),
-    ]
-)
-
-COUNTS = pa.schema(
-    [
-        RUN,
+    ),
+    "counts": _table(
         _column("start_ns", pa.int64(), "start of the counting window"),
         _column("end_ns", pa.int64(), "end of the counting window"),
         _column("topology", _NAME, "topology id"),
@@ -102,12 +94,8 @@ COUNTS = pa.schema(
         _column("acked", pa.int64(), "spouts: root tuples acked; bolts: tuples acked"),
         _column("failed", pa.int64(), "spouts: root tuples failed; bolts: tuples failed"),
         _column("execute_ns", pa.int64(), "time spent inside execute, waiting for servers included"),
-    ]
-)
-
-CPU = pa.schema(
-    [
-        RUN,
+    ),
+    "cpu": _table(
         _column("start_ns", pa.int64(), "start of the monitor window"),
         _column("end_ns", pa.int64(), "end of the monitor window"),
         _column("node", _NAME, "node"),
@@ -117,23 +105,15 @@ CPU = pa.schema(
         _column("task", pa.int32(), "first task of the executor; -1 for threads shared by the worker"),
         _column("thread", _NAME, "main | send | receive | transfer | housekeeping"),
         _column("cpu_ms", pa.float64(), "CPU time used in the window, milliseconds of one core"),
-    ]
-)
-
-NODES = pa.schema(
-    [
-        RUN,
+    ),
+    "nodes": _table(
         _column("node", _NAME, "node"),
         _column("rack", _NAME, "rack"),
         _column("cores", pa.int32(), "physical cores"),
         _column("core_mhz", pa.float64(), "clock of one core, MHz"),
         _column("memory_mb", pa.float64(), "RAM, MB"),
-    ]
-)
-
-PLACEMENTS = pa.schema(
-    [
-        RUN,
+    ),
+    "placements": _table(
         _column("start_ns", pa.int64(), "time at which the executor was ready in this worker"),
         _column("end_ns", pa.int64(), "time at which it was stopped; null = ran to the end", nullable=True),
         _column("topology", _NAME, "topology id"),
@@ -143,12 +123,8 @@ PLACEMENTS = pa.schema(
         _column("worker", pa.int32(), "worker process, numbered through the run"),
         _column("node", _NAME, "node"),
         _column("port", pa.int32(), "port of the slot"),
-    ]
-)
-
-CONTROL = pa.schema(
-    [
-        RUN,
+    ),
+    "control": _table(
         _column("time_ns", pa.int64(), "when it happened"),
         _column(
             "actor",
@@ -163,18 +139,7 @@ CONTROL = pa.schema(
         _column("subject", pa.string(), "whom it was done to: topology, slot, worker, executor or node"),
         _column("reason", pa.string(), "why, in a few words"),
         _column("detail", pa.string(), "further facts as JSON with sorted keys"),
-    ]
-)
-
-TABLES: dict[str, pa.Schema] = {
-    "roots": ROOTS,
-    "executions": EXECUTIONS,
-    "traffic": TRAFFIC,
-    "counts": COUNTS,
-    "cpu": CPU,
-    "nodes": NODES,
-    "placements": PLACEMENTS,
-    "control": CONTROL,
+    ),
 }
 
 EMULATOR = "emulator"
@@ -182,8 +147,8 @@ LIVE = "live"
 RUNTIMES = (EMULATOR, LIVE)
 """What may have played a run: the emulator, or real Storm."""
 
-_NOT_OBSERVED_LIVE = {"executions": ("enqueue_ns",)}
-"""Columns that real Storm does not tell, by table: they may be null in a live run."""
+_NOT_OBSERVED = "enqueue_ns"
+"""Column of ``executions`` that real Storm does not tell: it may be null in a live run."""
 
 
 def tables_of(runtime: str) -> dict[str, pa.Schema]:
@@ -192,9 +157,6 @@ def tables_of(runtime: str) -> dict[str, pa.Schema]:
         return TABLES
     if runtime != LIVE:
         raise ValueError(f"unknown runtime {runtime!r}; there are {', '.join(RUNTIMES)}")
-    tables = dict(TABLES)
-    for name, columns in _NOT_OBSERVED_LIVE.items():
-        tables[name] = pa.schema(
-            [field.with_nullable(True) if field.name in columns else field for field in TABLES[name]]
-        )
-    return tables
+    executions = TABLES["executions"]
+    place = executions.get_field_index(_NOT_OBSERVED)
+    return TABLES | {"executions": executions.set(place, executions.field(place).with_nullable(True))}

@@ -1,6 +1,4 @@
-"""Writing one run: rows stream to Parquet in a hidden folder, which appears whole or not at all.
-
-It lies beside the final folder.
+"""Writing one run: rows stream to Parquet in a hidden folder beside its own, and appear whole or not at all.
 
 The manifest is written last, then the folder takes its name in one rename. Memory stays at one row group a
 table, however long the run. The same rows give the same bytes.
@@ -157,10 +155,9 @@ class _TableFile:
 
     def _open(self) -> pq.ParquetWriter:
         if self._parquet is None:
-            integers = [f.name for f in self._schema if pa.types.is_integer(f.type)]
-            names = [
-                f.name for f in self._schema if pa.types.is_dictionary(f.type) or pa.types.is_string(f.type)
-            ]
+            fields = list(self._schema)
+            integers = [field.name for field in fields if pa.types.is_integer(field.type)]
+            names = [field.name for field in fields if not pa.types.is_primitive(field.type)]
             self._sink = _HashingSink(self._path)
             self._parquet = pq.ParquetWriter(
                 self._sink,
@@ -226,20 +223,14 @@ def _disk(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UserError(
-                "no space left on the disk while the tuple log was written; nothing of the run was kept",
-                field="run folder",
-                value=str(folder),
-                remedy="free some space, or sample the executions",
-            ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
-            raise UserError(
-                f"the run cannot be written there ({os.strerror(error.errno)})",
-                field="run folder",
-                value=str(folder),
-                remedy="choose a folder that you may write to",
-            ) from error
-        raise
+            message = "no space left on the disk while the tuple log was written; nothing of the run was kept"
+            remedy = "free some space, or sample the executions"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+            message = f"the run cannot be written there ({os.strerror(error.errno)})"
+            remedy = "choose a folder that you may write to"
+        else:
+            raise
+        raise UserError(message, field="run folder", value=str(folder), remedy=remedy) from error
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -256,5 +247,5 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True

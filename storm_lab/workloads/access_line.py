@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+"""English whatever the locale, which strptime would follow."""
+
 
 class LogFormat(StrEnum):
     """How a line is to be read. ``UNKNOWN``: it looks like none of the others."""
@@ -51,13 +54,6 @@ _HEAD = re.compile(r"\S+ \S+ \S+ \[")
 _COMMON = re.compile(rf"(\S+) \S+ \S+ \[([^\]]*)\] {_QUOTED} (\S+) (\S+)")
 _COMBINED = re.compile(rf"{_COMMON.pattern} {_QUOTED} {_QUOTED}")
 _APACHE_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
-# Names of months are English whatever the locale, which strptime would follow.
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], start=1
-    )
-}
 _NEEDED = ("date", "time", "c-ip", "cs-method", "cs-uri-stem", "sc-status")
 
 
@@ -135,13 +131,12 @@ def _of_w3c(columns: Sequence[str], fields: Sequence[str]) -> Access:
 
 def _apache_time(text: str) -> int:
     found = _APACHE_TIME.fullmatch(text)
-    if found is None or found[2] not in _MONTHS:
+    if found is None or found[2] not in MONTHS:
         raise MalformedLineError("bad time")
     day, _, year, hour, minute, second, sign, off_hours, off_minutes = found.groups()
     try:
-        local = datetime(
-            int(year), _MONTHS[found[2]], int(day), int(hour), int(minute), int(second), tzinfo=UTC
-        )
+        month = MONTHS.index(found[2]) + 1
+        local = datetime(int(year), month, int(day), int(hour), int(minute), int(second), tzinfo=UTC)
     except ValueError:
         raise MalformedLineError("bad time") from None
     offset = timedelta(hours=int(off_hours), minutes=int(off_minutes))

@@ -7,7 +7,6 @@ after it, for a bolt sees lines in any order.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from storm_lab.errors import UserError
 from storm_lab.workloads.access_line import LogFormat, format_of
 from storm_lab.workloads.generated_log import generated_lines
-from storm_lab.workloads.text import read_text
+from storm_lab.workloads.text import lines_digest, read_text
 
 GENERATED = "generated"
 APACHE = "apache"
@@ -41,8 +40,7 @@ class AccessLog:
     @property
     def digest(self) -> str:
         """SHA-256 of the events."""
-        joined = "".join(f"{event}\n" for event in self.events)
-        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+        return lines_digest(self.events)
 
 
 def load_log(choice: str, *, field: str = "log") -> AccessLog:

@@ -20,7 +20,7 @@ import numpy as np
 from storm_lab.errors import StormLabError, UserError, said_by, shown
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.workloads.emitted import Emitted, emit_call
+from storm_lab.workloads.checks import Emitted, check_code, check_cost, check_groupings, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
 from storm_lab.workloads.trace import EMISSION, FAILS, RECORD, WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
@@ -31,7 +31,6 @@ LARGEST_TREE = 1_000_000
 MOST_CALLS = 10_000_000
 """Calls of user code in all: some gigabytes of memory. An input that never ends is stopped here."""
 
-_LONGEST_US = 3.6e9  # an hour
 _KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
 """Groupings that look at what is emitted; other copies have no key."""
 _NO_KEY = (0, 0)
@@ -54,9 +53,9 @@ def build_trace(
             negative or not a number, a value cannot be hashed or sized, or a loop or an input never ends.
             The message names component, stream and record.
     """
-    _check_code(topology, code)
+    check_code(topology, code)
     recording = _Recording(topology, code, version)
-    _check_groupings(topology)
+    check_groupings(topology)
     for name, spout in code.items():
         if isinstance(spout, Spout):
             recording.sources[name] = []
@@ -207,9 +206,13 @@ class _Recording:
                     own = self._key(route, emitted) if route.keyed else _NO_KEY
                     waiting.append(_Work(record, route.target.id, values, own))
         self.made.clear()
-        cpu, server, server_ns = self._checked_cost(name, cost)
-        resets = int(cost.resets_timeout)
-        self.records[row] = (cpu, server_ns, server, *key, first, emissions, resets)
+        check_cost(name, cost)
+        server, server_ns = -1, 0
+        if cost.server:
+            server = self.servers.setdefault(cost.server, len(self.servers))
+            server_ns = round(cost.server_us * 1000)
+        cpu_ns, resets = round(cost.cpu_us * 1000), int(cost.resets_timeout)
+        self.records[row] = (cpu_ns, server_ns, server, *key, first, emissions, resets)
 
     def _key(self, route: _Route, emitted: Emitted) -> tuple[int, int]:
         grouping = route.subscription.grouping
@@ -233,23 +236,6 @@ class _Recording:
             raise UserError(
                 str(error), field=where, remedy="group on texts, numbers or lists of them"
             ) from None
-
-    def _checked_cost(self, name: str, given: object) -> tuple[int, int, int]:
-        cost = given if isinstance(given, Cost) else None
-        server: object = cost.server if cost else None
-        if cost is None or not isinstance(server, str):
-            raise UserError(f"{shown(given)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
-        for time in ("cpu_us", "server_us"):
-            if not _is_time(getattr(cost, time)):
-                raise UserError(
-                    f"{time} of {shown(cost)} is not a time",
-                    field=f"{name}.cost",
-                    remedy="give microseconds, from 0 to an hour",
-                )
-        if not cost.server:
-            return round(cost.cpu_us * 1000), -1, 0
-        server = self.servers.setdefault(cost.server, len(self.servers))
-        return round(cost.cpu_us * 1000), server, round(cost.server_us * 1000)
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)
@@ -287,14 +273,6 @@ class _Recording:
             reference_mhz=reference_mhz,
             digest=digest.hexdigest(),
         )
-
-
-def _is_time(value: object) -> bool:
-    """Whether this is a number of microseconds, up to an hour."""
-    try:
-        return bool(0 <= value <= _LONGEST_US)  # type: ignore[operator]
-    except (TypeError, ValueError):
-        return False
 
 
 def _told(error: Exception, component: str, call: str, given: str) -> StormLabError:
@@ -336,48 +314,3 @@ def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
         for subscription in target.inputs
         if (subscription.source, subscription.stream) == (source, stream)
     )
-
-
-def _check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
-    ids = [component.id for component in topology.components]
-    for name in code:
-        if name not in ids:
-            raise UserError("there is code for a component that the topology lacks", field="code", value=name)
-    for component in topology.components:
-        if component.id not in code:
-            raise UserError("there is no code for this component", field=component.id)
-        wanted = Spout if component.is_spout else Bolt
-        if not isinstance(code[component.id], wanted):
-            raise UserError(
-                f"the code must be a {wanted.__name__}",
-                field=component.id,
-                value=type(code[component.id]).__name__,
-            )
-
-
-def _check_groupings(topology: Topology) -> None:
-    outputs = {component.id: component.outputs for component in topology.components}
-    for component in topology.bolts:
-        for subscription in component.inputs:
-            where = f"{component.id} from {subscription.source}.{subscription.stream}"
-            streams = outputs[subscription.source]
-            if subscription.stream not in streams:
-                raise UserError(
-                    "subscribes to a stream that is not declared",
-                    field=where,
-                    remedy="declared are: " + (", ".join(streams) or "none"),
-                )
-            if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
-                raise UserError(
-                    "the partial-key grouping needs a field, and the stream has none",
-                    field=where,
-                    remedy="declare one, or choose another grouping",
-                )
-            missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
-            if missing:
-                raise UserError(
-                    f"the {subscription.grouping.value} grouping names a field that the stream lacks",
-                    field=where,
-                    value=missing[0],
-                    remedy="its fields are: " + ", ".join(streams[subscription.stream]),
-                )

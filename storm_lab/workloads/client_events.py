@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storm_lab.workloads.splitmix import SplitMix
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
 
 EVENT_FIELDS = ("timestamp", "user_id")
 REPORT_FIELDS = ("timestamp", "count")
@@ -28,13 +28,14 @@ class ClientEventCosts:
     event_bytes: int
 
 
-class ReadEvents(Spout):
+class ReadEvents(SteadySpout):
     """``events`` events of users drawn evenly from ``users``, a thousand to the second."""
 
     def __init__(self, events: int, users: int, seed: int, costs: ClientEventCosts) -> None:
+        super().__init__(Cost(costs.read_us))
         draw = SplitMix(seed)
         self._events = tuple((number // 1000, draw.below(users)) for number in range(events))
-        self._costs = costs
+        self._event_bytes = costs.event_bytes
 
     def records(self) -> Iterator[tuple[object, ...]]:
         """The events, in order."""
@@ -42,33 +43,26 @@ class ReadEvents(Spout):
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit an event at its size on the wire."""
-        emit(*record, size=self._costs.event_bytes)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every event."""
-        return Cost(self._costs.read_us)
+        emit(*record, size=self._event_bytes)
 
 
-class Distribute(Bolt):
+class Distribute(SteadyBolt):
     """Passes an event on, to the counter of its user."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
-        self._costs = costs
+        super().__init__(Cost(costs.distribute_us))
+        self._event_bytes = costs.event_bytes
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the event as it came."""
-        emit(*values, size=self._costs.event_bytes)
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every event."""
-        return Cost(self._costs.distribute_us)
+        emit(*values, size=self._event_bytes)
 
 
-class CountUsers(Bolt):
+class CountUsers(SteadyBolt):
     """Counts the users of the present second and reports at a tick."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
-        self._costs = costs
+        super().__init__(Cost(costs.count_us))
         self._second: object = 0
         self.seen: set[object] = set()
 
@@ -80,24 +74,20 @@ class CountUsers(Bolt):
             self.seen.clear()
         self.seen.add(user)
 
-    def cost(self, values: Values) -> Cost:
-        """The same for every event."""
-        return Cost(self._costs.count_us)
-
     def tick(self, emit: Emit) -> None:
         """Emit the second with its number of users."""
         emit(self._second, len(self.seen))
 
     def tick_cost(self) -> Cost:
         """As an event."""
-        return Cost(self._costs.count_us)
+        return self._each
 
 
-class AddReports(Bolt):
+class AddReports(SteadyBolt):
     """Adds the counters' reports up, second by second."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
-        self._costs = costs
+        super().__init__(Cost(costs.aggregate_us))
         self.total: dict[object, int] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
@@ -105,7 +95,3 @@ class AddReports(Bolt):
         second, count = values
         assert isinstance(count, int)
         self.total[second] = self.total.get(second, 0) + count
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every report."""
-        return Cost(self._costs.aggregate_us)

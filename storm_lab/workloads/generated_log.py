@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
+from storm_lab.workloads.access_line import MONTHS
 from storm_lab.workloads.splitmix import SplitMix
 
 RECORDS = 6000
@@ -26,71 +27,14 @@ HEADER_EVERY = 1000
 
 _PATHS = 1500
 _START = datetime(2014, 1, 6, 8, 0, 0, tzinfo=UTC)
-_WORDS = [
-    "about",
-    "admin",
-    "archive",
-    "article",
-    "blog",
-    "book",
-    "cart",
-    "catalog",
-    "code",
-    "contact",
-    "css",
-    "data",
-    "demo",
-    "docs",
-    "download",
-    "event",
-    "faq",
-    "feed",
-    "files",
-    "font",
-    "forum",
-    "gallery",
-    "help",
-    "home",
-    "image",
-    "index",
-    "info",
-    "item",
-    "js",
-    "latest",
-    "library",
-    "link",
-    "list",
-    "login",
-    "map",
-    "media",
-    "news",
-    "note",
-    "order",
-    "page",
-    "photo",
-    "post",
-    "press",
-    "product",
-    "profile",
-    "project",
-    "search",
-    "service",
-    "shop",
-    "site",
-    "store",
-    "style",
-    "support",
-    "tag",
-    "team",
-    "theme",
-    "tool",
-    "topic",
-    "user",
-    "video",
-    "view",
-    "web",
-    "wiki",
-]
+_NAMES = (
+    "about admin archive article blog book cart catalog code contact css data demo docs download event "
+    "faq feed files font forum gallery help home image index info item js latest library link list "
+    "login map media news note order page photo post press product profile project search service shop "
+    "site store style support tag team theme tool topic user video view web wiki"
+)
+"""Of folders and files."""
+_WORDS = _NAMES.split()
 _ENDINGS = ("", "", ".html", ".png", ".css", ".js", ".jpg", ".aspx")
 _STATUSES = ((200, 913), (304, 44), (404, 21), (301, 16), (206, 4), (500, 2))
 _AGENTS = (
@@ -149,7 +93,7 @@ class _Request:
 
     def common(self) -> str:
         target = f"{self.path}?{self.query}" if self.query else self.path
-        time = f"{self.moment:%d}/{_MONTHS[self.moment.month - 1]}/{self.moment:%Y:%H:%M:%S} +0000"
+        time = f"{self.moment:%d}/{MONTHS[self.moment.month - 1]}/{self.moment:%Y:%H:%M:%S} +0000"
         size = str(self.size) if self.size else "-"
         return f'{self.client} - - [{time}] "{self.method} {target} HTTP/1.1" {self.status} {size}'
 
@@ -163,9 +107,6 @@ class _Request:
             f"{self.client} {self.agent.replace(' ', '+')} {self.referrer or '-'} {self.status} 0 0 "
             f"{self.size} {self.milliseconds}"
         )
-
-
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def _header(moment: datetime) -> Iterator[str]:

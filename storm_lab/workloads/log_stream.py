@@ -1,6 +1,9 @@
 """User code of Log Stream Processing (T-Storm, section V).
 
 Rules over access-log lines, an index of their words, counts of what was asked for, and a database for both.
+A rule tells what an operator wants to know of a request; which rules the paper has is not printed. These are
+the usual ones: errors, robots, static files, large answers, probes for weak spots; and requests of a load
+balancer that asks whether the server lives, which are dropped.
 """
 
 from __future__ import annotations
@@ -8,13 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from storm_lab.workloads.access_line import LogFormat, MalformedLineError, parse_line
+from storm_lab.workloads.access_line import Access, LogFormat, MalformedLineError, parse_line
 from storm_lab.workloads.access_log import AccessLog
-from storm_lab.workloads.log_rules import RULES, Rule, tags_of
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpout, Values
 
 STORE = "mongo"
 """Name of the external server that both stores wait for."""
@@ -27,6 +29,40 @@ USUAL_TERMS = 12
 """Terms of the entry whose indexing costs what is declared."""
 
 _TERM = re.compile(r"[a-z0-9]{2,}")
+LARGE_BYTES = 1_000_000
+
+_ROBOT = re.compile(r"bot\b|crawl|spider|slurp", re.IGNORECASE)
+_STATIC = re.compile(r"\.(?:css|js|png|jpe?g|gif|ico|svg|woff2?)$", re.IGNORECASE)
+_PROBE = re.compile(r"\.\./|/etc/passwd|wp-login|phpmyadmin|xmlrpc\.php|<script", re.IGNORECASE)
+_ALIVE = re.compile(r"/(?:health|ping|alive|status)(?:check)?/?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A tag and when it applies; ``drops`` ends the line's way through the topology."""
+
+    tag: str
+    applies: Callable[[Access], bool]
+    drops: bool = False
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("alive", lambda access: bool(_ALIVE.search(access.path)), drops=True),
+    Rule("server-error", lambda access: access.status >= 500),
+    Rule("client-error", lambda access: 400 <= access.status < 500),
+    Rule("unchanged", lambda access: access.status == 304),
+    Rule("robot", lambda access: access.path == "/robots.txt" or bool(_ROBOT.search(access.agent))),
+    Rule("static", lambda access: bool(_STATIC.search(access.path))),
+    Rule("large", lambda access: access.size >= LARGE_BYTES),
+    Rule("write", lambda access: access.method not in ("GET", "HEAD", "OPTIONS")),
+    Rule("probe", lambda access: bool(_PROBE.search(f"{access.path}?{access.query}"))),
+)
+
+
+def tags_of(access: Access) -> tuple[str, ...] | None:
+    """Tags of the rules that apply, in their order; None where one of them drops the line."""
+    applying = [rule for rule in RULES if rule.applies(access)]
+    return None if any(rule.drops for rule in applying) else tuple(rule.tag for rule in applying)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +81,17 @@ class LogStreamCosts:
     store_server_us: float
 
 
-class TakeEvents(Spout):
+class TakeEvents(SteadySpout):
     """Emits a log's events."""
 
     def __init__(self, log: AccessLog, costs: LogStreamCosts) -> None:
+        super().__init__(Cost(costs.take_us))
         self._log = log
-        self._cost = Cost(costs.take_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
         """The log's events, in order."""
         for event in self._log.events:
             yield (event,)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every event."""
-        return self._cost
 
 
 class ApplyRules(Bolt):
@@ -69,9 +101,8 @@ class ApplyRules(Bolt):
     ``malformed`` counts reasons, ``dropped`` lines.
     """
 
-    def __init__(self, costs: LogStreamCosts, rules: tuple[Rule, ...] = RULES) -> None:
+    def __init__(self, costs: LogStreamCosts) -> None:
         self._us = costs.rules_us
-        self._rules = rules
         self.malformed: Counter[str] = Counter()
         self.dropped = 0
 
@@ -84,7 +115,7 @@ class ApplyRules(Bolt):
             self.malformed[str(error)] += 1
             emit(f"{MALFORMED}: {error}", stream=MALFORMED)
             return
-        tags = tags_of(access, self._rules)
+        tags = tags_of(access)
         if tags is None:
             self.dropped += 1
             return
@@ -128,11 +159,11 @@ class IndexEntries(Bolt):
         return Cost(_shared(self._us, len(terms_of(str(values[0]), str(values[1]))) / USUAL_TERMS))
 
 
-class CountHits(Bolt):
+class CountHits(SteadyBolt):
     """Counts paths, and reasons of malformed lines, and emits each new count."""
 
     def __init__(self, costs: LogStreamCosts) -> None:
-        self._cost = Cost(costs.count_us)
+        super().__init__(Cost(costs.count_us))
         self.hits: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
@@ -141,25 +172,17 @@ class CountHits(Bolt):
         self.hits[key] += 1
         emit(key, self.hits[key])
 
-    def cost(self, values: Values) -> Cost:
-        """The same for every entry."""
-        return self._cost
 
-
-class StoreValues(Bolt):
+class StoreValues(SteadyBolt):
     """Writes what it gets into the database, by its first value, and waits for the answer."""
 
     def __init__(self, costs: LogStreamCosts) -> None:
-        self._cost = Cost(costs.store_cpu_us, STORE, costs.store_server_us)
+        super().__init__(Cost(costs.store_cpu_us, STORE, costs.store_server_us))
         self.stored: dict[object, tuple[object, ...]] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Store the values under the first of them."""
         self.stored[values[0]] = tuple(values[1:])
-
-    def cost(self, values: Values) -> Cost:
-        """CPU of the insert, and the database's time."""
-        return self._cost
 
 
 def terms_of(path: str, entry: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -28,6 +28,12 @@ FALLBACK_ENCODING = "latin-1"
 """For files that are not UTF-8: every byte has a character, so the words of 8-bit texts stay apart."""
 
 
+def lines_digest(lines: Iterable[str]) -> str:
+    """SHA-256 of lines."""
+    joined = "".join(f"{line}\n" for line in lines)
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Lines to stream, without line ends. ``encoding`` is how the file was read."""
@@ -39,13 +45,7 @@ class Text:
     @property
     def digest(self) -> str:
         """SHA-256 of the lines, whatever file or encoding they came from."""
-        joined = "".join(f"{line}\n" for line in self.lines)
-        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
-
-    @property
-    def words(self) -> int:
-        """Words separated by blanks."""
-        return sum(len(line.split()) for line in self.lines)
+        return lines_digest(self.lines)
 
 
 def load_text(choice: str, *, field: str = "text") -> Text:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from storm_lab.workloads.splitmix import SplitMix
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
 
 FIELDS = ("id", "item")
 """Fields of every stream of the Throughput Test."""
@@ -18,7 +18,7 @@ FIELDS = ("id", "item")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class EmitRandomTexts(Spout):
+class EmitRandomTexts(SteadySpout):
     """One record per executor: its identifier and its text of ``characters``, drawn from ``seed``.
 
     The executors take records in turn, so each identifier has an equal share of the tuples, as when equal
@@ -26,6 +26,7 @@ class EmitRandomTexts(Spout):
     """
 
     def __init__(self, executors: int, characters: int, seed: int) -> None:
+        super().__init__(Cost(0.0))
         draw = SplitMix(seed)
         self._pairs = tuple(
             (f"{draw.next64():016x}", "".join(_LETTERS[draw.below(len(_LETTERS))] for _ in range(characters)))
@@ -36,37 +37,25 @@ class EmitRandomTexts(Spout):
         """Pairs of identifier and text."""
         yield from self._pairs
 
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """None but that of the call itself."""
-        return Cost(0.0)
 
-
-class Identity(Bolt):
+class Identity(SteadyBolt):
     """Emits what it gets, after ``service_us`` of CPU."""
 
     def __init__(self, service_us: float = 0.0) -> None:
-        self._cost = Cost(service_us)
+        super().__init__(Cost(service_us))
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what came."""
         emit(*values)
 
-    def cost(self, values: Values) -> Cost:
-        """The same for every tuple."""
-        return self._cost
 
-
-class CountById(Bolt):
+class CountById(SteadyBolt):
     """Counts tuples by identifier, at ``service_us`` of CPU each, and emits nothing."""
 
     def __init__(self, service_us: float = 0.0) -> None:
-        self._cost = Cost(service_us)
+        super().__init__(Cost(service_us))
         self.counts: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Count the identifier."""
         self.counts[str(values[0])] += 1
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every tuple."""
-        return self._cost

@@ -105,3 +105,25 @@ class Bolt(ABC):
     def tick_cost(self) -> Cost:
         """What executing a tick tuple costs."""
         return Cost(0.0)
+
+
+class SteadySpout(Spout):
+    """A spout whose calls all cost ``each``."""
+
+    def __init__(self, each: Cost) -> None:
+        self._each = each
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        """The same for every record."""
+        return self._each
+
+
+class SteadyBolt(Bolt):
+    """A bolt whose calls all cost ``each``."""
+
+    def __init__(self, each: Cost) -> None:
+        self._each = each
+
+    def cost(self, values: Values) -> Cost:
+        """The same for every tuple."""
+        return self._each

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storm_lab.workloads.text import Text
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpout, Values
 
 STORE = "mongo"
 """Name of the external server that the last bolt waits for."""
@@ -30,21 +30,17 @@ class WordCountCosts:
     store_server_us: float
 
 
-class ReadLines(Spout):
+class ReadLines(SteadySpout):
     """Emits a text's lines, blank ones too."""
 
     def __init__(self, text: Text, costs: WordCountCosts) -> None:
+        super().__init__(Cost(costs.read_us))
         self._text = text
-        self._cost = Cost(costs.read_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
         """The text's lines, in order."""
         for line in self._text.lines:
             yield (line,)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every line."""
-        return self._cost
 
 
 class SplitSentence(Bolt):
@@ -64,11 +60,11 @@ class SplitSentence(Bolt):
         return Cost(self._costs.split_line_us + words * self._costs.split_word_us)
 
 
-class CountWords(Bolt):
+class CountWords(SteadyBolt):
     """Counts words and emits each new count."""
 
     def __init__(self, costs: WordCountCosts) -> None:
-        self._cost = Cost(costs.count_us)
+        super().__init__(Cost(costs.count_us))
         self.counts: Counter[str] = Counter()
 
     def execute(self, values: Values, emit: Emit) -> None:
@@ -77,16 +73,12 @@ class CountWords(Bolt):
         self.counts[word] += 1
         emit(word, self.counts[word])
 
-    def cost(self, values: Values) -> Cost:
-        """The same for every word."""
-        return self._cost
 
-
-class StoreCounts(Bolt):
+class StoreCounts(SteadyBolt):
     """Writes a count into the database and waits for it."""
 
     def __init__(self, costs: WordCountCosts) -> None:
-        self._cost = Cost(costs.store_cpu_us, STORE, costs.store_server_us)
+        super().__init__(Cost(costs.store_cpu_us, STORE, costs.store_server_us))
         self.stored: dict[str, int] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
@@ -94,7 +86,3 @@ class StoreCounts(Bolt):
         word, count = values
         assert isinstance(count, int)
         self.stored[str(word)] = count
-
-    def cost(self, values: Values) -> Cost:
-        """CPU of the insert, and the database's time."""
-        return self._cost

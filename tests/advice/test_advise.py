@@ -1,7 +1,7 @@
 """Advice on a topology whose best setting and limit are known by hand."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -158,11 +158,8 @@ def test_a_spout_that_does_not_anchor_shows_no_completion() -> None:
 @pytest.mark.parametrize("least", [1, 2, 3, 7, 8])
 def test_the_fewest_that_fit_are_found(least: int, most: int) -> None:
     searches = {"some": fewest(most), "none": fewest(most)}
-    never = most + 1
-    found = together(searches, lambda wanted: {
-        key: [count >= (least if key == "some" else never) for count in counts]
-        for key, counts in wanted.items()
-    })  # fmt: skip
+    enough = {"some": least, "none": most + 1}
+    found = together(searches, lambda kinds: [count >= enough[key] for key, count in kinds])
     assert found == {"some": least, "none": None}
 
 
@@ -179,18 +176,15 @@ def test_a_limit_that_is_not_there_is_said(does: bool, said: str) -> None:
 
 
 def searched(guess: float, keeps_up: Callable[[float], bool]) -> float:
-    def ask(wanted: Mapping[int, Sequence[float]]) -> dict[int, list[bool]]:
-        return {key: [keeps_up(rate) for rate in rates] for key, rates in wanted.items()}
-
-    return together({1: highest(guess)}, ask)[1]
+    return together({1: highest(guess)}, lambda kinds: [keeps_up(rate) for _, rate in kinds])[1]
 
 
 def test_searches_go_on_together_until_the_last_is_over() -> None:
     asked = []
 
-    def ask(wanted: Mapping[float, Sequence[float]]) -> dict[float, list[bool]]:
-        asked.append(sorted(wanted))
-        return {limit: [rate <= limit for rate in rates] for limit, rates in wanted.items()}
+    def ask(kinds: Sequence[tuple[float, float]]) -> list[bool]:
+        asked.append(sorted({limit for limit, _ in kinds}))
+        return [rate <= limit for limit, rate in kinds]
 
     found = together({limit: highest(100.0) for limit in (97.0, 5000.0)}, ask)
     assert all(limit / 1.03 <= rate <= limit for limit, rate in found.items())

@@ -77,22 +77,13 @@ def test_whatever_a_program_may_read_comes_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["init", "mine"],
-        ["new", "scheduler", "my-idea"],
-        ["live", "run", "--list"],
-        ["live", "record", "--list"],
-    ],
+    "typed", ["init mine", "new scheduler my-idea", "live run --list", "live record --list"]
 )
 def test_what_was_written_or_is_there_comes_as_json(
-    arguments: list[str],
-    storm_lab: Callable[..., Answer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    typed: str, storm_lab: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, out, _ = storm_lab(*arguments, "--json")
+    status, out, _ = storm_lab(*typed.split(), "--json")
     assert status == 0
     assert json.loads(out)
 
@@ -153,13 +144,8 @@ def test_list_names_the_runs_that_would_be_played(
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
     rows = json.loads(out)
-    assert [row["variant"] for row in rows] == [
-        "log",
-        "holding-queue",
-        "forgetting-queue",
-        "acks-off",
-        "nimbus-down",
-    ]
+    variants = ["log", "holding-queue", "forgetting-queue", "acks-off", "nimbus-down"]
+    assert [row["variant"] for row in rows] == variants
     for row in rows:
         assert row["experiment"] == "twitter-semantics"
         assert (row["seed"], row["there"]) == (3, False)
@@ -253,14 +239,14 @@ def test_claims_of_one_experiment(storm_lab: Callable[..., Answer]) -> None:
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
 
 
+JUDGED_ELSEWHERE = "claims: algorithms judges them; see storm-lab claims --experiment nstorm-worst-case"
+
+
 @pytest.mark.parametrize(
     ("slug", "why"),
     [
         ("twitter-scaling", "no claims: no paper prints any of this"),
-        (
-            "nstorm-worst-case",
-            "claims: algorithms judges them; see storm-lab claims --experiment nstorm-worst-case",
-        ),
+        ("nstorm-worst-case", JUDGED_ELSEWHERE),
     ],
 )
 def test_a_run_without_claims_of_its_own_says_why(
@@ -304,17 +290,9 @@ def test_what_pysparks_gateway_raises_it_does_not_log_as_well(
 def test_an_interrupted_run_ends_with_130_and_leaves_nothing_half_done(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     homes = [root / "data" / "runs" / "tstorm-word-count", root / "reports"]
-    arguments = [
-        "run",
-        "tstorm-word-count",
-        "-p",
-        "seeds=987654321",
-        "-p",
-        "duration_s=7200",
-        "--emulate-only",
-    ]
+    given = ["-p", "seeds=987654321", "-p", "duration_s=7200", "--emulate-only"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "storm_lab.cli", *arguments],
+        [sys.executable, "-m", "storm_lab.cli", "run", "tstorm-word-count", *given],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from storm_lab.emulator.plane import Loss, Plane, WindowSample
 from storm_lab.model import Executor, Slot
 
 
-@dataclass(frozen=True)
-class FakeLoss:
-    receive_queue: int = 0
-
-
-@dataclass(frozen=True)
-class FakeSample:
-    start_ns: int
-    end_ns: int
-    executor_cpu_ns: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
-    worker_cpu_ns: Mapping[int, int] = field(default_factory=dict)
-    node_cpu_ns: Mapping[str, int] = field(default_factory=dict)
-    traffic: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
-    failed: Mapping[str, int] = field(default_factory=dict)
-    queued: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
-
-
-class FakePlane:
+class FakePlane(Plane):
     """Workers, connections and calls; CPU and traffic of samples come from ``cpu_share`` and ``rates``."""
 
     def __init__(self) -> None:
-        self.now_ns = 0
+        super().__init__()
         self.slots: list[Slot] = []
         self.alive: dict[int, set[Executor]] = {}
         self.views: dict[int, dict[Executor, int]] = {}
@@ -47,15 +30,12 @@ class FakePlane:
         """Time, worker and length of each hold of its sending, in ns."""
         self.waiting: set[int] = set()
         """Workers that hold tuples which they cannot send."""
-        self._last_sample = 0
 
     def run_until(self, time_ns: int) -> None:
         assert time_ns >= self.now_ns, "the data plane is asked to go back in time"
-        self.now_ns = time_ns
+        super().run_until(time_ns)
 
-    def start_worker(
-        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
-    ) -> int:
+    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         worker = len(self.slots)
         self.slots.append(slot)
         self.alive[worker] = set(executors)
@@ -63,25 +43,22 @@ class FakePlane:
         self.active[worker] = False
         return worker
 
-    def stop_worker(self, worker: int) -> FakeLoss:
+    def stop_worker(self, worker: int) -> Loss:
         del self.alive[worker], self.views[worker], self.active[worker]
-        return FakeLoss(3)
+        return Loss(3)
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         assert executor not in self.alive[worker]
         self.alive[worker].add(executor)
 
-    def stop_executor(self, worker: int, executor: Executor) -> FakeLoss:
+    def stop_executor(self, worker: int, executor: Executor) -> Loss:
         self.alive[worker].remove(executor)
-        return FakeLoss(2)
+        return Loss(2)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         for executor, target in view.items():
             assert executor in self.alive[target], f"{executor} is not in worker {target}"
         self.views[worker] = dict(view)
-        return 0
-
-    def dropped(self, worker: int) -> int:
         return 0
 
     def waits(self, worker: int) -> bool:
@@ -91,12 +68,12 @@ class FakePlane:
         assert worker in self.alive
         self.active[worker] = active
 
-    def sample(self) -> FakeSample:
-        start, self._last_sample = self._last_sample, self.now_ns
-        window = self.now_ns - start
-        return FakeSample(
-            start,
-            self.now_ns,
+    def sample(self) -> WindowSample:
+        idle = super().sample()
+        window = idle.end_ns - idle.start_ns
+        return WindowSample(
+            idle.start_ns,
+            idle.end_ns,
             executor_cpu_ns={
                 (worker, executor): int(self.cpu_share.get(executor.component, 0.0) * window)
                 for worker, executors in self.alive.items()
@@ -135,9 +112,6 @@ class FakePlane:
 
     def committed(self, topology_id: str) -> int:
         return self.stored
-
-    def finish(self) -> None:
-        pass
 
     def running(self) -> set[Executor]:
         return {executor for executors in self.alive.values() for executor in executors}

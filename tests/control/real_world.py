@@ -71,15 +71,15 @@ TOPOLOGY = Topology(
     ackers=2,
     message_timeout_s=10.0,
 )
-BRISK = Timers(
-    nimbus_round_s=5.0,
-    task_timeout_s=10.0,
-    task_launch_s=20.0,
-    supervisor_heartbeat_s=2.0,
-    supervisor_timeout_s=10.0,
-    assignment_sync_s=4.0,
-    worker_timeout_s=10.0,
-)
+BRISK: dict[str, Any] = {
+    "nimbus_round_s": 5.0,
+    "task_timeout_s": 10.0,
+    "task_launch_s": 20.0,
+    "supervisor_heartbeat_s": 2.0,
+    "supervisor_timeout_s": 10.0,
+    "assignment_sync_s": 4.0,
+    "worker_timeout_s": 10.0,
+}
 """Storm's timers made brisk, so that failures are seen and mended within a short run."""
 
 
@@ -146,21 +146,8 @@ def spec(
         migration=migration or Restart(),
         faults=faults or FaultPlan(),
         services=services,
-        timers=timers or replace(timers_of(version), **_brisk()),
+        timers=timers or replace(timers_of(version), **BRISK),
     )
-
-
-def _brisk() -> dict[str, Any]:
-    names = (
-        "nimbus_round_s",
-        "task_timeout_s",
-        "task_launch_s",
-        "supervisor_heartbeat_s",
-        "supervisor_timeout_s",
-        "assignment_sync_s",
-        "worker_timeout_s",
-    )
-    return {name: getattr(BRISK, name) for name in names}
 
 
 def play(run: EmulationSpec) -> Played:

@@ -67,7 +67,7 @@ def test_a_cycle_keeps_its_phase_and_may_stop_itself() -> None:
     def turn() -> None:
         turns.append(clock.now_ns)
         if len(turns) == 3:
-            cycle.stop()
+            cycle.cancel()
 
     cycle = clock.every(10, Rank.WORKER, "w", turn, first_ns=3)
     clock.run_until(100)
@@ -84,7 +84,7 @@ def test_a_timer_is_armed_anew_when_its_work_is_done() -> None:
             turns.append(clock.now_ns)
             return 2 * len(turns)
 
-        clock.recurring(10, Rank.NIMBUS, "nimbus", turn, first_ns=3, drifts=drifts)
+        clock.every(10, Rank.NIMBUS, "nimbus", turn, first_ns=3, drifts=drifts)
         clock.run_until(34)
         assert turns == expected + ([33] if not drifts else [])
 
@@ -95,10 +95,10 @@ def test_a_timer_may_be_stopped_by_its_own_work() -> None:
 
     def turn() -> int:
         turns.append(clock.now_ns)
-        timer.stop()
+        timer.cancel()
         return 1
 
-    timer = clock.recurring(10, Rank.WORKER, "w", turn)
+    timer = clock.every(10, Rank.WORKER, "w", turn, drifts=True)
     clock.run_until(100)
     assert turns == [10]
 

@@ -43,8 +43,8 @@ def test_code_is_downloaded_once_per_node_and_topology() -> None:
     assert len(control.log.of("kill-worker")) == 2
 
 
-def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_nodes_tick() -> None:
-    control, plane = build(phases=PHASES)
+def _move_one(control: ControlPlane) -> None:
+    """Play 130 s, in which one executor is moved from node01 to node03 at 100 s."""
     control.nimbus.submit(chain(workers=3))
     run_to(control, 100)
     present = control.nimbus.present
@@ -52,13 +52,18 @@ def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_node
     target = next(slot for slot in present.slots.values() if slot.node == "node03")
     control.nimbus.install(swapped(present, mover, target), "moved by the test")
     run_to(control, 130)
+
+
+def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_nodes_tick() -> None:
+    control, plane = build(phases=PHASES)
+    _move_one(control)
     kills = [(entry.time_ns / 1e9, entry.subject, entry.reason) for entry in control.log.of("kill-worker")]
     assert [(time, subject.split(":")[0]) for time, subject, _ in kills] == [
         (102.0, "node01"),
         (109.0, "node03"),
     ]
     assert {reason for _, _, reason in kills} == {"disallowed"}
-    assert plane.running() == set(present.slots)
+    assert plane.running() == set(control.nimbus.present.slots)
 
 
 def test_what_is_lost_with_a_worker_stands_in_the_log() -> None:
@@ -136,13 +141,7 @@ def test_from_0_9_on_a_killed_worker_is_given_time_before_its_successor_starts()
     starts = []
     for version in (V0_8_2, V0_9_7):
         control, _ = build(version=version, phases=PHASES)
-        control.nimbus.submit(chain(workers=3))
-        run_to(control, 100)
-        present = control.nimbus.present
-        mover = next(e for e, slot in sorted(present.slots.items()) if slot.node == "node01")
-        target = next(slot for slot in present.slots.values() if slot.node == "node03")
-        control.nimbus.install(swapped(present, mover, target), "moved by the test")
-        run_to(control, 130)
+        _move_one(control)
         starts.append(seconds_of(control, "worker-ready")[-2:])
     assert [round(b - a, 3) for a, b in zip(*starts, strict=True)] == [1.0, 1.0]
 

@@ -20,7 +20,7 @@ from scene import (
 )
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.loss import EmulationStoppedError
+from storm_lab.emulator.plane import EmulationStoppedError
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError

@@ -98,17 +98,22 @@ def test_threads_that_look_slow_down_those_that_work_on_the_same_core() -> None:
     assert beside == pytest.approx(woken / (1 - 10 / 55 - 10 / 1055), rel=0.01)
 
 
-def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
-    # Three idle bolts would look for 40 us each 55 us, on one core; the spout each 1.055 ms.
-    scene = start(
-        chain((1, 3), ackers=0),
+def idle(*, bolts: int, cores: int, cost: CostModel) -> Scene:
+    """A spout and so many bolts with next to nothing to do, in one worker of 2.8.8."""
+    return start(
+        chain((1, bolts), ackers=0),
         chain_trace([constant_work(0, 10)]),
         SourcePlan(SourceKind.RATE, rate_per_s=0.001),
-        nodes(1, cores=1),
+        nodes(1, cores=cores),
         lambda _: ONE,
         version=V2_8_8,
-        cost=replace(LOOKS, look_us=40.0),
+        cost=cost,
     )
+
+
+def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
+    # Three idle bolts would look for 40 us each 55 us, on one core; the spout each 1.055 ms.
+    scene = idle(bolts=3, cores=1, cost=replace(LOOKS, look_us=40.0))
     scene.plane.run_until(100 * MS)
     wanted, others = 3 * 40 / 55, 40 / 1055
     assert share_of(scene, "bolt0", 0.1) == pytest.approx(wanted / (wanted + others), rel=0.02)
@@ -119,15 +124,7 @@ def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
 def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
     # Four idle bolts look each 55 us. Alone each would take 10 us; by four, the part that can be shared is.
     def taken(cores: int) -> float:
-        scene = start(
-            chain((1, 4), ackers=0),
-            chain_trace([constant_work(0, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=0.001),
-            nodes(1, cores=cores),
-            lambda _: ONE,
-            version=V2_8_8,
-            cost=replace(LOOKS, look_beside=0.4),
-        )
+        scene = idle(bolts=4, cores=cores, cost=replace(LOOKS, look_beside=0.4))
         scene.plane.run_until(50 * MS)
         return share_of(scene, "bolt0", 0.05) * 55 / 4
 
@@ -138,15 +135,7 @@ def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
 
 
 def test_the_looks_of_others_cut_a_cores_sleep_short() -> None:
-    scene = start(
-        chain((1, 4), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=0.001),
-        nodes(1, cores=1),
-        lambda _: ONE,
-        version=V2_8_8,
-        cost=LOOKS,
-    )
+    scene = idle(bolts=4, cores=1, cost=LOOKS)
     scene.plane.run_until(50 * MS)
     threads = scene.plane.kernel.thread
     slept = sorted(threads["look_slept"][threads["look_every"] == 55 * US], reverse=True)

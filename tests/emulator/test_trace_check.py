@@ -10,7 +10,7 @@ from scene import chain, chain_trace, constant_work, nodes
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.emulator.setup.trace_check import LARGEST_TUPLE, LONGEST_CALL_NS
+from storm_lab.emulator.setup.plan_check import LARGEST_TUPLE, LONGEST_CALL_NS
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from types import CodeType, FunctionType
 
@@ -34,7 +35,7 @@ REACHING = [
     ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
     ("tstorm-word-count", "", "papers/tstorm/word_count_measures.py", r"^SPARED = \{", "SPARED = {'x': (), "),
     ("tstorm-word-count", "", "experiments/online_scheduling.py", r"^LEAST_GAIN = 0.02", "LEAST_GAIN = 0.03"),
-    ("rstorm-yahoo", "", "emulator/control/faults/daemons.py", r"^class KillNimbus\(", r"\g<0>object, "),
+    ("rstorm-yahoo", "", "emulator/control/faults/processes.py", r"^class KillNimbus\(", r"\g<0>object, "),
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
     ("nstorm-delayed-kill", "", "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
 ]
@@ -109,14 +110,7 @@ def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name(edited: Edit) -> 
     spec = first_run("mfstorm-wordcount")
     code = edited(PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, ")
     assert emulation_digest(spec, code) == emulation_digest(spec)
-    named = RunSpec(
-        spec.experiment,
-        spec.variant,
-        spec.seed,
-        spec.parameters.changed(scheduler="partition"),
-        spec.describe,
-        spec.storm_version,
-    )
+    named = replace(spec, parameters=spec.parameters.changed(scheduler="partition"))
     assert emulation_digest(named, code) != emulation_digest(named)
 
 

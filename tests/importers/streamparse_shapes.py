@@ -78,9 +78,23 @@ class WordCount(Topology):
 """
 
 
+HEAD = """from streamparse import (
+    BatchingBolt, Bolt, Grouping, JavaBolt, JavaSpout, ReliableSpout, ShellBolt, Spout, Stream,
+    TicklessBatchingBolt, Topology,
+)
+
+
+class End(Bolt):
+    def process(self, tup):
+        pass
+
+"""
+
+
 def one_file(text: str, **expected: object) -> Project:
-    """A project whose topology file holds everything."""
-    return Project({"config.json": CONFIG, "topologies/wc.py": text}, **expected)  # type: ignore[arg-type]
+    """A project whose topology file holds everything, behind `HEAD`."""
+    files = {"config.json": CONFIG, "topologies/wc.py": HEAD + text}
+    return Project(files, **expected)  # type: ignore[arg-type]
 
 
 PROJECTS: dict[str, Project] = {
@@ -118,7 +132,6 @@ class WordCount(Topology):
     "several streams and every way to name inputs": one_file(
         """
 import json
-from streamparse import Bolt, Grouping, Spout, Stream, Topology
 
 
 class S(Spout):
@@ -155,13 +168,6 @@ class Sum(Bolt):
         self.emit((self.total,))
 
 
-class End(Bolt):
-    outputs = []
-
-    def process(self, tup):
-        pass
-
-
 class T(Topology):
     s = S.spec()
     split = Split.spec(inputs=[s])
@@ -176,13 +182,6 @@ class T(Topology):
     "all groupings": one_file(
         WORDS
         + """
-from streamparse import Bolt, Grouping, Topology
-
-
-class End(Bolt):
-    def process(self, tup):
-        pass
-
 
 class T(Topology):
     s = WordSpout.spec(par=2)
@@ -199,9 +198,6 @@ class T(Topology):
     ),
     "a direct stream": one_file(
         """
-from streamparse import Bolt, Grouping, Spout, Stream, Topology
-
-
 class S(Spout):
     outputs = [Stream(fields=["n"], direct=True)]
 
@@ -239,8 +235,6 @@ class T(Topology):
     "batches at ticks": one_file(
         WORDS
         + """
-from streamparse import BatchingBolt, Grouping, Topology
-
 
 class Batch(BatchingBolt):
     outputs = ["word", "n"]
@@ -270,8 +264,6 @@ class T(Topology):
     "batches by a timer of their own, and ticks of a whole topology": one_file(
         WORDS
         + """
-from streamparse import Bolt, TicklessBatchingBolt, Topology
-
 
 class Batch(TicklessBatchingBolt):
     outputs = ["n"]
@@ -293,11 +285,6 @@ class Watch(Bolt):
         self.emit([self.seen])
 
 
-class End(Bolt):
-    def process(self, tup):
-        pass
-
-
 class T(Topology):
     config = {"topology.tick.tuple.freq.secs": 5}
     s = WordSpout.spec()
@@ -310,9 +297,6 @@ class T(Topology):
     ),
     "a reliable spout and a bolt that fails": one_file(
         """
-from streamparse import Bolt, ReliableSpout, Topology
-
-
 class S(ReliableSpout):
     outputs = ["n"]
     acked = 0
@@ -410,9 +394,6 @@ class T(Topology):
     ),
     "Java on both sides": one_file(
         """
-from streamparse import Bolt, Grouping, JavaBolt, JavaSpout, ShellBolt, Topology
-
-
 class Mid(Bolt):
     outputs = ["word"]
 
@@ -433,8 +414,6 @@ class T(Topology):
     "mistakes that Storm or streamparse would refuse": one_file(
         WORDS
         + """
-from streamparse import Bolt, Grouping, Topology
-
 
 class Careless(Bolt):
     outputs = ["a", "b"]
@@ -466,8 +445,6 @@ class T(Topology):
     "careless emits": one_file(
         WORDS
         + """
-from streamparse import Bolt, Topology
-
 
 class Careless(Bolt):
     outputs = ["a", "b"]
@@ -480,11 +457,6 @@ class Careless(Bolt):
             self.emit("text")
         if tup.values[0] == "cat":
             self.emit([{1, 2}, 3])
-
-
-class End(Bolt):
-    def process(self, tup):
-        pass
 
 
 class T(Topology):
@@ -505,9 +477,6 @@ class T(Topology):
     ),
     "a source with an end, and one that is empty": one_file(
         """
-from streamparse import Bolt, Spout, Topology
-
-
 class Lines(Spout):
     outputs = ["line"]
 
@@ -522,11 +491,6 @@ class Empty(Spout):
     outputs = ["line"]
 
     def next_tuple(self):
-        pass
-
-
-class End(Bolt):
-    def process(self, tup):
         pass
 
 
@@ -662,7 +626,6 @@ class T(Topology):
         """
 import os
 
-from streamparse import Bolt, Spout, Topology
 
 
 def fields():
@@ -674,11 +637,6 @@ class S(Spout):
 
     def next_tuple(self):
         self.emit(["a", 1])
-
-
-class End(Bolt):
-    def process(self, tup):
-        pass
 
 
 class T(Topology):

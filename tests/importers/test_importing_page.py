@@ -12,7 +12,7 @@ from storm_lab.league.imported_site import imported_site
 from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS
 from storm_lab.workloads.importers import import_topology
 from storm_lab.workloads.importers.command import import_command
-from storm_lab.workloads.importers.defaults import Defaults
+from storm_lab.workloads.importers.figures import Defaults
 
 PAGE = (Path(__file__).parents[2] / "docs" / "importing.md").read_text(encoding="utf-8")
 FILES = re.findall(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)```", PAGE, flags=re.DOTALL | re.MULTILINE)

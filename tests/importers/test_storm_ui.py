@@ -26,9 +26,10 @@ def imported(folder: Path, pages: dict[str, Any]) -> Imported:
     return import_topology(*(folder / name for name in pages))
 
 
-def changed(**values: Any) -> dict[str, Any]:
-    """The topology's page with other values."""
-    return {**copy.deepcopy(TOPOLOGY), **values}
+def rate(folder: Path, **values: Any) -> float | None:
+    """Records a second of the spout, where the topology's page has other values."""
+    pages = {**PAGES, "topology.json": {**TOPOLOGY, **values}}
+    return ready(imported(folder, pages)).sources["lines"].rate_per_s
 
 
 def test_counts_and_latencies_become_rates_and_costs(tmp_path: Path) -> None:
@@ -121,19 +122,13 @@ def test_pages_without_the_topologys_own_say_what_is_missing(tmp_path: Path) -> 
 
 
 def test_a_topology_that_is_younger_than_its_window_counts_its_age(tmp_path: Path) -> None:
-    page = changed(uptimeSeconds=60)
-    assert ready(imported(tmp_path, {**PAGES, "topology.json": page})).sources["lines"].rate_per_s == 1100.0
-    page = changed(uptimeSeconds=None, uptime="5m 0s")
-    assert ready(imported(tmp_path, {**PAGES, "topology.json": page})).sources["lines"].rate_per_s == 220.0
-    page = changed(window=":all-time", windowHint="All time")
-    assert (
-        ready(imported(tmp_path, {**PAGES, "topology.json": page})).sources["lines"].rate_per_s
-        == 66000 / 7200
-    )
+    assert rate(tmp_path, uptimeSeconds=60) == 1100.0
+    assert rate(tmp_path, uptimeSeconds=None, uptime="5m 0s") == 220.0
+    assert rate(tmp_path, window=":all-time", windowHint="All time") == 66000 / 7200
 
 
 def test_a_spout_that_gets_no_acks_emits_without_ids(tmp_path: Path) -> None:
-    page = changed()
+    page = copy.deepcopy(TOPOLOGY)
     page["spouts"][0].update(acked=0, failed=0)
     assert ready(imported(tmp_path, {**PAGES, "topology.json": page})).sources["lines"].anchored is False
 

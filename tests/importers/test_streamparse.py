@@ -11,7 +11,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.workloads.importers.importing import import_topology
-from storm_lab.workloads.importers.plain_export import export_topology
+from storm_lab.workloads.importers.plain import export_topology
 from tests.importers.reading import assumptions, executions, overlay_of, ready, said
 from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
 
@@ -133,8 +133,6 @@ def test_costs_are_measured_and_told_to_be_of_this_machine(streams: Path) -> Non
 
 SLEEPS = """
 import time
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["at"]
     def next_tuple(self):
@@ -191,8 +189,6 @@ def test_ticks_carry_what_came_between_them(tmp_path: Path) -> None:
 
 def test_state_is_that_of_each_task(tmp_path: Path) -> None:
     text = """
-from streamparse import Bolt, Grouping, Spout, Topology
-
 class S(Spout):
     outputs = ["k"]
     n = 0
@@ -243,8 +239,6 @@ HOSTILE = {
 def test_code_that_does_not_behave_is_ended_and_told(tmp_path: Path, code: str, says: str) -> None:
     text = f"""
 import os, sys
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def next_tuple(self):
@@ -261,8 +255,6 @@ class T(Topology):
 
 def test_a_bolt_that_hangs_is_left_out_and_the_rest_is_run(tmp_path: Path) -> None:
     text = """
-from streamparse import Bolt, Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def next_tuple(self):
@@ -290,8 +282,6 @@ def test_processes_that_it_starts_end_with_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     text = f"""
 import subprocess, sys
-from streamparse import Spout, Topology
-
 class S(Spout):
     outputs = ["x"]
     def initialize(self, conf, ctx):
@@ -311,7 +301,7 @@ class T(Topology):
 
 def test_the_modules_in_place_have_the_names_of_the_real_ones() -> None:
     code = """
-from storm_lab.workloads.multilang.install import install
+from storm_lab.workloads.multilang.loading import install
 install()
 from streamparse import (Bolt, BatchingBolt, TicklessBatchingBolt, Spout, ReliableSpout, Tuple, Stream,
     Grouping, Topology, JavaBolt, JavaSpout, ShellBolt, ShellSpout)
@@ -348,16 +338,8 @@ STARRED = {
 }
 
 
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) -> None:
-    imported = import_topology(written(tmp_path, STARRED))
+    imported = import_topology(Project(STARRED).write(tmp_path))
     assert said(imported) == ""
     topology = ready(imported).topology
     assert {c.id: (c.executors, c.outputs["default"]) for c in topology.components} == {
@@ -367,7 +349,7 @@ def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) ->
 
 
 def test_it_runs_where_streamparse_s_own_programs_are_imported(tmp_path: Path) -> None:
-    playable = ready(import_topology(written(tmp_path, STARRED), run_python=True))
+    playable = ready(import_topology(Project(STARRED).write(tmp_path), run_python=True))
     assert playable.calls is not None
     assert playable.calls.components == {"numbers", "add"}
 
@@ -382,7 +364,7 @@ def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_
             "class Lost(Topology):\n    numbers = Numbers.spec()\n    add = Add.spec(inputs=[numbers])\n"
         )
     }
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "numbers is of the module spouts, which is not installed here: read as text" in said(imported)
     assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
 
@@ -391,7 +373,7 @@ def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path
     files = dict(STARRED)
     files["src/own/__init__.py"] = ""
     files["topologies/sums.py"] = "from own.lost.deep import x\n" + files["topologies/sums.py"]
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "the Python module own.lost: own has no such module" in said(imported)
     assert "install it" not in said(imported)
     assert ready(imported).calls is not None
@@ -400,7 +382,7 @@ def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path
 def test_an_error_on_import_is_told_with_the_line_of_the_module(tmp_path: Path) -> None:
     files = {**STARRED, "src/broken.py": "import math\n\nmath.nothing\n"}
     files["topologies/sums.py"] = "import broken\n" + files["topologies/sums.py"]
-    imported = import_topology(written(tmp_path, files), run_python=True)
+    imported = import_topology(Project(files).write(tmp_path), run_python=True)
     assert "broken.py:3: AttributeError: module 'math' has no attribute 'nothing'" in said(imported)
 
 
@@ -413,13 +395,13 @@ def test_a_class_whose_file_is_not_python_3_is_not_said_to_be_lost(tmp_path: Pat
         ),
         "src/old_bolts.py": "from streamparse import Bolt\n\nclass Old(Bolt):\n    print 'hello'\n",
     }
-    imported = import_topology(written(tmp_path, files))
+    imported = import_topology(Project(files).write(tmp_path))
     assert "the class Old: its source, old_bolts.py, could not be read" in said(imported)
     assert [c.id for c in ready(imported).topology.components] == ["s", "old"]
 
 
 def test_version_and_workers_that_nobody_says_are_told(tmp_path: Path) -> None:
-    imported = import_topology(written(tmp_path, STARRED))
+    imported = import_topology(Project(STARRED).write(tmp_path))
     assert {("sums", "Storm's version"), ("sums", "number of workers")} <= assumptions(imported)
     given = overlay_of(tmp_path, "topology: {workers: 2, storm_version: 1.2.4}\n")
     imported = import_topology(tmp_path, overlay=given)

@@ -13,10 +13,9 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
 from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.model import Assignment, Slot, executors_of
-from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.baselines.given import GivenPlacement
-from tests.league.test_reader_site import MACHINES, TOPOLOGY, Numbers, Sink
+from tests.league.test_reader_site import MACHINES, TOPOLOGY, Numbers, Sink, run_of
 
 
 def site(**conditions: object) -> Site:
@@ -29,12 +28,6 @@ def described(where: Site) -> EmulationSpec:
     entrant = Entrant("even", make_scheduler("even"))
     (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1]}))
     return where.describe(entrant, spec).spec
-
-
-def run_of(where: Site) -> str:
-    entrant = Entrant("even", make_scheduler("even"))
-    (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1]}))
-    return identity_of(spec).run
 
 
 def test_constants_may_be_named_given_whole_or_come_from_a_calibration() -> None:

@@ -87,6 +87,12 @@ def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
         assert set(placed["node"].to_pylist()) <= {"big", "small"}
 
 
+def trace(at: int) -> SourcePlan:
+    """Arrivals at 0 and then, nanoseconds, every second."""
+    arrivals = np.array([0, at], dtype=np.int64)
+    return SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=10**9)
+
+
 def test_whatever_is_changed_about_it_makes_another_run() -> None:
     base = run_of(site())
     assert run_of(site()) == base
@@ -96,16 +102,7 @@ def test_whatever_is_changed_about_it_makes_another_run() -> None:
         site(cluster=Cluster((dataclasses.replace(MACHINES.nodes[0], cores=8), MACHINES.nodes[1]))),
         site(rate=21.0),
         site(cpu_us=51.0),
-        *(
-            site(
-                rate=SourcePlan(
-                    SourceKind.TRACE,
-                    arrivals_ns=np.array([0, at], dtype=np.int64),
-                    arrival_period_ns=10**9,
-                )
-            )
-            for at in (5, 6)
-        ),
+        *(site(rate=trace(at)) for at in (5, 6)),
     ]
     assert len({base, *map(run_of, others)}) == len(others) + 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,9 @@ import pytest
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.reader_site import Site
 from storm_lab.league.settled import last_move
 from storm_lab.league.stage import stage_parameters, stage_runs
-from storm_lab.model import Assignment, Cluster, Component, Node, Subscription, Topology
+from storm_lab.model import Assignment, Cluster, Node
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.execute import play_all
 from storm_lab.schedulers import (
@@ -25,37 +24,9 @@ from storm_lab.schedulers import (
 )
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tuplelog import open_run
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from tests.league.test_reader_site import site
 
-TOPOLOGY = Topology(
-    "mine",
-    (
-        Component("numbers", 1, outputs={"default": ("n",)}),
-        Component("sink", 3, inputs=(Subscription("numbers"),)),
-    ),
-    workers=2,
-)
 MACHINES = Cluster((Node("a", ports=(6700,)), Node("b", ports=(6700,))))
-
-
-class Numbers(Spout):
-    def records(self) -> Iterator[tuple[object, ...]]:
-        yield from ((number,) for number in range(10))
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(10.0)
-
-
-class Sink(Bolt):
-    def execute(self, values: Values, emit: Emit) -> None:
-        return
-
-    def cost(self, values: Values) -> Cost:
-        return Cost(50.0)
-
-
-def site() -> Site:
-    return Site.of(TOPOLOGY, {"numbers": Numbers(), "sink": Sink()}, MACHINES, sources={"numbers": 5.0})
 
 
 class Swaps(Scheduler[NoParameters]):
@@ -102,7 +73,7 @@ def test_a_first_assignment_is_no_move_and_neither_is_one_that_moves_nobody(
 
 def warm_up(entrant: Entrant, home: Path, given: Mapping[str, object]) -> tuple[float, float | None]:
     """Where the steady state begins, and when the last re-assignment was, in seconds."""
-    where = site()
+    where = site(cluster=MACHINES, rate=5.0)
     (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1], **given}))
     (played,) = play_all([spec], home=home, jobs=0)
     run = open_run(played.folder)
@@ -126,7 +97,7 @@ def test_the_steady_state_begins_after_the_last_re_assignment_has_settled(tmp_pa
 
 @pytest.mark.parametrize("online", [False, True])
 def test_an_answer_that_leaves_out_an_executor_ends_the_run_by_name(online: bool, tmp_path: Path) -> None:
-    where = site()
+    where = site(cluster=MACHINES, rate=5.0)
     given = {"seeds": [1], "duration_s": 100.0, "generation_s": 20.0}
     specs = stage_runs(
         where, [Entrant("mine", LeavesOneOut(), online=online)], stage_parameters(where, given)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.live.player_jar import player_jar
+from storm_lab.live.java_build import player_jar
 from storm_lab.live.records import Place, Record
 from storm_lab.live.releases import RELEASES
 from tests.live.leavings import assert_nothing_is_left
@@ -41,8 +41,8 @@ def live_machine(
     made: list[Record] = []
     make = Place.make
 
-    def noted(version: str, root: Path | None = None) -> Place:
-        place = make(version, root)
+    def noted(version: str) -> Place:
+        place = make(version)
         made.append(place.record)
         return place
 

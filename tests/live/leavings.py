@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from storm_lab.live.cgroups import hierarchies
-from storm_lab.live.cleanup import processes_of
 from storm_lab.live.netns import namespaces_of
-from storm_lab.live.records import Record, places, state_folder
+from storm_lab.live.records import Record, places, processes_of, state_folder
 
 
 def assert_nothing_is_left(record: Record) -> None:

@@ -26,6 +26,11 @@ def _together(slot: Slot) -> Assignment:
     return Assignment.of((executor, slot) for executor in ALL)
 
 
+def _held(number: int) -> dict[str, Any]:
+    """The chain, all of it in the first slot of a supervisor."""
+    return topology(present=[[f"supervisor-{number}", 6700, [[n, n] for n in range(1, 6)]]])
+
+
 class Fixed(Scheduler[Any]):
     """Answers with what it was made with, or raises it."""
 
@@ -59,12 +64,11 @@ def test_an_answer_is_json():
 
 
 def test_what_stays_where_it_is_has_not_moved():
-    held = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
     policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN)
-    _, made = policy.answer(question(topology(present=held)))
+    _, made = policy.answer(question(_held(1)))
     assert made.moved == ()
     policy.scheduler = Fixed(_together(Slot("b", 6700)))
-    _, made = policy.answer(question(topology(present=held)))
+    _, made = policy.answer(question(_held(1)))
     assert made.moved == ("chain",)
 
 
@@ -93,10 +97,8 @@ def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_wh
 
 
 def test_a_worker_may_go_on_on_a_node_that_is_gone():
-    held = [["supervisor-3", 6700, [[n, n] for n in range(1, 6)]]]
-    answer, made = Policy(Fixed(_together(Slot("supervisor-3", 6700))), KNOWN).answer(
-        question(topology(present=held))
-    )
+    policy = Policy(Fixed(_together(Slot("supervisor-3", 6700))), KNOWN)
+    answer, made = policy.answer(question(_held(3)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-3", 6700]]
     assert made.moved == ()
 
@@ -130,19 +132,16 @@ def test_a_first_placement_by_hand_waits_for_its_slots():
 
 
 def test_a_move_by_hand_is_made_once_and_then_the_scheduler_goes_on_from_there():
-    held_a = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
-    held_b = [["supervisor-2", 6700, [[n, n] for n in range(1, 6)]]]
     policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN, install=_together(Slot("b", 6700)))
-    answer, _ = policy.answer(question(topology(present=held_a)))
+    answer, _ = policy.answer(question(_held(1)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-2", 6700]]
-    answer, _ = policy.answer(question(topology(present=held_b)))
+    answer, _ = policy.answer(question(_held(2)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-1", 6700]]
 
 
 def test_a_placement_by_hand_is_for_the_first_time_only():
-    held = [["supervisor-1", 6700, [[n, n] for n in range(1, 6)]]]
     policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
-    policy.answer(question(topology(present=held)))
+    policy.answer(question(_held(1)))
     # After a rebalance nothing is placed, and the scheduler decides.
     answer, _ = policy.answer(question())
     assert len(answer["assign"][STORM_ID]) == 2
@@ -150,12 +149,11 @@ def test_a_placement_by_hand_is_for_the_first_time_only():
 
 def test_storms_own_scheduler_leaves_what_was_gathered_by_hand():
     spread = [["supervisor-1", 6700, [[1, 1], [2, 2], [3, 3]]], ["supervisor-2", 6700, [[4, 4], [5, 5]]]]
-    gathered = [["supervisor-2", 6700, [[n, n] for n in range(1, 6)]]]
     policy = Policy(DefaultScheduler(), KNOWN, install=_together(Slot("b", 6700)))
     assert policy.answer(question(topology(present=spread)))[1].moved == ("chain",)
     # The topology asks for two workers, but was put into one.
-    assert policy.answer(question(topology(present=gathered)))[1].moved == ()
-    assert policy.answer(question(topology(present=gathered)))[1].moved == ()
+    assert policy.answer(question(_held(2)))[1].moved == ()
+    assert policy.answer(question(_held(2)))[1].moved == ()
     # Asked for three by a rebalance, it gets as many as there are executors for.
     answer, _ = policy.answer(question(topology(workers=3)))
     assert len(answer["assign"][STORM_ID]) == 3

@@ -15,17 +15,16 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.netns import why_no_namespaces
 from storm_lab.live.play import Stage, open_stage, play_live
-from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.submission import Submission
-from storm_lab.live.trace_export import Machine, Recording, export_plan, monotonic_ns
+from storm_lab.live.trace_export import Machine, Recording, export_plan
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
-from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
+from storm_lab.model import Assignment, Cluster, Node, Slot, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
@@ -34,30 +33,19 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
 from tests.live.leavings import assert_nothing_is_left
+from tests.live.test_collect import CHAIN, CODE
 
 pytestmark = pytest.mark.live
 
 NODES = Cluster(
     tuple(Node(name, cores=1, core_mhz=2000.0, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2"))
 )
-TOPOLOGY = Topology(
-    "chain",
-    (
-        Component("spout", outputs={"default": ("id", "text")}),
-        Component("bolt1", inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}),
-        Component("bolt2", inputs=(Subscription("bolt1"),)),
-    ),
-    workers=2,
-    ackers=1,
-)
 
 
 def _plan(version: StormVersion, rate: float) -> TopologyPlan:
-    code = {"spout": EmitRandomTexts(4, 40, 1), "bolt1": Identity(), "bolt2": CountById()}
     source = SourcePlan(SourceKind.RATE, rate_per_s=rate)
-    return TopologyPlan(TOPOLOGY, build_trace(TOPOLOGY, code, version), {"spout": source})
+    return TopologyPlan(CHAIN, build_trace(CHAIN, CODE, version), {"spout": source})
 
 
 class Moody(Scheduler[Any]):
@@ -99,12 +87,12 @@ def _hosts(stage: Stage) -> set[tuple[str, int]]:
 def _submit(stage: Stage, tmp_path: Path) -> None:
     version = stage.release.storm
     stage.bridge.policy.known = Known(
-        version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": TOPOLOGY}
+        version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": CHAIN}
     )
     (tmp_path / "records").mkdir()
-    recording = Recording(tmp_path / "records", monotonic_ns())
+    recording = Recording(tmp_path / "records", time.monotonic_ns())
     folder = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
-    stage.storm.submit(Submission("chain", stage.jar, SUBMIT_CLASS, (str(folder),)))
+    stage.storm.submit("chain", stage.jar, SUBMIT_CLASS, str(folder))
 
 
 @pytest.mark.slow
@@ -241,7 +229,7 @@ def _storm_lab(*arguments: str) -> list[str]:
 
 def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
     """Submit the chain to a cluster that was left running, as a program of one's own does."""
-    recording = Recording(tmp_path, monotonic_ns())
+    recording = Recording(tmp_path, time.monotonic_ns())
     plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
     jar = player_jar(find_release(str(version)), lambda line: None)
     master = place.folder / "host0"

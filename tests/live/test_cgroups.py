@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cgroups import GroupTree, Hierarchy, hierarchies, members, remove_tree, unleash
+from storm_lab.live.cgroups import Group, GroupTree, Hierarchy, hierarchies, members, remove_tree, unleash
 
 
 @pytest.fixture
@@ -22,10 +22,26 @@ def version_1(tmp_path: Path) -> tuple[Path, Path]:
     return mounts, own
 
 
-def version_2(folder: Path) -> Hierarchy:
-    folder.mkdir()
-    (folder / "cgroup.subtree_control").write_text("")
-    return Hierarchy(2, folder, frozenset({"cpu", "memory"}))
+@pytest.fixture
+def group_1(version_1: tuple[Path, Path]) -> Group:
+    """The group of a host in version 1."""
+    return host_group(hierarchies(*version_1))
+
+
+@pytest.fixture
+def group_2(tmp_path: Path) -> Group:
+    """The group of a host in version 2, in a folder ``two`` like the kernel's."""
+    own = tmp_path / "two" / "storm-lab-abc123"
+    own.mkdir(parents=True)
+    for folder in (tmp_path / "two", own):
+        (folder / "cgroup.subtree_control").write_text("")
+    return host_group((Hierarchy(2, tmp_path / "two", frozenset({"cpu", "memory"})),))
+
+
+def host_group(places: tuple[Hierarchy, ...]) -> Group:
+    tree = GroupTree("abc123", places)
+    tree.make()
+    return tree.make_host("host1")
 
 
 def test_groups_of_version_1_are_made_below_our_own(version_1: tuple[Path, Path], tmp_path: Path):
@@ -49,41 +65,33 @@ def test_no_mounts_no_groups(tmp_path: Path):
     assert hierarchies(tmp_path / "absent", tmp_path / "absent") == ()
 
 
-def test_quota_and_limit_of_version_1(version_1: tuple[Path, Path], tmp_path: Path):
-    tree = GroupTree("abc123", hierarchies(*version_1))
-    tree.make()
-    group = tree.make_host("host1")
-    group.limit_cpu(0.145)
-    group.limit_memory(2048)
-    group.weigh(1000)
+def test_quota_and_limit_of_version_1(group_1: Group, tmp_path: Path):
+    group_1.limit_cpu(0.145)
+    group_1.limit_memory(2048)
+    group_1.weigh(1000)
     cpu = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1"
     assert (cpu / "cpu.cfs_period_us").read_text() == "20000"
     assert (cpu / "cpu.cfs_quota_us").read_text() == "2900"
     assert (cpu / "cpu.shares").read_text() == "10240"
     memory = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
     assert (memory / "memory.limit_in_bytes").read_text() == str(2048 * 2**20)
-    group.limit_cpu(None)
+    group_1.limit_cpu(None)
     assert (cpu / "cpu.cfs_quota_us").read_text() == "-1"
-    assert len(group.entrances) == 3
+    assert len(group_1.entrances) == 3
 
 
-def test_quota_and_limit_of_version_2(tmp_path: Path):
-    tree = GroupTree("abc123", [version_2(tmp_path / "sys")])
-    folder = tmp_path / "sys" / "storm-lab-abc123"
-    folder.mkdir()
-    (folder / "cgroup.subtree_control").write_text("")
-    tree.make()
-    group = tree.make_host("host1")
-    group.limit_cpu(1.5)
-    group.limit_memory(512)
-    group.weigh(1000)
-    assert (tmp_path / "sys" / "cgroup.subtree_control").read_text().split() == ["+cpu", "+memory"]
-    assert (folder / "host1" / "cpu.max").read_text() == "30000 20000"
-    assert (folder / "host1" / "memory.max").read_text() == str(512 * 2**20)
-    assert (folder / "host1" / "cpu.weight").read_text() == "1000"
-    assert group.entrances == (folder / "host1" / "cgroup.procs",)
-    group.limit_cpu(None)
-    assert (folder / "host1" / "cpu.max").read_text() == "max 20000"
+def test_quota_and_limit_of_version_2(group_2: Group, tmp_path: Path):
+    group_2.limit_cpu(1.5)
+    group_2.limit_memory(512)
+    group_2.weigh(1000)
+    folder = tmp_path / "two" / "storm-lab-abc123" / "host1"
+    assert (tmp_path / "two" / "cgroup.subtree_control").read_text().split() == ["+cpu", "+memory"]
+    assert (folder / "cpu.max").read_text() == "30000 20000"
+    assert (folder / "memory.max").read_text() == str(512 * 2**20)
+    assert (folder / "cpu.weight").read_text() == "1000"
+    assert group_2.entrances == (folder / "cgroup.procs",)
+    group_2.limit_cpu(None)
+    assert (folder / "cpu.max").read_text() == "max 20000"
 
 
 def test_where_both_versions_are_mounted_the_first_has_the_controllers(tmp_path: Path):
@@ -92,44 +100,30 @@ def test_where_both_versions_are_mounted_the_first_has_the_controllers(tmp_path:
     assert GroupTree("abc123", [first, second]).controllers == {"cpu"}
 
 
-def test_use_of_cpu_in_either_version(version_1: tuple[Path, Path], tmp_path: Path):
-    tree = GroupTree("abc123", hierarchies(*version_1))
-    tree.make()
-    group = tree.make_host("host1")
+def test_use_of_cpu_in_either_version(group_1: Group, group_2: Group, tmp_path: Path):
     stat = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.stat"
     stat.write_text("nr_periods 50\nnr_throttled 3\nthrottled_time 7000\n")
     (tmp_path / "sys" / "cpuacct" / "storm-lab-abc123" / "host1" / "cpuacct.usage").write_text("123456\n")
-    use = group.cpu_use()
-    assert (use.cpu_ns, use.periods, use.throttled, use.throttled_ns) == (123456, 50, 3, 7000)
+    use = group_1.cpu_use()
+    assert (use.cpu_ns, use.periods, use.throttled) == (123456, 50, 3)
 
-    second = version_2(tmp_path / "two")
-    tree = GroupTree("abc123", [second])
-    (second.folder / "storm-lab-abc123").mkdir()
-    (second.folder / "storm-lab-abc123" / "cgroup.subtree_control").write_text("cpu memory")
-    tree.make()
-    group = tree.make_host("host1")
-    stat = second.folder / "storm-lab-abc123" / "host1" / "cpu.stat"
+    stat = tmp_path / "two" / "storm-lab-abc123" / "host1" / "cpu.stat"
     stat.write_text("usage_usec 123\nuser_usec 100\nnr_periods 50\nnr_throttled 3\nthrottled_usec 7\n")
-    use = group.cpu_use()
-    assert (use.cpu_ns, use.periods, use.throttled, use.throttled_ns) == (123_000, 50, 3, 7000)
+    use = group_2.cpu_use()
+    assert (use.cpu_ns, use.periods, use.throttled) == (123_000, 50, 3)
 
 
-def test_quotas_are_lifted_before_processes_are_to_end(version_1: tuple[Path, Path], tmp_path: Path):
-    tree = GroupTree("abc123", hierarchies(*version_1))
-    tree.make()
-    tree.make_host("host1").limit_cpu(0.1)
+def test_quotas_are_lifted_before_processes_are_to_end(group_1: Group, tmp_path: Path):
+    group_1.limit_cpu(0.1)
     unleash(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
     quota = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us"
     assert quota.read_text() == "-1"
 
 
-def test_processes_that_were_too_large_are_counted(version_1: tuple[Path, Path], tmp_path: Path):
-    tree = GroupTree("abc123", hierarchies(*version_1))
-    tree.make()
-    group = tree.make_host("host1")
+def test_processes_that_were_too_large_are_counted(group_1: Group, tmp_path: Path):
     folder = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
-    assert group.memory_kills() == 2
+    assert group_1.memory_kills() == 2
 
 
 def test_members_are_found_in_all_groups_below(tmp_path: Path):

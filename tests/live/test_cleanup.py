@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cleanup import processes_of, remove_cluster, remove_orphans
 from storm_lab.live.processes import MARK, end_all, kill, listens, marked, started_ns, undisturbed
-from storm_lab.live.records import Place, places
+from storm_lab.live.records import Place, places, processes_of, remove_cluster, remove_orphans, state_folder
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "live"
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of clusters that are the test's own, also for the programs that it starts."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return state_folder()
 
 
 @pytest.fixture
@@ -44,16 +45,13 @@ def sleeper(started: list[subprocess.Popen[bytes]], token: str | None) -> subpro
     return process
 
 
-def killed_command(root: Path) -> str:
+def killed_command() -> str:
     """A cluster whose owner was killed; its token."""
     script = (
-        "import os, signal, sys; from pathlib import Path; from storm_lab.live.records import Place\n"
-        "place = Place.make('2.8.3', Path(sys.argv[1])); print(place.record.token, flush=True)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal; from storm_lab.live.records import Place\n"
+        "print(Place.make('2.8.3').record.token, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(root)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == -9, done.stderr
     return done.stdout.strip()
 
@@ -66,7 +64,7 @@ def test_processes_are_told_by_their_mark(started: list[subprocess.Popen[bytes]]
 
 
 def test_only_what_belongs_to_the_cluster_is_ended(started: list[subprocess.Popen[bytes]], root: Path):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     mine, other = sleeper(started, place.record.token), sleeper(started, None)
     assert processes_of(place.record) == [mine.pid]
     remove_cluster(place)
@@ -101,20 +99,15 @@ def test_a_signal_never_reaches_a_process_that_is_another_by_now(started: list[s
     process = sleeper(started, None)
     assert not kill(process.pid, lambda pid: False)
     assert process.poll() is None
-    assert kill(process.pid)
+    assert kill(process.pid, lambda pid: True)
     process.wait()
-    assert not kill(process.pid)
+    assert not kill(process.pid, lambda pid: True)
 
 
 def test_a_cluster_whose_owner_lives_is_left_alone(root: Path):
-    place = Place.make("2.8.3", root)
-    script = (
-        "import sys; from pathlib import Path; from storm_lab.live.cleanup import remove_orphans\n"
-        "print(len(remove_orphans(Path(sys.argv[1]), kept_too=True)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(root)], capture_output=True, text=True, check=True
-    )
+    place = Place.make("2.8.3")
+    script = "from storm_lab.live.records import remove_orphans; print(len(remove_orphans(kept_too=True)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
     assert place.folder.is_dir()
     place.remove()
@@ -123,25 +116,25 @@ def test_a_cluster_whose_owner_lives_is_left_alone(root: Path):
 def test_a_killed_command_leaves_what_the_next_one_removes(
     started: list[subprocess.Popen[bytes]], root: Path
 ):
-    token = killed_command(root)
+    token = killed_command()
     process = sleeper(started, token)
-    assert [record.token for record in remove_orphans(root)] == [token]
+    assert [record.token for record in remove_orphans()] == [token]
     assert process.wait() == -9
     assert list(root.iterdir()) == []
 
 
 def test_a_cluster_that_was_left_on_purpose_stays_until_it_is_asked_for(root: Path):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     place.release()
-    assert remove_orphans(root) == []
-    assert [record.kept for record in remove_orphans(root, kept_too=True)] == [True]
-    assert list(places(root)) == []
+    assert remove_orphans() == []
+    assert [record.kept for record in remove_orphans(kept_too=True)] == [True]
+    assert list(places()) == []
 
 
 def test_after_a_restart_of_the_machine_only_files_are_left(
     started: list[subprocess.Popen[bytes]], root: Path
 ):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     place.note(boot="another")
     process = sleeper(started, place.record.token)
     remove_cluster(place)
@@ -150,31 +143,31 @@ def test_after_a_restart_of_the_machine_only_files_are_left(
 
 
 def test_a_cluster_that_was_left_on_purpose_does_not_outlive_the_machines_restart(root: Path):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     place.note(boot="another")
     place.release()
-    assert [record.token for record in remove_orphans(root)] == [place.record.token]
+    assert [record.token for record in remove_orphans()] == [place.record.token]
     assert list(root.iterdir()) == []
 
 
 def test_a_record_that_cannot_be_read_still_names_its_cluster(root: Path):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     token = place.record.token
     (place.folder / "record.json").write_text("{")
     place.disown()
-    assert [record.token for record in remove_orphans(root)] == [token]
+    assert [record.token for record in remove_orphans()] == [token]
     assert list(root.iterdir()) == []
 
 
 def test_half_written_folders_elsewhere_go_with_the_cluster(root: Path, tmp_path: Path):
-    place = Place.make("2.8.3", root)
+    place = Place.make("2.8.3")
     half = tmp_path / "runs" / ".partial-run-1"
     half.mkdir(parents=True)
     whole = tmp_path / "runs" / "other"
     whole.mkdir()
     place.note(files=(str(half), str(tmp_path / "runs" / "finished")))
     place.disown()
-    assert [record.files[0] for record in remove_orphans(root)] == [str(half)]
+    assert [record.files[0] for record in remove_orphans()] == [str(half)]
     assert list((tmp_path / "runs").iterdir()) == [whole]
 
 

@@ -14,16 +14,14 @@ import pytest
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import hierarchies
-from storm_lab.live.cleanup import processes_of, remove_orphans
 from storm_lab.live.hosts import MASTER, HostOptions, machine_mhz
-from storm_lab.live.jars import fetch_jars, installed_resolver
+from storm_lab.live.jars import fetch_jars, maven_program
+from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.netns import why_no_namespaces
-from storm_lab.live.player_jar import SUBMIT_CLASS, player_jar
 from storm_lab.live.processes import MARK, all_pids
-from storm_lab.live.records import places, state_folder
+from storm_lab.live.records import places, processes_of, remove_orphans, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.submission import Submission
 from storm_lab.live.trace_export import Machine, Recording, export_plan
 from storm_lab.model import Component, Subscription, Topology
 from storm_lab.model.cluster import Cluster, Node, Slot
@@ -71,7 +69,7 @@ def submit_chain(storm: LiveStorm) -> None:
     recording = Recording(storm.new_folder("records"), time.monotonic_ns())
     folder = export_plan(plan, version, Machine(machine_mhz()), recording, storm.new_folder("plan"))
     jar = player_jar(storm.release, lambda line: None)
-    storm.submit(Submission("chain", jar, SUBMIT_CLASS, (str(folder),)))
+    storm.submit("chain", jar, SUBMIT_CLASS, str(folder))
 
 
 def run_chain(storm: LiveStorm) -> None:
@@ -349,12 +347,14 @@ def _is_marked(pid: int) -> bool:
 
 def test_both_resolvers_bring_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     brought = {}
-    for resolver in ("maven", "ivy"):
-        if resolver == "maven" and installed_resolver() != "maven":
-            pytest.skip("Maven is not installed")
+    maven = maven_program()
+    if maven is None:
+        pytest.skip("Maven is not installed")
+    for resolver, program in (("maven", maven), ("ivy", None)):
+        monkeypatch.setattr("storm_lab.live.jars.maven_program", lambda program=program: program)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / resolver))
         said: list[str] = []
-        (jar,) = fetch_jars("ecj", said.append, resolver=resolver)  # type: ignore[arg-type]
+        (jar,) = fetch_jars("ecj", said.append)
         brought[resolver] = jar.read_bytes()
         assert len(said) == 1
         assert sorted(path.name for path in jar.parent.parent.iterdir()) == [".lock", "ecj"]

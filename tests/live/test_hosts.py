@@ -9,7 +9,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live import hosts
-from storm_lab.live import make_hosts as choice
+from storm_lab.live import make_hosts as kinds
 from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
 from storm_lab.live.make_hosts import make_hosts
 from storm_lab.live.records import Place
@@ -28,17 +28,17 @@ def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
 
 def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
-    quotas = cpu_quotas(cluster(1, 2), HostOptions(), machine_cores=8)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    quotas = cpu_quotas(cluster(1, 2), HostOptions())
     assert quotas == {"n0": 0.5, "n1": 1.0}
 
 
 def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions(), machine_cores=2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions())
     assert quotas == pytest.approx({"n0": 0.3, "n1": 0.3, "n2": 0.3, "n3": 0.9})
-    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145), machine_cores=2) == pytest.approx(
-        {"n0": 0.145}
-    )
+    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
 
 
 def test_the_clock_is_the_kernels(tmp_path: Path):
@@ -60,7 +60,7 @@ def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(p
     )
     assert made.host("n0").command(["java", "-version"]) == ["java", "-version"]
     with pytest.raises(UserError, match=r"node = 'n0': plain processes on loopback have no link to cut"):
-        made.set_link("n0", up=False)
+        made.set_link("n0", None, up=False)
 
 
 def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
@@ -82,7 +82,7 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
 
 
 def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(choice, "why_no_namespaces", lambda: "Operation not permitted")
+    monkeypatch.setattr(kinds, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be made: Operation not permitted" in made.unrealised[0]
     with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or choose loopback"):

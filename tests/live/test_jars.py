@@ -1,6 +1,7 @@
 """Jars are fetched when asked for, whole or not at all, and checked at every use."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and a lock of one jar that the test's own resolver brings."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(jars, "jars_of", lambda lock: (ONE,))
+    monkeypatch.setattr(jars, "maven_program", lambda: "mvn")
     return tmp_path / "storm_lab" / "live"
 
 
@@ -48,15 +50,9 @@ def test_nobody_brings_rocksdb(version: str):
     assert not [jar for jar in jars_of(version) if "rocksdb" in jar.artifact]
 
 
-def test_nothing_is_fetched_for_those_who_only_look(cache: Path):
-    with pytest.raises(UserError, match=r"have not been fetched; run: storm-lab live fetch 2\.8\.3"):
-        ready_jars("2.8.3")
-    assert not cache.exists()
-
-
 def test_one_line_says_what_comes_and_how_large_it_is(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = bring(monkeypatch, CONTENT)
-    paths = fetch_jars("2.8.3", said.append, resolver="maven")
+    paths = fetch_jars("2.8.3", said.append)
     assert said == [f"fetching 1 jars of 2.8.3, 0 MB, with Maven into {cache / '2.8.3'}"]
     assert [path.read_bytes() for path in paths] == [CONTENT]
     assert (cache / "2.8.3" / "SHA256SUMS").read_text() == f"{ONE.sha256}  one-1.0.jar\n"
@@ -64,25 +60,25 @@ def test_one_line_says_what_comes_and_how_large_it_is(cache: Path, monkeypatch: 
 
 def test_what_is_there_is_not_fetched_again(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = bring(monkeypatch, CONTENT)
-    fetch_jars("2.8.3", said.append, resolver="maven")
-    fetch_jars("2.8.3", said.append, resolver="maven")
+    fetch_jars("2.8.3", said.append)
+    fetch_jars("2.8.3", said.append)
     assert len(said) == 1
 
 
 def test_another_jar_than_the_expected_one_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = bring(monkeypatch, b"something else")
     with pytest.raises(UserError, match="is not the jar that was expected"):
-        fetch_jars("2.8.3", said.append, resolver="maven")
+        fetch_jars("2.8.3", said.append)
     assert not (cache / "2.8.3").exists()
     assert not list(cache.glob(".draft-*"))
 
 
 def test_a_jar_that_has_changed_in_the_cache_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = bring(monkeypatch, CONTENT)
-    (jar,) = fetch_jars("2.8.3", said.append, resolver="maven")
+    (jar,) = fetch_jars("2.8.3", said.append)
     jar.write_bytes(b"changed")
     with pytest.raises(UserError, match=r"is not the jar that was expected.*remove the folder"):
-        fetch_jars("2.8.3", said.append, resolver="maven")
+        fetch_jars("2.8.3", said.append)
     jar.unlink()
     with pytest.raises(UserError, match="no such file"):
         ready_jars("2.8.3")
@@ -97,21 +93,23 @@ def test_an_interrupted_fetch_leaves_nothing_that_reads_as_whole(
 
     monkeypatch.setattr(jars, "_run_maven", stop)
     with pytest.raises(KeyboardInterrupt):
-        fetch_jars("2.8.3", lambda line: None, resolver="maven")
+        fetch_jars("2.8.3", lambda line: None)
     assert not jars.is_fetched("2.8.3")
     # One that was killed could not even remove its draft: the next one does.
     (cache / ".draft-2.8.3-killed").mkdir()
     said = bring(monkeypatch, CONTENT)
-    fetch_jars("2.8.3", said.append, resolver="maven")
+    fetch_jars("2.8.3", said.append)
     assert sorted(path.name for path in cache.iterdir()) == [".lock", "2.8.3"]
 
 
-def test_maven_comes_before_ivy_where_it_is_installed(tmp_path: Path):
+def test_maven_comes_before_ivy_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     maven = tmp_path / "mvn"
     maven.write_text("#!/bin/sh\n")
     maven.chmod(0o755)
-    assert jars.installed_resolver({"PATH": str(tmp_path)}) == "maven"
-    assert jars.installed_resolver({"PATH": "/nowhere"}) == "ivy"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert jars.maven_program() == str(maven)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert jars.maven_program() is None
 
 
 def test_what_the_resolver_says_of_a_failure_is_one_line(
@@ -134,8 +132,21 @@ def test_what_ivy_says_is_told_without_its_headings():
     assert jars._reason(":: problems summary ::\n") == "it does not say why"
 
 
-SETTINGS = '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">{}</settings>'
 MIRROR = "<mirrors><mirror><mirrorOf>{}</mirrorOf><url>{}</url></mirror></mirrors>"
+
+
+@pytest.fixture
+def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Gives the user these settings of Maven."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("DEFAULT_ARTIFACT_REPOSITORY", raising=False)
+    (tmp_path / ".m2").mkdir()
+
+    def write(text: str) -> None:
+        whole = f'<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">{text}</settings>'
+        (tmp_path / ".m2" / "settings.xml").write_text(whole)
+
+    return write
 
 
 @pytest.mark.parametrize(
@@ -150,43 +161,38 @@ MIRROR = "<mirrors><mirror><mirrorOf>{}</mirrorOf><url>{}</url></mirror></mirror
     ],
 )
 def test_the_other_resolver_takes_the_mirror_of_mavens_settings(
-    tmp_path: Path, text: str, expected: str | None
+    settle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, text: str, expected: str | None
 ):
-    settings = tmp_path / "settings.xml"
-    settings.write_text(SETTINGS.format(text))
-    assert central_of({"PLACE": "https://place.example"}, settings) == expected
-    spark = {"DEFAULT_ARTIFACT_REPOSITORY": "https://spark.example"}
-    assert central_of(spark, settings) == "https://spark.example"
+    settle(text)
+    monkeypatch.setenv("PLACE", "https://place.example")
+    assert central_of() == expected
+    monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "https://spark.example")
+    assert central_of() == "https://spark.example"
 
 
-def test_a_mirror_that_names_central_counts_before_one_for_everything(tmp_path: Path):
-    settings = tmp_path / "settings.xml"
-    settings.write_text(
-        SETTINGS.format(MIRROR.format("*", "https://all") + MIRROR.format("central", "https://one"))
-    )
-    assert central_of({}, settings) == "https://one"
+def test_a_mirror_that_names_central_counts_before_one_for_everything(settle: Callable[[str], None]):
+    settle(MIRROR.format("*", "https://all") + MIRROR.format("central", "https://one"))
+    assert central_of() == "https://one"
 
 
-def test_a_repository_of_an_active_profile_stands_in_for_central(tmp_path: Path):
-    settings = tmp_path / "settings.xml"
+def test_a_repository_of_an_active_profile_stands_in_for_central(settle: Callable[[str], None]):
     repository = (
         "<repositories><repository><id>central</id><url>https://own</url></repository></repositories>"
     )
     profile = f"<profiles><profile><id>work</id>{repository}</profile></profiles>"
     active = "<activeProfiles><activeProfile>work</activeProfile></activeProfiles>"
-    settings.write_text(SETTINGS.format(profile + active))
-    assert central_of({}, settings) == "https://own"
-    settings.write_text(SETTINGS.format(profile))
-    assert central_of({}, settings) is None
+    settle(profile + active)
+    assert central_of() == "https://own"
+    settle(profile)
+    assert central_of() is None
 
 
-def test_the_local_repository_is_where_mavens_settings_have_it(tmp_path: Path):
-    settings = tmp_path / "settings.xml"
-    settings.write_text(SETTINGS.format("<localRepository>${user.home}/jars</localRepository>"))
-    assert local_repository({}, settings) == Path.home() / "jars"
-    settings.write_text("<settings")
-    assert local_repository({}, settings) == Path.home() / ".m2" / "repository"
-    assert central_of({}, settings) is None
+def test_the_local_repository_is_where_mavens_settings_have_it(settle: Callable[[str], None], tmp_path: Path):
+    settle("<localRepository>${user.home}/jars</localRepository>")
+    assert local_repository() == tmp_path / "jars"
+    (tmp_path / ".m2" / "settings.xml").write_text("<settings")
+    assert local_repository() == tmp_path / ".m2" / "repository"
+    assert central_of() is None
 
 
 def test_without_a_mirror_ivy_goes_to_its_own_default(
@@ -200,12 +206,13 @@ def test_without_a_mirror_ivy_goes_to_its_own_default(
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("DEFAULT_ARTIFACT_REPOSITORY", raising=False)
+    monkeypatch.setattr(jars, "maven_program", lambda: None)
     monkeypatch.setattr(jars, "_run", run)
     with pytest.raises(UserError, match="enough"):
-        fetch_jars("2.8.3", lambda line: None, resolver="ivy")
+        fetch_jars("2.8.3", lambda line: None)
     monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "https://own.example")
     with pytest.raises(UserError, match="enough"):
-        fetch_jars("2.8.3", lambda line: None, resolver="ivy")
+        fetch_jars("2.8.3", lambda line: None)
     own, mirrored = written
     assert own.count("root=") == 1  # the local repository alone
     assert 'root="https://own.example"' in mirrored

@@ -33,6 +33,17 @@ def test_constants_hold_for_their_generation_and_the_nearest(tmp_path):
     assert read_costs(tmp_path, tmp_path / "c.json")["2.8"].wake_us == 44.0
 
 
+def test_code_of_the_first_compiler_has_constants_of_its_own_that_no_version_gets(tmp_path):
+    parts = {
+        "0.9": {"constants": {"reference_mhz": 1000.0}},
+        "0.9-c1": {"constants": {"reference_mhz": 2000.0}},
+    }
+    file = _file(tmp_path / "c.json", generations=parts)
+    assert read_costs(tmp_path, file)["0.9-c1"].reference_mhz == 2000.0
+    found = read_constants(file)
+    assert {found.cost(StormVersion(parts)).reference_mhz for parts in ((0, 9, 2), (2, 8, 3))} == {1000.0}
+
+
 def test_without_a_file_the_cost_model_stands(tmp_path):
     assert read_costs(tmp_path) == {}
     assert CostModel().wake_us > 0

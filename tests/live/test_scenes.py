@@ -25,16 +25,6 @@ def test_every_scene_describes_a_run_that_both_can_play(name: str, version: Stor
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_stretches_follow_the_start_and_one_another(name: str):
-    scene = SCENES[name]
-    spec = scene.describe(VERSIONS[0], MHZ)
-    edges = [edge for stretch in scene.stretches for edge in (stretch.from_s, stretch.to_s)]
-    assert edges == sorted(edges)
-    assert edges[0] >= spec.warm_up_s
-    assert edges[-1] <= spec.duration_s
-
-
-@pytest.mark.parametrize("name", SCENES)
 def test_the_same_scene_is_the_same_description(name: str):
     one, other = (SCENES[name].describe(VERSIONS[0], MHZ) for _ in range(2))
     assert one.topologies[0].trace.digest == other.topologies[0].trace.digest
@@ -72,7 +62,7 @@ def test_what_cannot_be_played_live_is_refused_before_anything_starts():
     with pytest.raises(UserError, match="services"):
         check_live(replace(spec, services=(RandomMoves("chain", 1),)), scene_cluster(MHZ))
     with pytest.raises(UserError, match="another one"):
-        check_live(spec, scene_cluster(MHZ, ("n1",)))
+        check_live(spec, scene_cluster(2 * MHZ))
 
 
 @pytest.mark.slow
@@ -87,6 +77,6 @@ def test_the_emulator_plays_a_scene(tmp_path):
         outcome = Emulation(spec).run(log)
         log.finish(duration_ns=outcome.duration_ns)
     rows = open_run(tmp_path / "run").table("roots", ["emit_ns", "outcome"]).to_pylist()
-    for stretch, rate in zip(scene.stretches, (2000, 500, 50), strict=True):
-        inside = [row for row in rows if stretch.from_s <= row["emit_ns"] / 1e9 < stretch.to_s]
-        assert abs(len(inside) - rate * (stretch.to_s - stretch.from_s)) <= 2
+    for rate, start_s in ((2000, 35.0), (500, 50.0), (50, 65.0)):
+        inside = [row for row in rows if start_s <= row["emit_ns"] / 1e9 < start_s + 10.0]
+        assert abs(len(inside) - rate * 10.0) <= 2

@@ -12,7 +12,8 @@ from storm_lab.live.play import check_live
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import as_played
 from storm_lab.live.suite.scene import Half, Measure, half_of
-from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of, suite_scenes
+from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of, suite_scenes
+from storm_lab.runs.live_record import plays
 
 MHZ = 2600.0
 PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in releases_of(sitting)]
@@ -25,6 +26,28 @@ def test_there_are_forty_scenes_over_both_generations():
     generations = Counter(name.rpartition("@")[2] for name in scenes)
     assert set(generations) == {"0.9", "2.8"}
     assert min(generations.values()) >= 20
+
+
+def test_the_suite_plays_forty_scenes_of_both_generations_in_half_an_hour():
+    chosen = plays(None, None, 1)
+    scenes = [scene for play in chosen for scene in play.sitting.scenes(play.release.storm)]
+    seconds = sum(play.sitting.describe(play.release.storm, MHZ).duration_s for play in chosen)
+    starts_s = 30.0 * len(
+        {(play.release.version, play.sitting.held, play.sitting.c1_only) for play in chosen}
+    )
+    assert len({scene.name for scene in scenes}) == len(scenes) >= 40
+    assert {play.release.generation for play in chosen} == {"0.9", "2.8"}
+    assert seconds + starts_s < 30 * 60
+
+
+def test_a_machine_is_calibrated_in_five_minutes_on_scenes_that_the_suite_has():
+    sitting = find_sitting(CALIBRATION)
+    others = {scene.name: scene for _, _, scene in suite_scenes().values()}
+    for release in releases_of(sitting):
+        assert sitting.describe(release.storm, MHZ).duration_s < 200
+        for scene in sitting.scenes(release.storm):
+            assert half_of(scene.name) is Half.CALIBRATES
+            assert scene.measures == others[scene.name].measures
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)

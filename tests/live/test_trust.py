@@ -93,7 +93,7 @@ def test_records_may_lie_in_the_folder_itself_or_in_folders_of_machines(record: 
 
 
 def test_a_machine_is_named_after_its_processor(monkeypatch):
-    from storm_lab.live import conditions
+    from storm_lab.live import hosts
 
     names = {
         "Intel(R) Xeon(R) Processor @ 2.50GHz": "intel-xeon",
@@ -102,8 +102,8 @@ def test_a_machine_is_named_after_its_processor(monkeypatch):
         "": "machine",
     }
     for told, name in names.items():
-        monkeypatch.setattr(conditions, "processor", lambda told=told: told)
-        assert conditions.machine_name() == name
+        monkeypatch.setattr(hosts, "processor", lambda told=told: told)
+        assert hosts.machine_name() == name
 
 
 def test_a_damaged_record_is_named(record: Path):

@@ -1,12 +1,13 @@
 """Load as the monitors read it from running workers, in a folder written by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storm_lab.live.worker_tail import WorkerTail
-from storm_lab.model import Executor, Slot, executors_of
-from tests.live.test_collect import CHAIN, MS, V2, Files, opened, window
+from storm_lab.model import Component, Slot, Subscription, Topology, executors_of
+from tests.live.test_collect import CHAIN, MS, PLAN, V2, Files, opened, window
 
 ALL = executors_of(CHAIN, V2)
 ACKER, BOLT1, BOLT2, SPOUT = ALL
@@ -14,7 +15,7 @@ ACKER, BOLT1, BOLT2, SPOUT = ALL
 
 @pytest.fixture
 def tail(tmp_path: Path) -> WorkerTail:
-    return WorkerTail("chain", tmp_path, ALL, frozenset({"spout"}))
+    return WorkerTail(PLAN, V2, tmp_path)
 
 
 def _first(**parts):
@@ -54,9 +55,9 @@ def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
 
 
 def test_acks_are_dealt_to_ackers_in_equal_parts(tmp_path: Path):
-    executors = [Executor("t", 1, 1, "__acker"), Executor("t", 2, 2, "__acker"), Executor("t", 3, 3, "bolt")]
-    executors.append(Executor("t", 4, 4, "spout"))
-    tail = WorkerTail("t", tmp_path, executors, frozenset({"spout"}))
+    # Tasks: __acker 1 and 2, bolt 3, spout 4.
+    components = (Component("spout"), Component("bolt", inputs=(Subscription("spout"),)))
+    tail = WorkerTail(replace(PLAN, topology=Topology("t", components, ackers=2)), V2, tmp_path)
     tasks = [[4, 10, 10, 0, 7, 2, 0], [3, 0, 0, 10, 10, 0, 0]]
     Files(tmp_path).worker(11, 1000, _first(tasks=tasks, sent=[[4, 3, 10, 600]]))
     ((_, one),) = tail.look()

@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.machine import doctor, places
+from storm_lab.machine import doctor
 from storm_lab.machine.doctor import Finding
 from storm_lab.machine.java import JavaRuntime
 
@@ -22,20 +23,8 @@ def only(findings: list[Finding]) -> Finding:
 
 def test_every_subject_is_looked_at_and_every_failure_has_a_remedy() -> None:
     findings = doctor.run_checks()
-    subjects = {finding.subject for finding in findings}
-    expected = {
-        "Python",
-        "packages",
-        "lock",
-        "Java",
-        "Spark",
-        "memory",
-        "disk",
-        "write access",
-        "numba",
-        "notebooks",
-    }
-    assert subjects == expected
+    looked_at = {"Python", "packages", "lock", "Java", "Spark", "memory", "disk", "write access", "numba"}
+    assert {finding.subject for finding in findings} == looked_at | {"notebooks"}
     for finding in findings:
         assert "\n" not in finding.text
         assert finding.level == "ok" or finding.remedy
@@ -75,7 +64,7 @@ def test_lock_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_no_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(environ: object = None) -> JavaRuntime:
+    def none() -> JavaRuntime:
         raise UserError("no Java 17 or newer was found", remedy="install one")
 
     monkeypatch.setattr(doctor, "find_java", none)
@@ -86,7 +75,7 @@ def test_no_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_java_passed_over_and_java_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = JavaRuntime(Path("java-home"), "99", 99, "PATH", notes=("an old one; passed over",))
-    monkeypatch.setattr(doctor, "find_java", lambda environ=None: runtime)
+    monkeypatch.setattr(doctor, "find_java", lambda: runtime)
     passed_over, used = doctor.check_java()
     assert (passed_over.level, passed_over.text) == ("warn", "an old one; passed over")
     assert used.level == "warn"
@@ -101,12 +90,7 @@ def test_settings_of_another_spark() -> None:
 
 @pytest.mark.parametrize(("free", "level"), [(0.1, "fail"), (1.0, "warn"), (50.0, "ok")])
 def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, level: str) -> None:
-    class Usage:
-        pass
-
-    usage = Usage()
-    usage.free = free * 1e9  # type: ignore[attr-defined]
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: usage)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: SimpleNamespace(free=free * 1e9))
     finding = only(doctor.check_disk(tmp_path / "not" / "made" / "yet"))
     assert finding.level == level
     assert f"{free:.1f} GB free at {tmp_path}" in finding.text
@@ -139,11 +123,9 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     def install(program: str) -> None:
         folder = tmp_path / "kernels" / "python3"
         folder.mkdir(parents=True)
-        (folder / "kernel.json").write_text(
-            json.dumps(
-                {"argv": [program, "-m", "ipykernel_launcher"], "display_name": "P", "language": "python"}
-            )
-        )
+        argv = [program, "-m", "ipykernel_launcher"]
+        described = {"argv": argv, "display_name": "P", "language": "python"}
+        (folder / "kernel.json").write_text(json.dumps(described))
         monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
 
     return install
@@ -160,20 +142,3 @@ def test_kernel_of_another_python(kernel: Callable[[str], None]) -> None:
 def test_kernel_of_this_python(kernel: Callable[[str], None], program: str) -> None:
     kernel(program)
     assert only(doctor.check_kernel()).level == "ok"
-
-
-def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("STORM_LAB_DATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    root = Path(__file__).resolve().parents[2]
-    assert places.project_root() == root
-    assert places.runs_folder() == root / "data" / "runs"
-    assert places.reports_folder() == root / "reports"
-
-
-def test_without_a_checkout_the_working_folder_serves(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "storm_lab")
-    monkeypatch.chdir(tmp_path)
-    assert places.project_root() == tmp_path

@@ -1,12 +1,17 @@
 """Where things lie, and what happens when a folder cannot be had."""
 
+from pathlib import Path
+
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.machine import places
 from storm_lab.machine.places import DATA_VARIABLE, data_folder
 
 
-def test_the_folder_that_the_environment_names_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_the_folder_that_the_environment_names_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "a" / "b"))
     assert data_folder() == tmp_path / "a" / "b"
     assert data_folder().is_dir()
@@ -16,3 +21,20 @@ def test_a_folder_that_cannot_be_made_is_named_with_its_variable(monkeypatch: py
     monkeypatch.setenv(DATA_VARIABLE, "/proc/nothere")
     with pytest.raises(UserError, match=r"STORM_LAB_DATA = '/proc/nothere': .*; name a folder"):
         data_folder()
+
+
+def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("STORM_LAB_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    root = Path(__file__).resolve().parents[2]
+    assert places.project_root() == root
+    assert places.runs_folder() == root / "data" / "runs"
+    assert places.reports_folder() == root / "reports"
+
+
+def test_without_a_checkout_the_working_folder_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "storm_lab")
+    monkeypatch.chdir(tmp_path)
+    assert places.project_root() == tmp_path

@@ -6,8 +6,9 @@ import pytest
 
 from storm_lab.model import Assignment, Executor, MeasuredLoad, Slot, executors_of
 from storm_lab.model.version import V0_8_2
-from storm_lab.monitoring.adoption import busiest_node_mhz, inter_node_traffic, judge
+from storm_lab.monitoring.generator import busiest_node_mhz, judge
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 from tests.control.world import chain, cluster
 
 # Tasks: acker 1, bolts 2 and 3, spouts 4 and 5.
@@ -49,8 +50,8 @@ def _judged(
 
 
 def test_traffic_between_nodes_and_the_busiest_node_are_sums_over_pairs_and_executors() -> None:
-    assert inter_node_traffic(APART, LOAD) == 150.0
-    assert inter_node_traffic(PAIRED, LOAD) == 60.0
+    assert inter_node_traffic(APART.slots, LOAD.traffic) == 150.0
+    assert inter_node_traffic(PAIRED.slots, LOAD.traffic) == 60.0
     assert busiest_node_mhz(APART, LOAD) == 800.0
     assert busiest_node_mhz(PAIRED, LOAD) == 700.0
 

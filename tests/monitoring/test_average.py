@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.monitoring.average import MovingAverages
+from storm_lab.monitoring.monitor import MovingAverages
 
 
 def test_it_starts_with_the_first_sample_and_then_weighs_the_past_with_alpha() -> None:

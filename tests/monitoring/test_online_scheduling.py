@@ -319,13 +319,14 @@ def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
         LoadDatabase.open(tmp_path / "text")
 
 
-def test_only_so_many_windows_are_kept_when_asked() -> None:
+def test_only_so_many_windows_are_kept_when_asked(tmp_path: Path) -> None:
     control, _ = build(3)
-    plan = MonitorPlan(windows_kept=3)
-    monitor = plan.begin(control, Sampler(control.clock, control.plane, ns(20)))
+    plan = MonitorPlan(database=tmp_path / "load.sqlite", windows_kept=3)
+    plan.start(control, Sampler(control.clock, control.plane, ns(20)))
     control.nimbus.submit(chain(workers=3))
     run_to(control, 200)
-    assert monitor.database.query("SELECT min(id), max(id) FROM window") == [(8, 10)]
+    with sqlite3.connect(tmp_path / "load.sqlite") as other:
+        assert other.execute("SELECT min(id), max(id) FROM window").fetchone() == (8, 10)
 
 
 def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> None:

@@ -30,27 +30,25 @@ def _tuned(deltas: list[float], first: int = 100, **settings: float) -> list[tup
     return [(tuner.auto_tune(delta), tuner.get()) for delta in deltas]
 
 
-def test_the_first_call_raises() -> None:
-    assert _tuned([50]) == [(UP, 125)]
-
-
-def test_more_progress_after_a_raise_raises_again_and_less_cuts() -> None:
-    assert _tuned([50, 60]) == [(UP, 125), (UP, 157)]
-    assert _tuned([50, 40]) == [(UP, 125), (DOWN, 93)]
-
-
-def test_similar_progress_after_a_raise_takes_it_back() -> None:
-    assert _tuned([50, 51]) == [(UP, 125), (NONE, 100)]
-
-
-def test_a_cut_is_as_deep_as_the_loss_of_progress() -> None:
-    assert _tuned([100, 20]) == [(UP, 125), (DOWN, 25)]
-
-
-def test_after_a_cut_only_more_progress_moves_anything() -> None:
-    assert _tuned([100, 80, 60]) == [(UP, 125), (DOWN, 93), (NONE, 93)]
-    assert _tuned([100, 80, 81]) == [(UP, 125), (DOWN, 93), (NONE, 93)]
-    assert _tuned([100, 80, 90]) == [(UP, 125), (DOWN, 93), (UP, 117)]
+@pytest.mark.parametrize(
+    ("deltas", "calls"),
+    [
+        # The first call raises; more progress raises again, less cuts, similar progress takes the raise back.
+        ([50], [(UP, 125)]),
+        ([50, 60], [(UP, 125), (UP, 157)]),
+        ([50, 40], [(UP, 125), (DOWN, 93)]),
+        ([50, 51], [(UP, 125), (NONE, 100)]),
+        # A cut is as deep as the loss of progress, and after it only more progress moves anything.
+        ([100, 20], [(UP, 125), (DOWN, 25)]),
+        ([100, 80, 60], [(UP, 125), (DOWN, 93), (NONE, 93)]),
+        ([100, 80, 81], [(UP, 125), (DOWN, 93), (NONE, 93)]),
+        ([100, 80, 90], [(UP, 125), (DOWN, 93), (UP, 117)]),
+        # A stalled topology does not divide by zero.
+        ([0, 0, 0, 10], [(UP, 125), (NONE, 100), (NONE, 100), (UP, 125)]),
+    ],
+)
+def test_each_call_follows_the_progress(deltas: list[float], calls: list[tuple[TunerAction, int]]) -> None:
+    assert _tuned(deltas) == calls
 
 
 def test_five_quiet_calls_are_followed_by_a_probe_that_is_taken_back() -> None:
@@ -62,10 +60,6 @@ def test_five_quiet_calls_are_followed_by_a_probe_that_is_taken_back() -> None:
 def test_the_limit_never_falls_below_the_least_value() -> None:
     assert _tuned([100, 0])[-1] == (DOWN, 1)
     assert _tuned([100, 0], least=20)[-1] == (DOWN, 20)
-
-
-def test_a_stalled_topology_does_not_divide_by_zero() -> None:
-    assert _tuned([0, 0, 0, 10]) == [(UP, 125), (NONE, 100), (NONE, 100), (UP, 125)]
 
 
 @pytest.mark.parametrize(("field", "value"), [("first", 0), ("least", 0), ("least", 101), ("similar", 1.0)])

@@ -126,7 +126,7 @@ def test_for_each_topology_nodes_never_grow_with_gamma_and_begin_with_ten() -> N
 
 
 def test_the_spread_counts_nodes_without_executors() -> None:
-    packed = tstorm.placed_by_tstorm(tstorm.throughput_test(), 6.0)
+    packed = tstorm.placed_by_tstorm(tstorm.topologies()[0], 6.0)
     assert nodes_used(packed) == 2
     assert tstorm.spread(packed, blades()) >= 22
 

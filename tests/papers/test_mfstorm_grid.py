@@ -8,6 +8,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.papers.mfstorm.grid import cells, plan, variant
 from storm_lab.papers.mfstorm.messages import sentences, starter_words, tweet_words, tweets
 from storm_lab.papers.mfstorm.placement import (
@@ -31,6 +32,10 @@ from storm_lab.runs.execute import play
 SLUGS = tuple(
     f"mfstorm-{name}" for name in ("wordcount", "exclamation", "tweet-wordcount", "tweet-exclamation")
 )
+
+
+def specs_of(slug: str, **given: object) -> tuple[RunSpec, ...]:
+    return experiment(slug).runs(experiment(slug).checked(given))
 
 
 def test_the_sentences_are_as_long_as_storm_starters() -> None:
@@ -60,7 +65,7 @@ def test_there_are_as_many_messages_and_words_as_printed_and_none_is_too_long() 
     ("kind", "shape"), [("word-count", (5, 8, 12)), ("exclamation", (10, 3, 2)), ("diamond", (4, 4, 4, 4))]
 )
 def test_topologies_have_storm_starters_shapes(kind: str, shape: tuple[int, ...]) -> None:
-    assert KINDS[kind].shape == shape
+    assert tuple(component.executors for component in KINDS[kind].components()) == shape
 
 
 def test_every_word_of_every_pick_is_counted_once() -> None:
@@ -100,8 +105,7 @@ def test_isolation_may_take_a_machine_for_every_slot_asked_for() -> None:
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_cell_has_a_run_per_seed_unless_its_scheduler_refuses(slug: str) -> None:
-    found = experiment(slug)
-    specs = [spec for spec in found.runs(found.checked({"seeds": [4, 5, 4]})) if spec.experiment == slug]
+    specs = [spec for spec in specs_of(slug, seeds=[4, 5, 4]) if spec.experiment == slug]
     refused = 3 if "wordcount" in slug else 0
     shared = 2 * 3
     assert len(specs) == 2 * (24 - refused - shared)
@@ -147,74 +151,57 @@ def test_further_slots_change_nothing_in_a_run_under_default(tmp_path: Path) -> 
 
 
 def test_only_mf_storms_runs_depend_on_the_run_before() -> None:
-    found = experiment("mfstorm-exclamation")
-    specs = found.runs(found.checked({"seeds": [1]}))
+    specs = specs_of("mfstorm-exclamation", seeds=[1])
     dependent = {spec.variant for spec in specs if "previous_s" in spec.parameters}
     assert dependent == {variant(name, MF_STORM) for name in SCENARIOS}
 
 
 def test_the_summary_plays_no_cell_of_a_grid_again() -> None:
-    summary = experiment("mfstorm-summary")
-    wanted = {
-        identity_of(spec).run for spec in summary.runs(summary.checked()) if spec.experiment != summary.slug
-    }
-    had = {
-        identity_of(spec).run for slug in SLUGS for spec in experiment(slug).runs(experiment(slug).checked())
-    }
-    assert wanted == had
+    specs = [spec for spec in specs_of("mfstorm-summary") if spec.experiment != "mfstorm-summary"]
+    had = {identity_of(spec).run for slug in SLUGS for spec in specs_of(slug)}
+    assert {identity_of(spec).run for spec in specs} == had
 
 
 def test_word_count_reads_the_tweet_word_counts_own_run_for_its_slots() -> None:
-    specs = experiment("mfstorm-wordcount").runs(experiment("mfstorm-wordcount").checked())
-    shared = [spec for spec in specs if spec.experiment == "mfstorm-tweet-wordcount"]
-    tweet = experiment("mfstorm-tweet-wordcount")
-    own = {identity_of(spec).run for spec in tweet.runs(tweet.checked())}
+    tweet = "mfstorm-tweet-wordcount"
+    shared = [spec for spec in specs_of("mfstorm-wordcount") if spec.experiment == tweet]
+    own = {identity_of(spec).run for spec in specs_of(tweet)}
     assert {spec.variant for spec in shared} == {variant("S6", RAS)}
     assert {identity_of(spec).run for spec in shared} <= own
 
 
 def test_spouts_sleep_before_every_emit_and_give_no_ids() -> None:
     for slug, sleep_ns in zip(SLUGS, (100_000_000, 100_000_000, 50_000_000, 50_000_000), strict=True):
-        found = experiment(slug)
-        made = plan(found.runs(found.checked({"seeds": [1]}))[0])
+        made = plan(specs_of(slug, seeds=[1])[0])
         (source,) = made.sources.values()
         assert (source.sleep_ns, source.anchored) == (sleep_ns, False)
 
 
 def test_beyond_has_awake_spouts_and_claims_nothing() -> None:
-    found = experiment("mfstorm-beyond")
-    specs = found.runs(found.checked({"seeds": [1]}))
-    assert found.claims == ()
-    assert {spec.parameters.text("topology") for spec in specs} == {
-        "word-count",
-        "exclamation",
-        "diamond",
-        "star",
-    }
+    specs = specs_of("mfstorm-beyond", seeds=[1])
+    assert experiment("mfstorm-beyond").claims == ()
+    kinds = {spec.parameters.text("topology") for spec in specs}
+    assert kinds == {"word-count", "exclamation", "diamond", "star"}
     (source, *_) = plan(specs[0]).sources.values()
     assert source.sleep_ns == 0
     assert len({spec.variant for spec in specs}) == len(specs)
 
 
 def test_beyond_plays_all_seeds_where_hosts_are_drawn_and_fewer_elsewhere() -> None:
-    found = experiment("mfstorm-beyond")
-    specs = found.runs(found.checked({"seeds": [1, 2, 3], "fixed_seeds": 2}))
+    specs = specs_of("mfstorm-beyond", seeds=[1, 2, 3], fixed_seeds=2)
     drawn = {spec.seed for spec in specs if spec.parameters.text("scheduler") == ISOLATION}
     fixed = {spec.seed for spec in specs if spec.parameters.text("scheduler") != ISOLATION}
     assert (drawn, fixed) == ({1, 2, 3}, {1, 2})
 
 
 def test_two_spouts_of_a_star_have_a_source_each() -> None:
-    found = experiment("mfstorm-beyond")
-    star = next(
-        s for s in found.runs(found.checked({"seeds": [1]})) if s.parameters.text("topology") == "star"
-    )
+    specs = specs_of("mfstorm-beyond", seeds=[1])
+    star = next(spec for spec in specs if spec.parameters.text("topology") == "star")
     assert set(plan(star).sources) == {"word-a", "word-b"}
 
 
 def test_the_run_before_measures_what_the_spouts_emit() -> None:
-    found = experiment("mfstorm-exclamation")
-    spec = found.runs(found.checked({"seeds": [1]}))[0]
+    spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
     log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=200, window_s=20, seed=1)
     by_edge: Counter[tuple[str, str]] = Counter()
     for (source, target), rate in log.load.traffic.items():
@@ -228,8 +215,7 @@ def test_the_run_before_measures_what_the_spouts_emit() -> None:
 
 
 def test_a_run_before_without_a_window_is_refused() -> None:
-    found = experiment("mfstorm-exclamation")
-    spec = found.runs(found.checked({"seeds": [1]}))[0]
+    spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
     with pytest.raises(UserError, match="previous_s"):
         traffic_log(desktops(1), plan(spec), VERSION, duration_s=10, window_s=20, seed=1)
 

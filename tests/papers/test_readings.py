@@ -7,7 +7,8 @@ import pytest
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import beside, mean_over, measured, measurement, reductions, value_of
+from storm_lab.experiments.readings import changes, mean_over, measured, measurement, reductions, value_of
+from storm_lab.experiments.trial import Trial, explained
 
 BINS = pd.DataFrame(
     {
@@ -35,7 +36,9 @@ def test_a_seed_without_tuples_has_no_mean() -> None:
 
 
 def test_reductions_are_percent_of_the_old_value() -> None:
-    assert reductions([16.0, 3.0, None, 1.0], [32.0, 2.0, 2.0, None]) == [50.0, -50.0, None, None]
+    new, old = [16.0, 3.0, None, 1.0, 1.0], [32.0, 2.0, 2.0, None, 0.0]
+    assert reductions(new, old) == [50.0, -50.0, None, None, None]
+    assert changes(new, old) == [-50.0, 50.0, None, None, None]
 
 
 def test_figures_of_runs_may_be_missing() -> None:
@@ -62,8 +65,12 @@ def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_as_th
         samples = [None if new is None or old is None else new / old]
         return tuple(measurement(claim, samples, unit="ratio", how="new / old") for claim in ("a", "b"))
 
-    (found,) = beside(quotient, tables, Parameters({}), "-slow", "slow", claims=("b",), keep=("new",))
-    assert (found.claim_id, found.reading, found.value().value) == ("b", "slow", 4.0)
-    alone = beside(quotient, tables, Parameters({}), "-slow", "slow")
+    def found(*trials: Trial) -> tuple[Measurement, ...]:
+        return explained(quotient, tables, Parameters({"seeds": (1,)}), trials, others=("new",))
+
+    (one,) = found(Trial("slow", "slow lines", only="old", claims=("b",)))
+    assert (one.claim_id, one.reading, one.value().value) == ("b", "slow lines", 4.0)
+    alone = found(Trial("slow", "slow lines", reading=True))
     assert [each.value().value for each in alone] == [None, None], "nothing else is taken for it"
-    assert beside(quotient, tables, Parameters({}), "-fast", "fast") == (), "it was not played"
+    assert found(Trial("slow", "slow lines")) == (), "it explains nothing"
+    assert found(Trial("fast", "fast lines", reading=True)) == (), "it was not played"

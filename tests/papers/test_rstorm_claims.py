@@ -13,7 +13,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm import cpu_bound as cpu
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.layouts import MICRO, layout
-from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, sink_rates
+from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, rates_of
 from storm_lab.reporting.verdict import Outcome, judge
 
 COUNTED = ["variant", "seed", "topology", "component", "t_s", "width_s", "executed"]
@@ -46,15 +46,13 @@ def verdict(measurements, claim: str, reading: str = "") -> Outcome:
 
 
 def test_throughput_is_the_mean_over_the_output_bolts_in_ten_seconds() -> None:
-    rows = [
-        ("v", 1, "star", sink, t, w, n) for sink, n in (("a", 100), ("b", 300)) for t, w in ((80.0, 10.0),)
-    ]
-    rows += [("v", 1, "star", "a", 90.0, 5.0, 100), ("v", 1, "star", "b", 90.0, 5.0, 100)]
-    rows += [("v", 1, "star", "center", 80.0, 10.0, 999), ("v", 1, "other", "a", 80.0, 10.0, 999)]
+    one, other = layout("star").sinks
+    rows = [("v", 1, "star", one, 80.0, 10.0, 100), ("v", 1, "star", other, 80.0, 10.0, 300)]
+    rows += [("v", 1, "star", sink, 90.0, 5.0, 100) for sink in (one, other)]
+    rows += [("v", 1, "star", "center", 80.0, 10.0, 999), ("v", 1, "other", one, 80.0, 10.0, 999)]
     tables = SimpleNamespace(component_throughput_10s=pd.DataFrame(rows, columns=COUNTED))
     # 200 a sink in the first bin; 100 in half a bin, that is 200, in the last.
-    rates = sink_rates(tables, "v", (1, 2), topology="star", sinks=("a", "b"), from_s=80.0)
-    assert rates == [200.0, None]
+    assert rates_of(tables, "star", "v", (1, 2), 80.0) == [200.0, None]
 
 
 def test_a_gain_can_be_divided_by_either_throughput() -> None:

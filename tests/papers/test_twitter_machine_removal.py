@@ -26,8 +26,15 @@ from storm_lab.papers.twitter.machine_removal_measures import (
     throughput_by_stage,
     window_by_latency,
 )
-from storm_lab.papers.twitter.slot_order import IN_TURN, MOST_FREE_FIRST, SLOT_ORDERS, default_scheduler
-from storm_lab.papers.twitter.testbed import SLOTS, client_event_count, machines
+from storm_lab.papers.twitter.testbed import (
+    IN_TURN,
+    MOST_FREE_FIRST,
+    SLOT_ORDERS,
+    SLOTS,
+    client_event_count,
+    default_scheduler,
+    machines,
+)
 from storm_lab.papers.twitter.timeline import MACHINES, disturbance
 from storm_lab.schedulers.contract import SchedulingView
 from tests.papers.twitter_tables import series, tables

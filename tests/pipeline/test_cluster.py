@@ -19,7 +19,7 @@ import pytest
 
 from storm_lab.machine.java import activate_java
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
-from storm_lab.pipeline.session import REMOTE_VARIABLE
+from storm_lab.pipeline.session import MASTER_VARIABLE, REMOTE_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,11 +52,8 @@ def test_two_worker_processes_give_the_numbers_of_one_local_session(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
 ) -> None:
     master = "local-cluster[2,1,1024]"
-    command = [sys.executable, "-c", SCRIPT + CLUSTER, str(tmp_path), *map(str, scenario_folders)]
-    environment = os.environ | {"STORM_LAB_SPARK_MASTER": master}
-    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr[-2000:]
-    assert answer.stdout.split() == ["master", master, "executors", "2"]
+    said = _computed_by(SCRIPT + CLUSTER, tmp_path, scenario_folders, {MASTER_VARIABLE: master})
+    assert said == ["master", master, "executors", "2"]
     _compare(tmp_path, metrics)
 
 
@@ -79,7 +76,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
     command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", str(jar)]
-    activate_java(quiet=True)
+    activate_java()
     with (tmp_path / "server.log").open("wb") as log:
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -109,12 +106,19 @@ def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
 def test_a_connect_server_gives_the_numbers_of_a_local_session(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, connect_server: str
 ) -> None:
-    command = [sys.executable, "-c", SCRIPT + REMOTE, str(tmp_path), *map(str, scenario_folders)]
-    environment = os.environ | {REMOTE_VARIABLE: connect_server}
-    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr[-2000:]
-    assert answer.stdout.split() == ["pyspark.sql.connect.session"]
+    said = _computed_by(SCRIPT + REMOTE, tmp_path, scenario_folders, {REMOTE_VARIABLE: connect_server})
+    assert said == ["pyspark.sql.connect.session"]
     _compare(tmp_path, metrics)
+
+
+def _computed_by(script: str, out: Path, folders: list[Path], environment: dict[str, str]) -> list[str]:
+    """Have a process of its own compute the metrics of some runs; what it said."""
+    command = [sys.executable, "-c", script, str(out), *map(str, folders)]
+    answer = subprocess.run(
+        command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return answer.stdout.split()
 
 
 def _compare(folder: Path, metrics: MetricTables) -> None:

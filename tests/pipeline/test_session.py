@@ -46,25 +46,22 @@ def test_a_brief_session_has_room_for_the_code_of_hundreds_of_queries(spark: Spa
     assert sum(pool.getUsage().getMax() for pool in pools if "Code" in pool.getName()) >= 200e6
 
 
+REFUSED = (
+    "from storm_lab.errors import UserError\n"
+    "from storm_lab.pipeline.session import spark_session\n"
+    "try:\n    spark_session()\nexcept UserError as error:\n    print(error)\n"
+)
+
+
 def test_an_unknown_master_is_one_clear_line() -> None:
-    script = (
-        "from storm_lab.errors import UserError\n"
-        "from storm_lab.pipeline.session import spark_session\n"
-        "try:\n    spark_session()\nexcept UserError as error:\n    print(error)\n"
-    )
-    answer = _python(script, STORM_LAB_SPARK_MASTER="nonsense")
+    answer = _python(REFUSED, STORM_LAB_SPARK_MASTER="nonsense")
     assert answer.stdout.startswith("master = 'nonsense': Spark did not start")
     assert answer.stdout.count("\n") == 1
     assert answer.stderr == ""
 
 
 def test_a_connect_server_that_is_not_there_is_one_clear_line() -> None:
-    script = (
-        "from storm_lab.errors import UserError\n"
-        "from storm_lab.pipeline.session import spark_session\n"
-        "try:\n    spark_session()\nexcept UserError as error:\n    print(error)\n"
-    )
-    answer = _python(script, STORM_LAB_SPARK_REMOTE="sc://127.0.0.1:1")
+    answer = _python(REFUSED, STORM_LAB_SPARK_REMOTE="sc://127.0.0.1:1")
     assert answer.stdout.startswith("STORM_LAB_SPARK_REMOTE = 'sc://127.0.0.1:1': ")
     assert answer.stdout.count("\n") == 1
 

@@ -51,27 +51,6 @@ def stays(used: int = 7, move_at: float = 360.0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def traffic() -> pd.DataFrame:
-    rng = np.random.default_rng(11)
-    first, tasks = 1, {}
-    for component, parallelism in COMPONENTS.items():
-        tasks[component] = list(range(first, first + parallelism))
-        first += parallelism
-    streams = [
-        ("reader", "split", 200.0),
-        ("split", "count", 1600.0),
-        ("count", "mongo", 1600.0),
-        *((name, "__acker", 400.0) for name in ("reader", "split", "count", "mongo")),
-        ("__acker", "reader", 200.0),
-    ]
-    rows = []
-    for source, target, rate in streams:
-        pairs = [(a, b) for a in tasks[source] for b in tasks[target]]
-        shares = rng.dirichlet(np.full(len(pairs), 2.0))
-        rows += [(a, b, rate * float(share)) for (a, b), share in zip(pairs, shares, strict=True)]
-    return pd.DataFrame(rows, columns=["source_task", "target_task", "tuples_per_s"])
-
-
 def control() -> pd.DataFrame:
     rows = [(300.0, "generator", "generate"), (352.0, "scheduler", "fetch"), (353.0, "nimbus", "re-assign")]
     for number, node in enumerate(NODES[:7]):
@@ -111,24 +90,6 @@ def percentiles() -> pd.DataFrame:
     ]
     columns = ["variant", "seed", "processing_p50_ms", "processing_p95_ms", "processing_p99_ms"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def cpu() -> pd.DataFrame:
-    rng = np.random.default_rng(5)
-    rows = []
-    for variant, used in (("storm-default", 10), ("tstorm-g1.8", 7)):
-        for seed in SEEDS:
-            for number, node in enumerate(NODES):
-                for t_s in range(0, 1000, 60):
-                    busy = 1.1 if number < used or t_s < 360 else 0.03
-                    rows.append(
-                        (variant, seed, node, float(t_s), busy * 10 / used * float(rng.normal(1, 0.1)))
-                    )
-    return pd.DataFrame(rows, columns=["variant", "seed", "node", "t_s", "cores_used"])
-
-
-def nodes() -> pd.DataFrame:
-    return pd.DataFrame({"node": NODES, "cores": 4})
 
 
 def results() -> pd.DataFrame:

@@ -17,7 +17,7 @@ from storm_lab.experiments.measurement import Measurement, over_seeds
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.standing import Standing, count_standings, standing
+from storm_lab.reporting.tally import Standing, count_standings, standing
 from storm_lab.reporting.verdict import Outcome, judge
 from storm_lab.runs.claims_command import claims
 

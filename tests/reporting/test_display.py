@@ -23,6 +23,16 @@ CHAIN = Topology(
 )
 
 
+def _formatters() -> dict[str, Any]:
+    formatters: dict[str, Any] = DisplayFormatter().formatters
+    display.show_richly(formatters["text/html"])
+    return formatters
+
+
+def _html(thing: object) -> str:
+    return str(_formatters()["text/html"](thing))
+
+
 def test_a_topology_is_drawn_from_left_to_right_and_cycles_do_not_hang() -> None:
     root = ElementTree.fromstring(display.topology_svg(CHAIN))
     boxes = [float(box.get("x", 0)) for box in root.iter("{http://www.w3.org/2000/svg}rect")]
@@ -31,7 +41,7 @@ def test_a_topology_is_drawn_from_left_to_right_and_cycles_do_not_hang() -> None
 
 
 def test_names_cannot_become_markup() -> None:
-    shown = display.topology_html(CHAIN)
+    shown = _html(CHAIN)
     assert "<count>" not in shown
     assert "&lt;count&gt;" in shown
 
@@ -39,22 +49,16 @@ def test_names_cannot_become_markup() -> None:
 def test_an_assignment_has_a_row_for_each_worker() -> None:
     first, second = Executor("chain", "spout", 1, 1), Executor("chain", "split", 3, 3)
     assignment = Assignment({first: Slot("n1", 6700), second: Slot("n1", 6700)})
-    shown = display.assignment_html(assignment)
+    shown = _html(assignment)
     assert "2 executors in 1 workers on 1 nodes" in shown
     assert shown.count("<tr>") == 2
     result = SchedulingResult(assignment, {"chain": TopologyStatus(True, "all placed")})
-    assert "all placed" in display.result_html(result)
+    assert "all placed" in _html(result)
 
 
 def test_a_cluster_of_many_nodes_is_cut_and_says_so() -> None:
     cluster = Cluster(tuple(Node(f"n{number}") for number in range(display.MOST_ROWS + 5)))
-    assert "and 5 more" in display.cluster_html(cluster)
-
-
-def _formatters() -> dict[str, Any]:
-    formatters: dict[str, Any] = DisplayFormatter().formatters
-    display.show_richly(formatters["text/html"])
-    return formatters
+    assert "and 5 more" in _html(cluster)
 
 
 def test_ipython_learns_every_class_by_its_name() -> None:

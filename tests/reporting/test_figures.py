@@ -8,15 +8,12 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
 from storm_lab.reporting import figures as f
-from storm_lab.reporting.figures import topology_overview
 from storm_lab.reporting.figures.load_curve import load_curve
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
-from storm_lab.reporting.figures.topology_graph import component_layers, executor_graph
 from tests.reporting import example_tables as example
 
 ABOUT = f.About(seeds=3, warm_up_s=150, baseline="Storm default")
@@ -42,32 +39,17 @@ def placed() -> pd.DataFrame:
 
 HOUSE_SET: dict[str, Callable[[], Figure]] = {
     "time-series": series,
-    "topology-graph": lambda: f.topology_graph(example.traffic(), placed(), about=ABOUT, title="Graph"),
     "placement-map": lambda: f.placement_map(placed(), example.NODES, about=ABOUT, title="Map"),
     "latency-distribution": lambda: f.latency_distribution(
         example.cells(), example.percentiles(), TWO, about=ABOUT
     ),
-    "traffic-matrix": lambda: f.traffic_matrix(example.traffic(), placed(), about=ABOUT, title="Traffic"),
     "migration-gantt": lambda: f.migration_gantt(
         example.stays(), example.control(), start_s=295, end_s=400, about=ABOUT
     ),
-    "node-cpu": lambda: f.node_cpu(example.cpu(), example.nodes(), TWO, about=ABOUT, title="CPU"),
     "comparison": lambda: f.comparison(
         example.results(), {"latency_ms": "processing time, ms", "nodes": "nodes used"}, about=ABOUT
     ),
 }
-
-
-def crowd() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Thirty readers send two tuples a second to each of forty splitters, dealt out over ten nodes."""
-    sizes = {"reader": 30, "split": 40}
-    rows = [(name, task) for name, size in sizes.items() for task in range(size)]
-    placements = pd.DataFrame(
-        [(name, place + 1, place + 1, f"node-{task % 10}") for place, (name, task) in enumerate(rows)],
-        columns=["component", "start_task", "end_task", "node"],
-    )
-    pairs = [(source, 30 + target, 2.0) for source in range(1, 31) for target in range(1, 41)]
-    return pd.DataFrame(pairs, columns=["source_task", "target_task", "tuples_per_s"]), placements
 
 
 def words(figure: Figure) -> str:
@@ -102,7 +84,7 @@ def test_title_legends_and_foot_lie_inside_the_figure_and_apart(name):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
 
 
-@pytest.mark.parametrize("name", ["time-series", "latency-distribution", "node-cpu", "comparison"])
+@pytest.mark.parametrize("name", ["time-series", "latency-distribution", "comparison"])
 def test_the_foot_names_seeds_baseline_and_warm_up(name):
     shown = words(HOUSE_SET[name]())
     for part in ("3 seeds", "baseline: Storm default", "first 150 s left out as warm-up"):
@@ -172,14 +154,12 @@ def test_drawing_leaves_the_callers_matplotlib_settings_alone():
 def test_a_missing_column_is_named(missing):
     table = example.latency().drop(columns=missing)
     with pytest.raises(UserError, match=missing):
-        f.time_series(
-            table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT, end_s=1000
-        )
+        f.time_series(table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT)
 
 
 def test_an_empty_table_is_refused():
     with pytest.raises(UserError, match="nothing to draw"):
-        f.traffic_matrix(example.traffic().iloc[:0], placed(), about=ABOUT)
+        f.placement_map(placed().iloc[:0], example.NODES, about=ABOUT)
 
 
 def test_start_up_values_do_not_flatten_the_rest_but_are_marked():
@@ -222,29 +202,6 @@ def test_only_placements_in_force_are_drawn():
         f.in_force(stays, 1)
 
 
-def test_the_graph_runs_from_spouts_to_sinks_with_the_acker_last():
-    layers = component_layers(executor_graph(example.traffic(), placed()))
-    assert layers == {"reader": 0, "split": 1, "count": 2, "mongo": 3, "__acker": 4}
-
-
-def test_a_graph_too_large_for_single_edges_is_drawn_by_component() -> None:
-    figure = f.topology_graph(*crowd(), about=ABOUT, title="Graph")
-    text = words(figure)
-    assert "split (40)" in text
-    assert "cross" in text
-    lines = [each for each in figure.axes[0].collections if isinstance(each, LineCollection)]
-    assert len(lines) == 2, "what stays on a machine and what crosses, once"
-
-
-def test_the_flows_of_an_overview_hold_every_tuple() -> None:
-    traffic, placements = crowd()
-    flows = topology_overview._flows(executor_graph(traffic, placements))
-    assert flows.keys() == {("reader", "split")}
-    local, crossing = flows["reader", "split"]
-    assert local == pytest.approx(2.0 * 40 * 30 / 10)
-    assert local + crossing == pytest.approx(2.0 * 40 * 30)
-
-
 def test_many_nodes_stand_on_several_shelves() -> None:
     names = [f"node-{number}" for number in range(1, 31)]
     figure = f.placement_map(placed(), names, about=ABOUT)
@@ -252,48 +209,11 @@ def test_many_nodes_stand_on_several_shelves() -> None:
     assert words(figure).count("free") == 30 - placed()["node"].nunique()
 
 
-def test_a_cycle_of_components_shares_a_column():
-    placements = pd.DataFrame(
-        [("a", 1, 1, "n"), ("b", 2, 2, "n"), ("c", 3, 3, "n")],
-        columns=["component", "start_task", "end_task", "node"],
-    )
-    traffic = pd.DataFrame(
-        [(1, 2, 1.0), (2, 1, 1.0), (2, 3, 1.0)], columns=["source_task", "target_task", "tuples_per_s"]
-    )
-    assert component_layers(executor_graph(traffic, placements)) == {"a": 0, "b": 0, "c": 1}
-
-
-def test_tasks_of_one_executor_share_its_edges():
-    placements = pd.DataFrame(
-        [("a", 1, 2, "n"), ("b", 3, 3, "m")], columns=["component", "start_task", "end_task", "node"]
-    )
-    traffic = pd.DataFrame([(1, 3, 2.0), (2, 3, 3.0)], columns=["source_task", "target_task", "tuples_per_s"])
-    graph = executor_graph(traffic, placements)
-    assert list(graph.edges(data="rate")) == [(1, 3, 5.0)]
-
-
-def test_the_traffic_matrix_says_how_much_leaves_the_machine():
-    placements = pd.DataFrame(
-        [("a", 1, 1, "n"), ("b", 2, 2, "n"), ("c", 3, 3, "m")],
-        columns=["component", "start_task", "end_task", "node"],
-    )
-    traffic = pd.DataFrame(
-        [(1, 2, 30.0), (1, 3, 10.0)], columns=["source_task", "target_task", "tuples_per_s"]
-    )
-    assert "25% of tuples leave their machine" in words(f.traffic_matrix(traffic, placements, about=ABOUT))
-
-
 def test_executors_that_stay_are_counted_and_left_out_of_the_migration():
     figure = HOUSE_SET["migration-gantt"]()
     rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
     assert rows[:2] == ["__acker 18", "__acker 19"] and len(rows) == 12
     assert "7 executors stayed" in words(figure)
-
-
-def test_idle_nodes_get_a_panel_with_their_capacity():
-    cpu = example.cpu()
-    figure = f.node_cpu(cpu[cpu["node"] != "node-10"], example.nodes(), TWO, about=ABOUT)
-    assert [axes.get_title(loc="left") for axes in figure.axes][-1] == "node-10"
 
 
 def test_variants_without_a_result_stay_in_the_comparison():
@@ -310,14 +230,6 @@ def test_a_single_seed_has_no_band():
     assert seed_interval(pd.Series([3.0])) == (3.0, 3.0)
     low, high = seed_interval(pd.Series([1.0, 2.0, 3.0, np.nan]))
     assert (low, high) == pytest.approx((2 - 2.4841377, 2 + 2.4841377))
-
-
-def test_the_scale_of_the_traffic_is_in_plain_numbers() -> None:
-    figure = HOUSE_SET["traffic-matrix"]()
-    figure.canvas.draw()
-    labels = [label.get_text() for label in figure.axes[-1].get_yticklabels(which="both")]
-    assert len([label for label in labels if label]) >= 2
-    assert not any("10^" in label or "$" in label for label in labels)
 
 
 def test_the_largest_value_of_a_comparison_is_not_cut_at_the_frame() -> None:

@@ -8,8 +8,7 @@ import nbformat.v4 as v4
 import pytest
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.saved import save_figure
-from storm_lab.reporting.figures.shown import picture_of
+from storm_lab.reporting.figures.saved import picture_of, save_figure
 from storm_lab.reporting.figures.style import foot, house_style, new_figure
 from storm_lab.reporting.notebook_page import LONG, notebook_page, page_files
 from tests.reporting.browser import BROWSER, ask

@@ -10,8 +10,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
-from storm_lab.reporting.standing import count_standings
-from storm_lab.reporting.tally import Tally
+from storm_lab.reporting.tally import Tally, count_standings
 from storm_lab.reporting.verdict import Outcome
 from tests.reporting.browser import BROWSER, ask
 from tests.reporting.example_report import CONSTANTS, write_example
@@ -47,6 +46,12 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
 
+def alternatives(page: Path) -> list[str | None]:
+    """What stands for each picture of a page."""
+    found = Elements(page.read_text(encoding="utf-8")).found
+    return [attributes["alt"] for tag, attributes in found if tag == "img"]
+
+
 def test_the_page_is_well_formed_and_its_ids_are_unique(page):
     elements = Elements(page.read_text(encoding="utf-8")).found
     ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
@@ -71,10 +76,7 @@ def test_there_is_one_row_for_each_claim_and_a_place_for_each_link(page):
 
 
 def test_every_figure_has_a_text_alternative(page):
-    images = [
-        attributes for tag, attributes in Elements(page.read_text(encoding="utf-8")).found if tag == "img"
-    ]
-    assert [image["alt"] for image in images] == ["Processing time of both schedulers in three panels"]
+    assert alternatives(page) == ["Processing time of both schedulers in three panels"]
 
 
 def test_counts_add_up_to_the_rows(page):
@@ -116,10 +118,7 @@ def test_the_same_content_gives_the_same_bytes(page, tmp_path):
 
 def test_text_from_outside_cannot_become_markup(tmp_path):
     page = write_example(tmp_path / "reports", alt='"><script>alert(1)</script>')
-    images = [
-        attributes for tag, attributes in Elements(page.read_text(encoding="utf-8")).found if tag == "img"
-    ]
-    assert images[0]["alt"] == '"><script>alert(1)</script>'
+    assert alternatives(page) == ['"><script>alert(1)</script>']
 
 
 def test_a_report_over_nothing_says_that_nothing_has_been_run(tmp_path):

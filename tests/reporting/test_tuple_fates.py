@@ -2,22 +2,22 @@
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
-from storm_lab.reporting.figures.migration_gantt import migration_gantt
+from storm_lab.reporting.figures.migration_gantt import (
+    BUFFERED,
+    LOST,
+    draw_fates,
+    migration_gantt,
+    tuple_fates,
+)
 from storm_lab.reporting.figures.style import About, house_style
-from storm_lab.reporting.figures.tuple_fates import BUFFERED, LOST, draw_fates, tuple_fates
 
 CONTROL = pd.DataFrame(
     [
         (50.0, "nimbus", "assign", "topology", '{"moved":1}'),
-        (
-            52.0,
-            "worker:1",
-            "stop-executor",
-            "count[9,9]",
-            '{"lost_executing":1,"lost_receive_queue":4,"slot":"a:1"}',
-        ),
+        (52.0, "worker:1", "stop-executor", "count[9,9]", '{"lost_executing":1,"lost_receive_queue":4}'),
         (52.0, "supervisor:a", "kill-worker", "a:6701", '{"lost_receive_queue":0,"lost_transfer_queue":7}'),
         (58.0, "worker:2", "start-executor", "count[9,9]", '{"slot":"b:1"}'),
         (58.1, "worker:3", "send-buffered", "b:6700", '{"tuples":12}'),
@@ -57,17 +57,13 @@ def test_a_damaged_detail_is_refused() -> None:
 
 
 def test_bars_go_up_for_held_and_down_for_lost_tuples_and_the_legend_adds_them_up() -> None:
-    from matplotlib.figure import Figure
-
     with house_style():
         axes = Figure().subplots()
         draw_fates(axes, tuple_fates(CONTROL), 50.0, 60.0)
     assert sorted(round(bar.get_height()) for bar in axes.patches) == [-12, 15]
     assert [text.get_text() for text in axes.texts] == ["15", "12"]
-    assert [text.get_text().split("\n")[0] for text in axes.get_legend().get_texts()] == [
-        "buffered 15",
-        "lost 12",
-    ]
+    legend = [text.get_text().split("\n")[0] for text in axes.get_legend().get_texts()]
+    assert legend == ["buffered 15", "lost 12"]
 
 
 def test_the_figure_shows_stop_transfer_start_and_what_died_with_the_thread() -> None:

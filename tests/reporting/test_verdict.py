@@ -14,11 +14,10 @@ from storm_lab.experiments.measurement import (
     Basis,
     Measured,
     Measurement,
-    labelled_over_seeds,
-    measured_over_seeds,
     over_seeds,
     single,
 )
+from storm_lab.experiments.readings import by_label, measurement
 from storm_lab.reporting.verdict import Outcome, judge, measured_text
 
 
@@ -227,11 +226,11 @@ def test_the_interval_over_seeds_is_student_t():
 
 
 def test_measured_values_are_shown_with_interval_and_unit():
-    assert measured_text(judge(GAIN, measured_over_seeds("c", [34, 35, 36], unit="%", how="m"))) == (
+    assert measured_text(judge(GAIN, measurement("c", [34, 35, 36], unit="%", how="m"))) == (
         "35 [32.52, 37.48] %"
     )
     samples = {"a": [1.0], "b": [2.0], "c": [3.0]}
-    assert measured_text(judge(ORDER, labelled_over_seeds("c", samples, unit="%", how="m"))) == (
+    assert measured_text(judge(ORDER, by_label("c", samples, unit="%", how="m"))) == (
         "a: 1 %; b: 2 %; c: 3 %"
     )
 

@@ -18,15 +18,6 @@ from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
 
 
-@pytest.fixture
-def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder that gets one file for each run that was really played."""
-    folder = tmp_path / "marks"
-    folder.mkdir()
-    monkeypatch.setenv("TINY_RUNS_MARKS", str(folder))
-    return folder
-
-
 def left_behind(home: Path) -> list[str]:
     return [path.name for path in (home / "tiny").glob(".*")] if (home / "tiny").is_dir() else []
 

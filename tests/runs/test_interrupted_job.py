@@ -15,12 +15,12 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from storm_lab.pipeline.session import spark_session
-from storm_lab.runs.spark_play import play_on_spark
+from storm_lab.runs.execute import play_all
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
 specs = [spec("a", tiny_runs.quick, 1), spec("a", tiny_runs.slow, 2), spec("a", tiny_runs.slow, 3)]
 try:
-    play_on_spark(specs, spark_session(master="local[2]"), home=Path(sys.argv[1]))
+    play_all(specs, spark=spark_session(master="local[2]"), home=Path(sys.argv[1]))
 except KeyboardInterrupt:
     sys.exit("interrupted")
 """

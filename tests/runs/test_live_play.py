@@ -8,8 +8,8 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
+from storm_lab.live.play import scaled
 from storm_lab.live.releases import RELEASES
-from storm_lab.live.scaling import scaled
 from storm_lab.live.scenes import HERE, SCENES, chain
 from storm_lab.model import StormVersion
 from storm_lab.papers.registry import experiment

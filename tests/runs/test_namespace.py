@@ -11,12 +11,8 @@ SLUG = "tstorm-word-count"
 
 def kernel() -> dict[str, object]:
     """A notebook after its parameters cell, while the next one runs."""
-    return {
-        "gammas": [1.8],
-        "seeds": [1],
-        "In": ["", "gammas = [1.8]\nseeds = [1]", "study = ..."],
-        "Out": {},
-    }
+    history = ["", "gammas = [1.8]\nseeds = [1]", "study = ..."]
+    return {"gammas": [1.8], "seeds": [1], "In": history, "Out": {}}
 
 
 def run(namespace: dict[str, object], cell: str, **values: object) -> None:
@@ -33,9 +29,8 @@ def test_in_a_fresh_kernel_every_plain_value_counts() -> None:
 def test_what_later_cells_left_behind_is_no_parameter_when_cells_run_again() -> None:
     namespace = kernel()
     Study.of_notebook(SLUG, namespace)
-    run(
-        namespace, "rows = []\nfor gamma in gammas: rows.append(gamma)", rows=[1.8], gamma=1.8, study=object()
-    )
+    loop = "rows = []\nfor gamma in gammas: rows.append(gamma)"
+    run(namespace, loop, rows=[1.8], gamma=1.8, study=object())
     run(namespace, "gammas = [2.2]\nseeds = [1]", gammas=[2.2])
     study = Study.of_notebook(SLUG, namespace)
     assert study.parameters["gammas"] == (2.2,)

@@ -38,11 +38,8 @@ def die(task: int, advance: Advance) -> int:
 
 def test_results_come_in_the_order_of_the_tasks() -> None:
     seen: list[tuple[int, float]] = []
-    assert Pool(2, double).do([0, 1, 2], lambda number, share: seen.append((number, share))) == {
-        0: 0,
-        1: 2,
-        2: 4,
-    }
+    results = Pool(2, double).do([0, 1, 2], lambda number, share: seen.append((number, share)))
+    assert results == {0: 0, 1: 2, 2: 4}
     assert sorted(seen) == [(n, share) for n in range(3) for share in (0.5, 1.0)]
 
 
@@ -105,12 +102,8 @@ def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
         "print(sorted(Pool(2, half).do([2, 4]).items()))\n"
     )
     root = Path(__file__).parents[2]
-    made = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    made = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env)
     assert (made.returncode, made.stdout, made.stderr) == (0, "[(0, 1.0), (1, 2.0)]\n", "")
 
 

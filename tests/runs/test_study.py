@@ -14,15 +14,8 @@ SLUG = "tstorm-word-count"
 
 
 def test_a_notebooks_names_are_its_parameters() -> None:
-    namespace = {
-        "gammas": [1.0, 2.0],
-        "__name__": "__main__",
-        "In": [""],
-        "_": 3,
-        "Study": Study,
-        "pytest": pytest,
-    }
-    study = Study.of_notebook(SLUG, namespace)
+    others = {"__name__": "__main__", "In": [""], "_": 3, "Study": Study, "pytest": pytest}
+    study = Study.of_notebook(SLUG, {"gammas": [1.0, 2.0], **others})
     assert study.parameters.numbers("gammas") == (1.0, 2.0)
 
 

@@ -58,14 +58,6 @@ def tiny_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "experiment", lambda slug: found)
 
 
-@pytest.fixture
-def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "marks"
-    folder.mkdir()
-    monkeypatch.setenv("TINY_RUNS_MARKS", str(folder))
-    return folder
-
-
 def settings(**vary: list[object]) -> tuple[Setting, ...]:
     return settings_of(Subject.of("tiny"), {}, vary, (1, 2))
 
@@ -221,9 +213,8 @@ def test_runs_of_several_settings_are_played_once_and_have_a_row_in_each(marks: 
     played = play_all(found.specs, home=tmp_path / "runs", jobs=0)
     assert len(list(marks.iterdir())) == 3
     assert len({run.folder for run in played}) == 3
-    names = [["r1", "s"], ["r2", "s"]]
-    rows = run_rows(found.settings, names, None, {"r1": "no", "s": "no", "r2": "no"})
-    assert rows["run"].tolist() == ["r1", "s", "r2", "s"]
+    rows = run_rows(found.settings, None, {run.folder.name: "no" for run in played})
+    assert rows["run"].tolist() == [run.folder.name for run in played]
     assert rows["rate"].tolist() == [1, 1, 2, 2]
 
 

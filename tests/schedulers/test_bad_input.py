@@ -75,10 +75,6 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
         ("x-9-9",),
     ),
     "a negative demand": (lambda i: topology(i)["components"][0].update(cpu=-5), ("cpu", "-5", "a")),
-    "a negative offer": (
-        lambda i: i["supervisors"][0].update(resources={"supervisor.cpu.capacity": -1}),
-        ("supervisor.cpu.capacity", "-1"),
-    ),
     "a negative setting": (
         lambda i: topology(i).update(conf={"topology.component.cpu.pcore.percent": -3}),
         ("topology.component.cpu.pcore.percent", "-3", "t-1-1"),

@@ -138,9 +138,8 @@ def test_half_a_surrogate_pair_in_a_name_is_printed_as_json_spells_it() -> None:
 
 
 def test_an_unknown_case_is_refused() -> None:
-    result = CliRunner().invoke(
-        explain, ["-", "--scheduler", "even", "--case", "nix"], input=json.dumps(SMALL)
-    )
+    arguments = ["-", "--scheduler", "even", "--case", "nix"]
+    result = CliRunner().invoke(explain, arguments, input=json.dumps(SMALL))
     assert result.exit_code == 2
     assert "nix" in result.output
 
@@ -170,43 +169,39 @@ class Crowded(Scheduler[NoParameters]):
         return SchedulingResult(Assignment.of((e, slot) for e in executors), status)
 
 
-def offered(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: list(points))
+def offered(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    """Outside packages offer these policies: name and place of the class; a ``_`` behind tells two apart."""
+    found = [EntryPoint(name.rstrip("_"), place, registry.GROUP) for name, place in points.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: found)
 
 
 def test_an_outside_package_adds_a_policy_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(monkeypatch, EntryPoint("crowded", f"{__name__}:Crowded", registry.GROUP))
+    offered(monkeypatch, crowded=f"{__name__}:Crowded")
     assert {"crowded", "even", "tstorm"} <= set(scheduler_names())
     monkeypatch.setattr(EntryPoint, "load", lambda self: Crowded)
     assert json.loads(invoke("-", "--scheduler", "crowded"))["status"] == {"t-1-1": "there"}
 
 
 def test_two_packages_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = EntryPoint("mine", "one.package:Even", registry.GROUP)
-    second = EntryPoint("mine", "other.package:Even", registry.GROUP)
-    offered(monkeypatch, first, second)
+    offered(monkeypatch, mine="one.package:Even", mine_="other.package:Even")
     with pytest.raises(UserError, match=r"one\.package:Even and other\.package:Even"):
         make_scheduler("mine")
 
 
 def test_an_outside_package_cannot_take_the_name_of_an_own_policy(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(monkeypatch, EntryPoint("even", "one.package:Even", registry.GROUP))
+    offered(monkeypatch, even="one.package:Even")
     with pytest.raises(UserError, match=r"storm\.even:EvenScheduler and one\.package:Even"):
         make_scheduler("even")
 
 
 def test_the_same_policy_seen_twice_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("even", "storm_lab.schedulers.storm.even:EvenScheduler", registry.GROUP)
-    offered(monkeypatch, point, EntryPoint(point.name, point.value, point.group))
+    place = "storm_lab.schedulers.storm.even:EvenScheduler"
+    offered(monkeypatch, even=place, even_=place)
     assert make_scheduler("even").name == "even"
 
 
 def test_an_entry_point_that_is_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(
-        monkeypatch,
-        EntryPoint("odd", "json:dumps", registry.GROUP),
-        EntryPoint("gone", "nowhere:X", registry.GROUP),
-    )
+    offered(monkeypatch, odd="json:dumps", gone="nowhere:X")
     with pytest.raises(UserError, match="not a subclass"):
         make_scheduler("odd")
     with pytest.raises(UserError, match="cannot be imported"):
@@ -214,7 +209,7 @@ def test_an_entry_point_that_is_no_scheduler_is_refused(monkeypatch: pytest.Monk
 
 
 def test_an_invalid_assignment_is_refused_with_executor_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(monkeypatch, EntryPoint("crowded", f"{__name__}:Crowded", registry.GROUP))
+    offered(monkeypatch, crowded=f"{__name__}:Crowded")
     monkeypatch.setattr(EntryPoint, "load", lambda self: Crowded)
     two = json.loads(json.dumps(SMALL))
     two["input"]["topologies"].append({**two["input"]["topologies"][0], "id": "u-2-2"})
@@ -253,14 +248,9 @@ def test_the_placement_table_and_the_traffic_matrix_are_ordered_by_machine() -> 
     topology = chain("t", [2, 2])
     view = SchedulingView((topology,), cluster(2), version, load=even_load([topology], version))
     first, second, third, fourth = view.executors["t"]
-    assignment = Assignment.of(
-        [
-            (first, Slot("n2", 6700)),
-            (second, Slot("n1", 6701)),
-            (third, Slot("n1", 6700)),
-            (fourth, Slot("n2", 6700)),
-        ]
-    )
+    here, there = Slot("n1", 6700), Slot("n2", 6700)
+    places = {first: there, second: Slot("n1", 6701), third: here, fourth: there}
+    assignment = Assignment.of(places.items())
     table = placement_table(view.cluster, assignment)
     assert tuple(table.columns) == PLACEMENT_COLUMNS
     assert table["node"].tolist() == ["n1", "n1", "n2", "n2"]

@@ -5,7 +5,7 @@ import pytest
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.storm.hash_order import (
-    ClojureOrder,
+    DaemonOrder,
     built_and_copied_order,
     copied_map_order,
     copied_set_order,
@@ -67,12 +67,12 @@ TWELVE = [str(i) for i in range(12)]
     [("0.9.7", "11 0 1 2 3 4 5 6 7 8 9 10"), ("1.0.6", "9 3 4 8 7 5 6 1 0 11 2 10")],
 )
 def test_clojure_hash_tries_by_version(version: str, expected: str) -> None:
-    order = ClojureOrder(StormVersion.parse(version))
+    order = DaemonOrder(StormVersion.parse(version))
     assert order.collected(TWELVE, order.string) == expected.split()
 
 
 def test_small_clojure_maps_keep_or_reverse_the_insertion() -> None:
-    old, new = (ClojureOrder(StormVersion.parse(v)) for v in ("0.9.7", "1.0.6"))
+    old, new = (DaemonOrder(StormVersion.parse(v)) for v in ("0.9.7", "1.0.6"))
     assert old.collected(["b", "a"], old.string) == ["b", "a"]
     assert old.associated(["b", "a"], old.string) == ["a", "b"]
     assert new.associated(["b", "a"], new.string) == ["b", "a"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.model import Topology
-from storm_lab.papers.algorithms.tstorm import even_load, log_stream, throughput_test
+from storm_lab.papers.algorithms.tstorm import even_load, topologies
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
@@ -16,6 +16,8 @@ from storm_lab.papers.tstorm.word_count import EXPERIMENT, topology
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.measures import measure, nodes_used
 from storm_lab.schedulers.papers.rstorm import RStormParameters, RStormScheduler
+
+THROUGHPUT_TEST, _, LOG_STREAM = topologies()
 
 
 def word_count(ackers: int = 2) -> Topology:
@@ -39,14 +41,14 @@ def test_only_two_counted_ackers_give_the_printed_nodes_of_the_word_count() -> N
 
 
 def test_preferring_empty_nodes_does_not_consolidate() -> None:
-    assert [nodes(throughput_test(), gamma) for gamma in (1.7, 6.0)] == [7, 2]
-    spread = [nodes(throughput_test(), gamma, "ties=emptiest") for gamma in (1.7, 6.0)]
+    assert [nodes(THROUGHPUT_TEST, gamma) for gamma in (1.7, 6.0)] == [7, 2]
+    spread = [nodes(THROUGHPUT_TEST, gamma, "ties=emptiest") for gamma in (1.7, 6.0)]
     assert spread[0] > 7
     assert spread[1] > 2
 
 
 def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_nodes_stay_in_use() -> None:
-    view = loaded(throughput_test())
+    view = loaded(THROUGHPUT_TEST)
     first = make_scheduler("tstorm-initial").schedule(view)
     assert measure(view, first.assignment).workers == nodes_used(first.assignment) == 10
     again = SchedulingView(view.topologies, view.cluster, view.version, first.assignment, view.load)
@@ -56,7 +58,7 @@ def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_n
     assert dict(result.assignment.slots) == dict(first.assignment.slots)
 
 
-@pytest.mark.parametrize("one", [throughput_test(), word_count(), log_stream()], ids=lambda t: t.id)
+@pytest.mark.parametrize("one", [THROUGHPUT_TEST, word_count(), LOG_STREAM], ids=lambda t: t.id)
 def test_gamma_1_spreads_almost_evenly_where_it_is_feasible(one: Topology) -> None:
     view = loaded(one)
     result = make_scheduler("tstorm", ["gamma=1", "cap=at-least-even"]).schedule(view)
@@ -69,5 +71,7 @@ def test_rstorm_uses_the_printed_machines_on_a_scale_of_units_and_fewer_as_print
 ) -> None:
     view = SchedulingView((layout(name).topology,), emulab(), VERSION)
     assert nodes_used(make_scheduler("rstorm", ["scale=unit"]).schedule(view).assignment) == machines
-    literal = RStormScheduler(RStormParameters.literal()).schedule(view)
+    literal = RStormScheduler(
+        RStormParameters(cpu="soft", scale="unit", network_term="plain", memory_rule="more-than")
+    ).schedule(view)
     assert 1 <= nodes_used(literal.assignment) <= 4

@@ -45,26 +45,22 @@ def answer(name: str, view: SchedulingView) -> SchedulingResult:
 @pytest.mark.parametrize("name", OWN)
 @given(view=views())
 @QUICK
-def test_every_executor_is_placed_once_or_the_status_says_why_not(name: str, view: SchedulingView) -> None:
+def test_every_executor_is_placed_once_or_the_status_says_why_not_and_no_slot_serves_two_topologies(
+    name: str, view: SchedulingView
+) -> None:
     view = suited(name, view)
     result = policy(name).schedule(view)
     check_result(view, result)
+    tenants: dict[Slot, set[str]] = {}
+    for executor, slot in result.assignment.slots.items():
+        tenants.setdefault(slot, set()).add(executor.topology)
+    assert all(len(there) == 1 for there in tenants.values())
     for topology in view.topologies:
         status = result.status[topology.id]
         assert status.message
         placed = [e for e in result.assignment.slots if e.topology == topology.id]
         if status.scheduled:
             assert sorted(placed) == sorted(view.executors[topology.id])
-
-
-@pytest.mark.parametrize("name", OWN)
-@given(view=views())
-@QUICK
-def test_no_slot_serves_two_topologies(name: str, view: SchedulingView) -> None:
-    tenants: dict[Slot, set[str]] = {}
-    for executor, slot in answer(name, view).assignment.slots.items():
-        tenants.setdefault(slot, set()).add(executor.topology)
-    assert all(len(topologies) == 1 for topologies in tenants.values())
 
 
 @pytest.mark.parametrize("name", ["ras", "rstorm"])
@@ -101,10 +97,16 @@ def test_measured_cpu_stays_within_the_share_of_the_node(name: str, view: Schedu
 @pytest.mark.parametrize("name", OWN)
 @given(view=views())
 @QUICK
-def test_the_same_input_gets_the_same_answer(name: str, view: SchedulingView) -> None:
-    first, again = answer(name, view), answer(name, view)
-    assert first.assignment == again.assignment
-    assert first.status == again.status
+def test_asking_again_or_for_reasons_changes_no_answer(name: str, view: SchedulingView) -> None:
+    plain, again = answer(name, view), answer(name, view)
+    explained = answer(name, dataclasses.replace(view, explain=True))
+    assert plain.assignment == again.assignment == explained.assignment
+    assert plain.status == again.status
+    assert not plain.decisions
+    for decision in explained.decisions:
+        chosen = [c for c in decision.candidates if c.slot == decision.choice]
+        assert decision.choice is None or not decision.candidates or chosen
+        assert all(c.ruled_out_by is None for c in chosen)
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if scheduler_class(name).rename_invariant])
@@ -119,19 +121,6 @@ def test_renaming_nodes_changes_nothing_but_names(name: str, view: SchedulingVie
     renamed = dataclasses.replace(view, cluster=Cluster(nodes), present=Assignment.of(present.items()))
     expected = {e: Slot(new[s.node], s.port) for e, s in answer(name, view).assignment.slots.items()}
     assert dict(answer(name, renamed).assignment.slots) == expected
-
-
-@pytest.mark.parametrize("name", OWN)
-@given(view=views())
-@QUICK
-def test_asking_for_reasons_changes_no_answer(name: str, view: SchedulingView) -> None:
-    plain, explained = answer(name, view), answer(name, dataclasses.replace(view, explain=True))
-    assert plain.assignment == explained.assignment
-    assert not plain.decisions
-    for decision in explained.decisions:
-        chosen = [c for c in decision.candidates if c.slot == decision.choice]
-        assert decision.choice is None or not decision.candidates or chosen
-        assert all(c.ruled_out_by is None for c in chosen)
 
 
 @given(view=views())

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from storm_lab.schedulers.cases.case_format import read_cases
-from storm_lab.schedulers.cases.schedule_cases import schedule_cases, to_line
+from storm_lab.schedulers.cases.commands import schedule_cases, to_line
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION
 from storm_lab.schedulers.registry import scheduler_names
 

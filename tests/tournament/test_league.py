@@ -12,8 +12,7 @@ from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
-from storm_lab.tournament.league import League, league_table, results
-from storm_lab.tournament.table import TRANSITION
+from storm_lab.tournament.league import TRANSITION, League, league_table, results
 
 
 class Mine(Scheduler):  # type: ignore[type-arg]

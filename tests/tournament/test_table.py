@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from storm_lab.tournament.table import COLUMNS, TRANSITION, league_table
+from storm_lab.tournament.league import COLUMNS, TRANSITION, league_table
 
 
 def test_an_entrant_that_drops_its_load_stands_last_however_quick() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 import pytest
@@ -12,21 +14,24 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
+from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
+from storm_lab.tournament.league import IDLE
 from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, means_note, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
-from storm_lab.tournament.table import IDLE
 from storm_lab.tournament.tournament import Tournament, score_table, scored
 
 SEEDS = (1, 2, 3, 4, 5)
 
 
-def rows(
-    times: dict[tuple[str, str], float], rates: dict[tuple[str, str], float] | None = None
-) -> pd.DataFrame:
+Numbers = Mapping[tuple[str, str], float]
+"""By case and scheduler."""
+
+
+def rows(times: Numbers, rates: Numbers = MappingProxyType({})) -> pd.DataFrame:
     """Five seeds of each case and scheduler, a little apart; infinity is a failure."""
     found = []
     for (case, name), value in times.items():
@@ -35,13 +40,14 @@ def rows(
             row: dict[str, object] = dict.fromkeys(MEASURES, float("nan"))
             row |= {"case": case, "group": "g", "scheduler": name, "seed": seed, "run": f"{case}{name}{seed}"}
             if not failed:
-                row |= {
-                    "complete_ms": value + 0.01 * seed,
-                    "throughput": (rates or {}).get((case, name), 100.0),
-                }
+                row |= {"complete_ms": value + 0.01 * seed, "throughput": rates.get((case, name), 100.0)}
                 row |= {"nodes": 4.0, "moved": 0, "p99_ms": 2 * value, "answer_ms": 1.0 + seed}
             found.append(row | {"problem": "it raised ZeroDivisionError (idea.py, line 7)" if failed else ""})
     return scored(pd.DataFrame(found))
+
+
+def tree() -> Case:
+    return Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0})
 
 
 def test_a_failure_is_a_loss_and_the_others_are_ranked() -> None:
@@ -90,20 +96,16 @@ def test_equal_schedulers_and_losses_are_called_so() -> None:
 
 
 def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
-    times = {
-        (f"case{n}", name): value for n in range(6) for name, value in (("mine", 9.0), ("default", 10.0))
-    }
+    values = {"mine": 9.0, "default": 10.0}
+    times = {(f"case{n}", name): value for n in range(6) for name, value in values.items()}
     report = LeagueReport(rows(times | {("case0", "mine"): math.inf}), ("mine",), "default")
     report.write(tmp_path)
     again = read_report(tmp_path)
     assert again.text() == report.text()
     assert "case0, mine (seeds 1,2,3,4,5): it raised" in report.text()
     table = (tmp_path / "standing.tex").read_text()
-    assert (
-        r"\midrule" in table
-        and r"median gain, \%" in table
-        and r"complete latency, ms & 9.030 $\pm$" in table
-    )
+    for part in (r"\midrule", r"median gain, \%", r"complete latency, ms & 9.030 $\pm$"):
+        assert part in table
     assert r"\begin{longtable}" in (tmp_path / "cases.tex").read_text()
     assert (tmp_path / "win-tie-loss-mine.csv").read_text() == "against,wins,ties,losses\ndefault,5,0,1\n"
     assert json.loads((tmp_path / "league.ipynb").read_text())["nbformat"] == 4
@@ -186,7 +188,7 @@ def test_a_number_has_the_digits_that_its_interval_deserves(value: float, half: 
 
 
 def test_how_long_an_answer_takes_is_measured_for_every_run() -> None:
-    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    cases = (tree(),)
     entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
     found = Tournament(entrants, cases, (1, 2)).answers()
     assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
@@ -204,7 +206,7 @@ class Refuses(Scheduler[NoParameters]):
 
 
 def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
-    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
+    cases = (tree(),)
     entrants = (Entrant("mine", Refuses()), Entrant("late", Refuses(), online=True))
     found = rows({("tree", "mine"): math.inf, ("tree", "late"): math.inf})
     assert set(found["problem"]) == {"it raised ZeroDivisionError (idea.py, line 7)"}
@@ -250,17 +252,18 @@ class Raises(Scheduler[NoParameters]):
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(tmp_path: Path) -> None:
-    cases = (Case("tree", "tree", generated_site("tree", "equal", 1), {"duration_s": 240.0}),)
-    tournament = Tournament(
-        (Entrant("mine", Raises()), Entrant("even", make_scheduler("even"))), cases, (1, 2)
-    )
-    found = tournament.play(jobs=0, show_progress=False, home=tmp_path)
+def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    cases = (tree(),)
+    entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
+    tournament = Tournament(entrants, cases, (1, 2))
+    found = tournament.play(jobs=0, show_progress=False)
     assert found.groupby("scheduler")["problem"].nunique().tolist() == [1, 1]
     mine, even = (found[found["scheduler"] == name] for name in ("mine", "even"))
     assert mine["problem"].str.contains(r"raised ZeroDivisionError.*test_tournament\.py, line \d+").all()
     assert (even["problem"] == "").all() and (even["complete_ms"] > 0).all()
     assert (even["measured_from_s"] == 120.0).all() and even["reassigned_s"].isna().all()
-    assert sorted(tournament.play(jobs=0, show_progress=False, home=tmp_path)["score"]) == sorted(
-        found["score"]
-    )
+    again = tournament.play(jobs=0, show_progress=False)
+    assert sorted(again["score"]) == sorted(found["score"])

@@ -35,27 +35,26 @@ def _scramble(folder: Path) -> None:
     path.write_bytes(bytes(path.stat().st_size))
 
 
+def _edit_facts(folder: Path, table: str, **changes: int) -> None:
+    facts = json.loads((folder / "manifest.json").read_text())["tables"]
+    facts[table] |= changes
+    edit_manifest(folder, tables=facts)
+
+
 def _rename_column(folder: Path) -> None:
     path = folder / "cpu.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.rename_columns({"node": "host"}), path)
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["cpu"]["bytes"] = path.stat().st_size
-    edit_manifest(folder, tables=facts)
+    pq.write_table(pq.read_table(path).rename_columns({"node": "host"}), path)
+    _edit_facts(folder, "cpu", bytes=path.stat().st_size)
 
 
 def _fewer_rows(folder: Path) -> None:
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["roots"]["rows"] = 2
-    edit_manifest(folder, tables=facts)
+    _edit_facts(folder, "roots", rows=2)
 
 
 def _other_runs_table(folder: Path) -> None:
     write_run(folder.parent / "other", seed=2)
     shutil.copy(folder.parent / "other" / "roots.parquet", folder / "roots.parquet")
-    facts = json.loads((folder / "manifest.json").read_text())["tables"]
-    facts["roots"]["bytes"] = (folder / "roots.parquet").stat().st_size
-    edit_manifest(folder, tables=facts)
+    _edit_facts(folder, "roots", bytes=(folder / "roots.parquet").stat().st_size)
 
 
 def _copied_table(folder: Path) -> None:
@@ -120,7 +119,7 @@ def test_refused_folders_are_counted_and_never_returned(tmp_path: Path) -> None:
         write_run(tmp_path / "tiny" / f"s{seed}", seed=seed)
     _truncate(tmp_path / "tiny" / "s2")
     (tmp_path / "tiny" / ".partial-s4-1").mkdir()
-    runs, refused = find_runs(tmp_path, "tiny")
+    runs, refused = find_runs(tmp_path)
     assert [run.folder.name for run in runs] == ["s1", "s3"]
     assert [(refusal.folder.name, refusal.problem) for refusal in refused] == [("s2", Problem.TRUNCATED)]
 
@@ -129,7 +128,7 @@ def test_a_copied_run_counts_once(tmp_path: Path) -> None:
     name = identity().run
     write_run(tmp_path / "tiny" / name)
     shutil.copytree(tmp_path / "tiny" / name, tmp_path / "tiny" / "a copy")
-    runs, refused = find_runs(tmp_path, "tiny")
+    runs, refused = find_runs(tmp_path)
     assert [run.folder.name for run in runs] == [name]
     assert [(refusal.folder.name, refusal.problem) for refusal in refused] == [("a copy", Problem.DUPLICATED)]
 

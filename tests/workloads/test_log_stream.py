@@ -10,7 +10,6 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.access_line import Access
 from storm_lab.workloads.access_log import APACHE, IIS, REAL_LOGS, AccessLog, load_log, ship
 from storm_lab.workloads.generated_log import DAMAGED_ONE_IN, RECORDS, W3C_FIELDS, generated_lines
-from storm_lab.workloads.log_rules import tags_of
 from storm_lab.workloads.log_stream import (
     MALFORMED,
     ApplyRules,
@@ -18,6 +17,7 @@ from storm_lab.workloads.log_stream import (
     IndexEntries,
     LogStreamCosts,
     StoreValues,
+    tags_of,
     terms_of,
 )
 from storm_lab.workloads.usercode import Values

@@ -10,7 +10,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.model.topology import Component, Subscription, Topology
 from storm_lab.model.version import V0_9_7
-from storm_lab.workloads import build, emitted
+from storm_lab.workloads import build, checks
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
@@ -164,6 +164,6 @@ def test_a_cycle_that_emits_for_ever_is_refused(bolt: Bolt, monkeypatch: pytest.
 
 
 def test_a_call_that_never_stops_emitting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitted, "MOST_EMITS", 1000)
+    monkeypatch.setattr(checks, "MOST_EMITS", 1000)
     with pytest.raises(UserError, match=r"count\.default: one call emits more than 1000 tuples"):
         played(bolt=ForEver())

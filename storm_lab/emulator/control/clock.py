@@ -19,6 +19,8 @@ import heapq
 from collections.abc import Callable
 from enum import IntEnum
 
+from storm_lab.emulator.plane import Plane
+
 SECOND = 1_000_000_000
 
 Action = Callable[[], None]
@@ -63,73 +65,6 @@ class Event:
         self.cancelled = True
 
 
-class Cycle:
-    """An action that repeats with a fixed period until it is stopped."""
-
-    def __init__(
-        self, clock: VirtualClock, first_ns: int, period_ns: int, rank: Rank, actor: str, action: Action
-    ) -> None:
-        if period_ns <= 0:
-            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
-        self._clock = clock
-        self._period_ns = period_ns
-        self._rank = rank
-        self._actor = actor
-        self._action = action
-        self._next = clock.at(first_ns, rank, actor, self._turn)
-
-    def _turn(self) -> None:
-        # The next turn is set before the action, which may stop the cycle.
-        self._next.time_ns += self._period_ns
-        self._clock.again(self._next, self._rank, self._actor)
-        self._action()
-
-    def stop(self) -> None:
-        """No further turn."""
-        self._next.cancel()
-
-
-class Timer:
-    """A recurring timer of Storm's daemons: it is armed anew when the work of its turn is done.
-
-    So it drifts, by its own work, against every other one (``schedule-recurring`` of ``timer.clj``, 0.8 to
-    1.x; ``StormTimer.scheduleRecurring``, 2.x). ``action`` returns how many nanoseconds its work keeps the
-    timer's thread.
-    """
-
-    def __init__(
-        self,
-        clock: VirtualClock,
-        first_ns: int,
-        period_ns: int,
-        rank: Rank,
-        actor: str,
-        action: Callable[[], int],
-        drifts: bool,
-    ) -> None:
-        if period_ns <= 0:
-            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
-        self._clock = clock
-        self._period_ns = period_ns
-        self._rank = rank
-        self._actor = actor
-        self._action = action
-        self._drifts = drifts
-        self._stopped = False
-        self._next = clock.at(first_ns, rank, actor, self._turn)
-
-    def _turn(self) -> None:
-        work_ns = self._action()
-        if not self._stopped:
-            self._next.time_ns += self._period_ns + (work_ns if self._drifts else 0)
-            self._clock.again(self._next, self._rank, self._actor)
-
-    def stop(self) -> None:
-        """No further turn."""
-        self._stopped = True
-        self._next.cancel()
-
-
 class VirtualClock:
     """Events of the control plane, in the documented order."""
 
@@ -150,11 +85,10 @@ class VirtualClock:
                 f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
             )
         event = Event(time_ns, action)
-        self.again(event, rank, actor)
+        self._put(event, rank, actor)
         return event
 
-    def again(self, event: Event, rank: Rank, actor: str) -> None:
-        """Put an event that has just run, or is new, in its place by its time, which has not passed."""
+    def _put(self, event: Event, rank: Rank, actor: str) -> None:
         heapq.heappush(self._heap, (event.time_ns, rank, actor, self._sequence, event))
         self._sequence += 1
 
@@ -163,28 +97,44 @@ class VirtualClock:
         return self.at(self.now_ns + delay_ns, rank, actor, action)
 
     def every(
-        self, period_ns: int, rank: Rank, actor: str, action: Action, *, first_ns: int | None = None
-    ) -> Cycle:
-        """Repeat ``action``; the first turn is at ``first_ns``, by default one period from now."""
-        first = self.now_ns + period_ns if first_ns is None else first_ns
-        return Cycle(self, first, period_ns, rank, actor, action)
-
-    def recurring(
         self,
         period_ns: int,
         rank: Rank,
         actor: str,
-        action: Callable[[], int],
+        action: Callable[[], int | None],
         *,
         first_ns: int | None = None,
-        drifts: bool = True,
-    ) -> Timer:
-        """Repeat ``action`` a period after its work is done, or, without ``drifts``, a period after its turn.
+        drifts: bool = False,
+    ) -> Event:
+        """Repeat ``action`` until the event is cancelled; by default the first turn is one period from now.
 
-        The first turn is at ``first_ns``, by default one period from now.
+        The next turn follows a fixed period after this one. The timers of Storm's daemons drift instead, by
+        their own work, against every other one: they are armed anew when it is done (``schedule-recurring``
+        of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x). With ``drifts`` the ``action``
+        returns how many nanoseconds its work keeps the timer's thread.
+
+        Raises:
+            ValueError: the period is not positive.
         """
-        first = self.now_ns + period_ns if first_ns is None else first_ns
-        return Timer(self, first, period_ns, rank, actor, action, drifts)
+        if period_ns <= 0:
+            raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
+
+        def again(delay_ns: int) -> None:
+            event.time_ns += delay_ns
+            self._put(event, rank, actor)
+
+        def turn() -> None:
+            if drifts:
+                work_ns = action() or 0
+                if not event.cancelled:
+                    again(period_ns + work_ns)
+            else:
+                # The next turn is set before the action, which may cancel it.
+                again(period_ns)
+                action()
+
+        event = self.at(self.now_ns + period_ns if first_ns is None else first_ns, rank, actor, turn)
+        return event
 
     def run_until(self, end_ns: int) -> None:
         """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""
@@ -196,3 +146,20 @@ class VirtualClock:
             self.now_ns = event.time_ns
             event.action()
         self.now_ns = max(self.now_ns, end_ns)
+
+
+class SteppedPlane:
+    """A data plane that is brought up to the control clock before it is asked anything.
+
+    So tuples and control events alternate in virtual time; an instant at which control asks nothing costs the
+    data plane nothing.
+    """
+
+    def __init__(self, plane: Plane, clock: VirtualClock) -> None:
+        self._plane = plane
+        self._clock = clock
+
+    def now(self) -> Plane:
+        """The data plane, run up to and including the present instant."""
+        self._plane.run_until(self._clock.now_ns)
+        return self._plane

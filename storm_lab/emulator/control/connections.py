@@ -10,46 +10,32 @@ such messages dies when its tries are used up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import Rank, VirtualClock, ns
-from storm_lab.emulator.control.decision_log import DecisionLog
-from storm_lab.emulator.control.migration.method import Migration
-from storm_lab.emulator.control.plane import SteppedPlane
-from storm_lab.emulator.control.times import ControlTimes, Timers
+from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.worker import NOT_READY, WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.emulator.unreached import Unreached, gives_up_after_ns
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Executor, Slot
+
+if TYPE_CHECKING:
+    # It holds this one: a circle.
+    from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 class Connections:
     """The links of all running workers."""
 
-    def __init__(
-        self,
-        clock: VirtualClock,
-        plane: SteppedPlane,
-        log: DecisionLog,
-        times: ControlTimes,
-        timers: Timers,
-        version: StormVersion,
-        unreached: Unreached,
-    ) -> None:
-        self._clock = clock
-        self._log = log
-        self._plane = plane
-        self._retry_ns = ns(times.connect_retry_s)
-        self._hold_ns = ns(times.refresh_hold_s)
-        self._spouts_wait = timers.spouts_wait_for_connections
+    def __init__(self, control: ControlPlane) -> None:
+        self._control = control
+        self._clock = control.clock
+        self._retry_ns = ns(control.times.connect_retry_s)
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
-        self._gives_up_ns = gives_up_after_ns(version) if unreached is Unreached.BLOCK else 0
-        self._dropped: dict[int, int] = {}
-        self.migration: Migration
-        self.on_giving_up: Callable[[WorkerProcess], None]
+        blocks = control.unreached is Unreached.BLOCK
+        self._gives_up_ns = gives_up_after_ns(control.version) if blocks else 0
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """The topology's running workers, in order of readiness."""
@@ -59,7 +45,7 @@ class Connections:
         """A process listens from now on; peers that want its slot reach it at their next try."""
         self._running.setdefault(process.topology, []).append(process)
         self._listening.setdefault(process.slot, []).append(process)
-        process.opened = not self._spouts_wait
+        process.opened = not self._control.timers.spouts_wait_for_connections
         self.answers_more(process)
 
     def answers_more(self, process: WorkerProcess) -> None:
@@ -70,12 +56,8 @@ class Connections:
                 continue
             since = peer.trying_since.get(process.slot, now)
             tries = -(-(now - since) // self._retry_ns)
-            self._clock.at(
-                since + tries * self._retry_ns,
-                Rank.WORKER,
-                peer.actor,
-                partial(self._try, peer, process.slot),
-            )
+            again = partial(self._try, peer, process.slot)
+            self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
 
     def left(self, process: WorkerProcess) -> None:
         """A process has ended; its peers see their connections break."""
@@ -92,8 +74,7 @@ class Connections:
         Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
         the worker's transfer thread waits for it.
         """
-        if self._hold_ns > 0:
-            self._plane.now().hold_sending(process.id, self._hold_ns)
+        self._control.plane.now().hold_sending(process.id, ns(self._control.times.refresh_hold_s))
         if process.assignment is assignment and not process.trying_since:
             self.settle(process)
             return
@@ -126,7 +107,7 @@ class Connections:
             process.links[slot] = process
             return
         listening = [peer for peer in self._listening.get(slot, ()) if peer.topology == process.topology]
-        listener = self.migration.listener(process, listening) if listening else None
+        listener = self._control.migration.listener(process, listening) if listening else None
         if listener is not None:
             process.links[slot] = listener
             process.trying_since.pop(slot, None)
@@ -135,12 +116,8 @@ class Connections:
             if slot not in process.trying_since:
                 process.trying_since[slot] = self._clock.now_ns
                 if self._gives_up_ns > 0:
-                    self._clock.after(
-                        self._gives_up_ns,
-                        Rank.PROCESS,
-                        process.actor,
-                        partial(self._give_up, process, slot, self._clock.now_ns),
-                    )
+                    give_up = partial(self._give_up, process, slot, self._clock.now_ns)
+                    self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
         """Close the client of a slot for which all tries are used up.
@@ -149,8 +126,8 @@ class Connections:
         """
         if not process.running or process.trying_since.get(slot) != since_ns:
             return
-        if self._plane.now().waits(process.id):
-            self.on_giving_up(process)
+        if self._control.plane.now().waits(process.id):
+            self._control.fleet.crash(process, "netty", "connecting was given up: Async loop died")
         else:
             again = partial(self._give_up, process, slot, since_ns)
             self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
@@ -179,16 +156,10 @@ class Connections:
             connecting = bool(process.trying_since)
             if view != process.view or connecting != process.connecting:
                 process.view, process.connecting = view, connecting
-                buffered = self._plane.now().connect(process.id, view, connecting=connecting)
+                buffered = self._control.plane.now().connect(process.id, view, connecting=connecting)
                 self._note_dropped(process)
                 if buffered:
-                    self._log.note(
-                        process.actor,
-                        "send-buffered",
-                        str(process.slot),
-                        "their receivers are reached again",
-                        tuples=buffered,
-                    )
+                    self._note(process, "send-buffered", "their receivers are reached again", tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running.get(topology_id, ()):
                 # Bolts of a worker that is not connected yet would hold what they get: as long as that is so
@@ -206,11 +177,11 @@ class Connections:
             listener = process.links.get(slot)
             if listener is not None and listener.executors != executors:
                 absent.update(set(executors) - set(listener.executors))
-        view: dict[Executor, int] = {}
-        for executor, place in zip(assignment.slots, assignment.place, strict=True):
-            if reached[place] != NOT_READY and executor not in absent:
-                view[executor] = reached[place]
-        return view
+        return {
+            executor: reached[place]
+            for executor, place in zip(assignment.slots, assignment.place, strict=True)
+            if reached[place] != NOT_READY and executor not in absent
+        }
 
     def _with_own(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
         """A view in which the process's own executors stay its own, whatever the assignment says by now.
@@ -219,26 +190,23 @@ class Connections:
         mk-transfer-fn (0.8 to 1.x) and the local queues of ``ExecutorTransfer`` (2.x) are those of its start.
         """
         own = process.executors
-        if self.migration.moves_threads or all(view.get(executor) == process.id for executor in own):
+        if self._control.migration.moves_threads or all(view.get(executor) == process.id for executor in own):
             return view
         return {**view, **dict.fromkeys(own, process.id)}
 
     def dropped(self, process: WorkerProcess) -> int:
         """Tuples for receivers out of reach that the process has dropped since this was last asked."""
-        before = self._dropped.get(process.id, 0)
-        self._dropped[process.id] = self._plane.now().dropped(process.id)
-        return self._dropped[process.id] - before
+        before, process.dropped = process.dropped, self._control.plane.now().dropped(process.id)
+        return process.dropped - before
 
     def _note_dropped(self, process: WorkerProcess) -> None:
-        dropped = self.dropped(process)
-        if dropped:
-            self._log.note(
-                process.actor,
-                "send-dropped",
-                str(process.slot),
-                "their receivers could not be reached",
-                lost_unreached=dropped,
+        if dropped := self.dropped(process):
+            self._note(
+                process, "send-dropped", "their receivers could not be reached", lost_unreached=dropped
             )
+
+    def _note(self, process: WorkerProcess, action: str, reason: str, **facts: int) -> None:
+        self._control.log.note(process.actor, action, str(process.slot), reason, **facts)
 
     def finish(self) -> None:
         """The run is over: note what was dropped since the last change."""
@@ -254,7 +222,7 @@ class Connections:
         spouting = process.topology_active and process.opened and now >= process.idle_until_ns
         if spouting != process.spouting:
             process.spouting = spouting
-            self._plane.now().activate(process.id, spouting)
+            self._control.plane.now().activate(process.id, spouting)
 
 
 def _is_connected(process: WorkerProcess) -> bool:

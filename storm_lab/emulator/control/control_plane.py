@@ -6,17 +6,17 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from storm_lab.emulator.control.clock import VirtualClock, ns
+from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
-from storm_lab.emulator.control.decision_log import Decision, DecisionLog
+from storm_lab.emulator.control.decision_log import DecisionLog
 from storm_lab.emulator.control.fleet import Fleet
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.nimbus import Nimbus
-from storm_lab.emulator.control.placement_log import Placement, PlacementLog
-from storm_lab.emulator.control.plane import Plane, SteppedPlane
 from storm_lab.emulator.control.supervisor import Phases, Supervisor
 from storm_lab.emulator.control.times import ControlTimes, Timers
+from storm_lab.emulator.control.worker import PlacementLog
 from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
+from storm_lab.emulator.plane import Plane
 from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Cluster, StormVersion
 from storm_lab.schedulers.contract import Scheduler
@@ -38,7 +38,6 @@ class ControlPlane:
         first_round_s: Nimbus's first scheduling round; None = anywhere in a period, as Nimbus has been up
             before.
         unreached: what becomes of messages without a connection; None = the version's own way.
-        on_decision, on_placement: called with each new entry.
 
     Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so what one
     part draws does not depend on the others.
@@ -59,37 +58,35 @@ class ControlPlane:
         phases: dict[str, Phases] | None = None,
         first_round_s: float | None = None,
         unreached: Unreached | None = None,
-        on_decision: Callable[[Decision], None] | None = None,
-        on_placement: Callable[[Placement], None] | None = None,
     ) -> None:
         self.cluster = cluster
         self.version = version
         self.times = times
         self.timers = timers
         self.seed = seed
+        self.unreached = unreached_of(version) if unreached is None else unreached
         self._at_end: list[Callable[[], None]] = []
         self.clock = VirtualClock()
         self.plane = SteppedPlane(plane, self.clock)
-        self.log = DecisionLog(self.clock, on_decision)
-        self.placements = PlacementLog(on_placement)
+        self.log = DecisionLog(self.clock)
+        self.placements = PlacementLog()
         self.zookeeper = ZooKeeper(self.clock, zookeeper)
-        fate = unreached_of(version) if unreached is None else unreached
-        self.connections = Connections(self.clock, self.plane, self.log, times, timers, version, fate)
+        self.connections = Connections(self)
         if first_round_s is None:
             first_round_s = self.random("nimbus").random() * timers.nimbus_round_s
-        self.nimbus = Nimbus(self, cluster, scheduler, seed, ns(first_round_s))
+        self.nimbus = Nimbus(self, scheduler, ns(first_round_s))
         self.fleet = Fleet(self)
         self.migration = migration.begin(self)
-        self.connections.migration = self.migration
-        self.supervisors: dict[str, Supervisor] = {}
-        for node in cluster.nodes:
-            node_phases = (phases or {}).get(node.id) or Phases.drawn(
-                self.random(f"supervisor/{node.id}"),
-                timers.assignment_sync_s,
-                timers.process_sync_s,
-                timers.supervisor_heartbeat_s,
-            )
-            self.supervisors[node.id] = Supervisor(self, node, node_phases)
+        self.supervisors = {
+            node.id: Supervisor(self, node, (phases or {}).get(node.id) or self._phases(node.id))
+            for node in cluster.nodes
+        }
+
+    def _phases(self, node: str) -> Phases:
+        """Of a supervisor's cycles, each drawn uniformly over its period."""
+        rng, timers = self.random(f"supervisor/{node}"), self.timers
+        periods_s = (timers.assignment_sync_s, timers.process_sync_s, timers.supervisor_heartbeat_s)
+        return Phases(*(int(rng.random() * ns(period_s)) for period_s in periods_s))
 
     def random(self, purpose: str) -> random.Random:
         """A fresh generator that depends on the seed and on ``purpose`` only."""
@@ -102,6 +99,5 @@ class ControlPlane:
     def finish(self) -> None:
         """The run is over."""
         self.connections.finish()
-        self.placements.finish()
         for action in self._at_end:
             action()

@@ -6,7 +6,7 @@ Entries are the rows of the tuple log's ``control`` table. Tests compare :meth:`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,17 +43,13 @@ class Decision:
 class DecisionLog:
     """Entries in the order in which they were made."""
 
-    def __init__(self, clock: VirtualClock, sink: Callable[[Decision], None] | None = None) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
-        self._sink = sink
         self.entries: list[Decision] = []
 
     def note(self, actor: str, action: str, subject: str, reason: str = "", **detail: Fact) -> None:
-        """Add an entry at the present virtual time and hand it to the sink."""
-        entry = Decision(self._clock.now_ns, actor, action, subject, reason, detail)
-        self.entries.append(entry)
-        if self._sink is not None:
-            self._sink(entry)
+        """Add an entry at the present virtual time."""
+        self.entries.append(Decision(self._clock.now_ns, actor, action, subject, reason, detail))
 
     def of(self, *actions: str) -> list[Decision]:
         """The entries of these actions, in order."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import Rank, Timer, ns
-from storm_lab.emulator.control.decision_log import Fact
+from storm_lab.emulator.control.clock import Event, Rank, ns
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
@@ -17,13 +15,7 @@ from storm_lab.model import Executor, Slot
 if TYPE_CHECKING:
     # It holds this one: a circle.
     from storm_lab.emulator.control.control_plane import ControlPlane
-
-
-def loss_facts(loss: Any) -> dict[str, Fact]:
-    """What the data plane lost with a worker or executor, tuples by place, as facts for the decision log."""
-    if loss is None:
-        return {}
-    return {f"lost_{item.name}": int(getattr(loss, item.name)) for item in dataclasses.fields(loss)}
+    from storm_lab.emulator.control.supervisor import LocalAssignment
 
 
 class Fleet:
@@ -33,7 +25,7 @@ class Fleet:
         self._control = control
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
-        self._timers: dict[int, list[Timer]] = {}
+        self._timers: dict[int, list[Event]] = {}
         times = control.times
         self._starts = {
             node.id: JvmStarts(
@@ -41,10 +33,6 @@ class Fleet:
             )
             for node in control.cluster.nodes
         }
-        self._hold_ns = ns(control.times.refresh_hold_s)
-        control.connections.on_giving_up = partial(
-            self.crash, actor="netty", reason="connecting was given up: Async loop died"
-        )
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
         control.zookeeper.watch(Record.STATUS, self._status_changed)
 
@@ -61,9 +49,7 @@ class Fleet:
         """
         return self._by_id[worker]
 
-    def launch(
-        self, slot: Slot, topology_id: str, executors: Sequence[Executor], generation: int, delay_ns: int = 0
-    ) -> WorkerProcess:
+    def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay.
 
         It is ready ``jvm_start_s`` later, or after longer where others start on the node, unless it is killed
@@ -73,11 +59,11 @@ class Fleet:
         process = WorkerProcess(
             number=len(self._processes),
             slot=slot,
-            topology=topology_id,
-            executors=tuple(executors),
-            generation=generation,
+            topology=wanted.topology,
+            executors=wanted.executors,
+            generation=wanted.id,
             launched_ns=control.clock.now_ns + delay_ns,
-            generations={generation},
+            generations={wanted.id},
         )
         self._processes.append(process)
         if delay_ns > 0:
@@ -96,9 +82,7 @@ class Fleet:
         control = self._control
         now = control.clock.now_ns
         process.ready_ns = now
-        process.id = control.plane.now().start_worker(
-            process.slot, process.topology, process.executors, generation=process.generation
-        )
+        process.id = control.plane.now().start_worker(process.slot, process.topology, process.executors)
         self._by_id[process.id] = process
         for executor in process.executors:
             control.placements.begin(executor, process.id, process.slot, now)
@@ -114,12 +98,8 @@ class Fleet:
         idle_s = control.migration.spout_idle_s(process)
         process.idle_until_ns = now + ns(idle_s)
         if idle_s > 0:
-            control.clock.at(
-                process.idle_until_ns,
-                Rank.WORKER,
-                process.actor,
-                partial(control.connections.settle, process),
-            )
+            settle = partial(control.connections.settle, process)
+            control.clock.at(process.idle_until_ns, Rank.WORKER, process.actor, settle)
         control.connections.joined(process)
         control.migration.worker_ready(process)
         self.refresh(process)
@@ -132,7 +112,7 @@ class Fleet:
         if timers.statistics_s > 0:
             duties.append((timers.statistics_s, self._write_statistics))
         self._timers[process.number] = [
-            control.clock.recurring(
+            control.clock.every(
                 ns(period_s), Rank.WORKER, process.actor, partial(duty, process), drifts=timers.timers_drift
             )
             for period_s, duty in duties
@@ -141,13 +121,8 @@ class Fleet:
 
     def _beat(self, process: WorkerProcess) -> int:
         control = self._control
-        sent = control.clock.now_ns
-        executors = process.executors
         beats = control.zookeeper.task_beats.setdefault(process.slot, {})
-
-        def record() -> None:
-            beats.update(dict.fromkeys(executors, sent))
-
+        record = partial(beats.update, dict.fromkeys(process.executors, control.clock.now_ns))
         if control.timers.heartbeats_by_thrift:
             control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
             return 0
@@ -170,7 +145,7 @@ class Fleet:
             return 0
         if control.migration.refreshes_from_zookeeper(process):
             self.refresh(process)
-            return self._hold_ns
+            return ns(control.times.refresh_hold_s)
         process.topology_active = control.zookeeper.active.get(process.topology, False)
         control.connections.settle(process)
         return 0
@@ -186,7 +161,7 @@ class Fleet:
                 process.topology_active = self._control.zookeeper.active[topology_id]
                 self._control.connections.settle(process)
 
-    def end(self, process: WorkerProcess) -> dict[str, Fact]:
+    def end(self, process: WorkerProcess) -> dict[str, int]:
         """The process is gone, now; what was lost with it, as facts for the log."""
         if process.ended_ns is not None:
             return {}
@@ -195,7 +170,7 @@ class Fleet:
         was_running = process.running
         process.ended_ns = now
         for timer in self._timers.pop(process.number, ()):
-            timer.stop()
+            timer.cancel()
         if not was_running:
             self._starts[process.slot.node].end(process.number)
             return {}
@@ -204,8 +179,7 @@ class Fleet:
         for executor in process.executors:
             control.placements.end(executor, process.id, now)
         control.connections.left(process)
-        facts = loss_facts(loss)
-        return {**facts, "lost_unreached": dropped} if dropped else facts
+        return {**loss.facts, "lost_unreached": dropped} if dropped else loss.facts
 
     def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
         """The process dies without its supervisor's doing."""
@@ -227,10 +201,6 @@ class Fleet:
                 self._control.plane.now().charge(process.id, cpu_ns)
                 return
 
-    def at(self, slot: Slot) -> tuple[WorkerProcess, ...]:
-        """Processes at a slot that have not ended."""
-        return tuple(process for process in self.processes if process.slot == slot)
-
     def start_executor(self, process: WorkerProcess, executor: Executor) -> None:
         """Start one executor's thread in a running worker."""
         control = self._control
@@ -241,10 +211,10 @@ class Fleet:
             control.plane.now().activate(process.id, True)
         control.placements.begin(executor, process.id, process.slot, control.clock.now_ns)
 
-    def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, Fact]:
+    def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, int]:
         """Stop one executor's thread in a running worker; what was lost with it."""
         control = self._control
         loss = control.plane.now().stop_executor(process.id, executor)
         process.executors = tuple(e for e in process.executors if e != executor)
         control.placements.end(executor, process.id, control.clock.now_ns)
-        return loss_facts(loss)
+        return loss.facts

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.delays import Delays
-from storm_lab.emulator.control.last_answer import LastAnswer
-from storm_lab.emulator.control.liveness import Liveness, all_report
+from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_report
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
     Assignment,
@@ -28,7 +27,8 @@ from storm_lab.model import (
     check_assignment,
     executors_of,
 )
-from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 
 if TYPE_CHECKING:
     # It holds this one: a circle.
@@ -49,17 +49,8 @@ class Status(Enum):
 class Nimbus:
     """The master daemon, with its scheduler plugged in."""
 
-    def __init__(
-        self,
-        control: ControlPlane,
-        cluster: Cluster,
-        scheduler: Scheduler[Any],
-        seed: int,
-        first_round_ns: int,
-    ) -> None:
+    def __init__(self, control: ControlPlane, scheduler: Scheduler[Any], first_round_ns: int) -> None:
         self._control = control
-        self._cluster = cluster
-        self._seed = seed
         self.scheduler = scheduler
         self.up = True
         self.topologies: dict[str, Topology] = {}
@@ -70,7 +61,7 @@ class Nimbus:
         """Where a scheduler that wants measured load gets it; monitoring sets this."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
-        self._last_answer = LastAnswer()
+        self._answered: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
         self._delays = Delays(control.clock, ACTOR)
         self._before: dict[str, Status] = {}
         """Of a topology whose rebalance waits: the status to return to."""
@@ -80,10 +71,8 @@ class Nimbus:
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
-        period = ns(control.timers.nimbus_round_s)
-        self._round_work_ns = ns(control.times.round_work_s)
-        control.clock.recurring(
-            period,
+        control.clock.every(
+            ns(control.timers.nimbus_round_s),
             Rank.NIMBUS,
             ACTOR,
             self.round,
@@ -104,7 +93,7 @@ class Nimbus:
     def live_cluster(self) -> Cluster:
         """The nodes whose supervisors have given a heartbeat lately, in the cluster's order."""
         alive = self._liveness.nodes(self._control.clock.now_ns)
-        return Cluster(tuple(node for node in self._cluster.nodes if node.id in alive))
+        return Cluster(tuple(node for node in self._control.cluster.nodes if node.id in alive))
 
     def when_running(self, callback: Callable[[str], None]) -> None:
         """Call back with a topology's id whenever all executors of a new assignment of it have reported."""
@@ -123,11 +112,10 @@ class Nimbus:
         if placement is not None:
             self._take_worker_count(topology.id, placement)
             self._by_hand[topology.id] = placement
-        if control.timers.schedules_at_submit:
-            if placement is not None:
-                self._write_by_hand()
-            else:
-                self._schedule("a topology has been submitted")
+        if control.timers.schedules_at_submit and placement is not None:
+            self._write_by_hand()
+        elif control.timers.schedules_at_submit:
+            self._schedule("a topology has been submitted")
 
     def _write_by_hand(self) -> None:
         for topology_id, placement in list(self._by_hand.items()):
@@ -138,7 +126,7 @@ class Nimbus:
         if not self.up or not self._control.zookeeper.up:
             return 0
         self._schedule("scheduling round")
-        return self._round_work_ns
+        return ns(self._control.times.round_work_s)
 
     def rebalance(
         self,
@@ -162,14 +150,8 @@ class Nimbus:
         wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
         self._before.setdefault(topology_id, self.status[topology_id])
         self._set_status(topology_id, Status.REBALANCING)
-        control.log.note(
-            ACTOR,
-            "rebalance",
-            topology_id,
-            reason,
-            wait_s=wait_ns / 1e9,
-            workers=workers if slots is None else None,
-        )
+        asked = workers if slots is None else None
+        control.log.note(ACTOR, "rebalance", topology_id, reason, wait_s=wait_ns / 1e9, workers=asked)
 
         def due() -> None:
             if workers is not None:
@@ -216,11 +198,8 @@ class Nimbus:
         self._current.pop(topology_id, None)
         self._by_hand.pop(topology_id, None)
         control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
-
-        def record() -> None:
-            control.zookeeper.assignments.pop(topology_id, None)
-
-        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+        forget = partial(control.zookeeper.assignments.pop, topology_id, None)
+        control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, forget)
 
     def _refuses(self, topology_id: str, command: str, fits: set[Status]) -> bool:
         """Whether a command cannot be obeyed now; the log then says why."""
@@ -249,30 +228,25 @@ class Nimbus:
             assignment = Assignment.of((e, s) for e, s in assignment.slots.items() if e.topology not in gone)
         named = dict.fromkeys(executor.topology for executor in assignment.slots)
         wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
-        check_assignment(assignment, self._cluster, wanted)
+        check_assignment(assignment, self._control.cluster, wanted)
         changed = False
         for topology_id in named:
             part = assignment.of_topology(topology_id)
-            stored = self._current.get(topology_id)
-            if stored is not None and dict(stored.slots) == dict(part.slots):
-                continue
-            changed = True
-            self._take_worker_count(topology_id, part)
-            self._control.migration.publish(topology_id, part.slots, reason)
+            if self._differs(topology_id, part.slots):
+                changed = True
+                self._take_worker_count(topology_id, part)
+                self._control.migration.publish(topology_id, part.slots, reason)
         return changed
 
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
         """Write a topology's assignment to ZooKeeper; executors that stay keep their start time."""
         control = self._control
         self._by_hand.pop(topology_id, None)
-        now = control.clock.now_ns
         old = self._current.get(topology_id)
-        starts = {
-            e: old.start_ns[e] if old is not None and old.slots.get(e) == slot else now
-            for e, slot in slots.items()
-        }
+        stay = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
+        starts = {**dict.fromkeys(slots, control.clock.now_ns), **stay}
         self._assignments += 1
-        stored = StoredAssignment.of(self._assignments, topology_id, slots, starts, origin)
+        stored = StoredAssignment(self._assignments, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
         control.log.note(
             ACTOR,
@@ -281,14 +255,15 @@ class Nimbus:
             reason,
             id=stored.id,
             origin=origin.value,
-            moved=sum(1 for e in slots if old is None or old.slots.get(e) != slots[e]),
+            moved=len(slots) - len(stay),
             workers={str(slot): len(members) for slot, members in stored.workers.items()},
         )
-
-        def record() -> None:
-            control.zookeeper.assignments[topology_id] = stored
-
+        record = partial(control.zookeeper.assignments.update, {topology_id: stored})
         control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
+
+    def _differs(self, topology_id: str, slots: Mapping[Executor, Slot]) -> bool:
+        current = self._current.get(topology_id)
+        return current is None or dict(current.slots) != dict(slots)
 
     def _take_worker_count(self, topology_id: str, placement: Assignment) -> None:
         used = len(set(placement.slots.values()))
@@ -296,13 +271,9 @@ class Nimbus:
 
     def _set_status(self, topology_id: str, status: Status) -> None:
         self.status[topology_id] = status
-        active = status is Status.ACTIVE
-        self._control.zookeeper.write(
-            ACTOR,
-            Record.STATUS,
-            topology_id,
-            lambda: self._control.zookeeper.active.__setitem__(topology_id, active),
-        )
+        zookeeper = self._control.zookeeper
+        record = partial(zookeeper.active.update, {topology_id: status is Status.ACTIVE})
+        zookeeper.write(ACTOR, Record.STATUS, topology_id, record)
 
     def _schedule(self, reason: str, scratch: str | None = None) -> None:
         """One pass of the scheduler over all topologies; ``scratch`` is placed as if it had no workers."""
@@ -330,19 +301,28 @@ class Nimbus:
             present=Assignment(present),
             load=self.load(),
             dead_slots=frozenset(dead_slots),
-            seed=self._seed,
+            seed=self._control.seed,
         )
-        result = self._last_answer.of(self.scheduler, view, f"{reason} at {now / 1e9:g} s")
+        result = self._ask(view, f"{reason} at {now / 1e9:g} s")
         if not dead and scratch is None and dict(result.assignment.slots) == present:
             return
         if dead:
             reason = f"{dead} executors give no heartbeat"
         for topology_id in self.topologies:
             slots = result.assignment.of_topology(topology_id).slots
-            old = self._current.get(topology_id)
-            if slots and (old is None or dict(old.slots) != dict(slots)):
+            if slots and self._differs(topology_id, slots):
                 origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
                 self.write(topology_id, slots, origin, reason)
+
+    def _ask(self, view: SchedulingView, case: str) -> SchedulingResult:
+        """The scheduler's answer; not asked twice in a row about the same view, as in most rounds."""
+        if self._answered is not None:
+            asked, seen, result = self._answered
+            if asked is self.scheduler and seen == view:
+                return result
+        result = ask(self.scheduler, view, case=case)
+        self._answered = (self.scheduler, view, result)
+        return result
 
     def _beat_arrived(self, topology_id: str) -> None:
         stored = self._control.zookeeper.assignments.get(topology_id)

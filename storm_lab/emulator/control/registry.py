@@ -55,24 +55,16 @@ class Registry(Generic[T]):
         self._load()
         return tuple(sorted(self._members))
 
-    def kind(self, name: str, *, field: str) -> type[T]:
-        """The class of that name.
-
-        Raises:
-            UserError: there is none; ``field`` says where the name stood.
-        """
-        self._load()
-        if name not in self._members:
-            raise unknown_name(self._noun, name, self._members, "the emulator", field=field)
-        return self._members[name]
-
     def build(self, name: str, parameters: Mapping[str, Any], *, field: str) -> T:
-        """A member with these parameters.
+        """A member with these parameters; ``field`` says where its name stood.
 
         Raises:
             UserError: unknown name, unknown parameter, or a parameter is missing.
         """
-        kind: Any = self.kind(name, field=field)
+        self._load()
+        if name not in self._members:
+            raise unknown_name(self._noun, name, self._members, "the emulator", field=field)
+        kind: Any = self._members[name]
         items = dataclasses.fields(kind)
         known = {item.name for item in items}
         for parameter in parameters:

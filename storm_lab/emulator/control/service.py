@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from storm_lab.emulator.control.clock import Rank, VirtualClock
+from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.plane import SteppedPlane, WindowSample
+from storm_lab.emulator.plane import WindowSample
 
 
 class Service(Protocol):
@@ -36,6 +36,6 @@ class Sampler:
         self._listeners.append(listener)
 
     def _sample(self) -> None:
-        sample: WindowSample = self._plane.now().sample()
+        sample = self._plane.now().sample()
         for listener in self._listeners:
             listener(sample)

@@ -8,7 +8,6 @@ again. A process that has died by itself is replaced at the look that finds it d
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Event, Rank, ns
@@ -28,11 +27,7 @@ class SlotMachine:
         self._control = control
         self._supervisor = supervisor
         self._slot = slot
-        timers, times = control.timers, control.times
-        self._running_ns = ns(timers.slot_running_s)
-        self._idle_ns = ns(timers.slot_idle_s)
-        self._kill_sleep_ns = ns(timers.worker_shutdown_s)
-        self._exit_s = (times.worker_exit_least_s, times.worker_exit_most_s)
+        self._idle_ns = ns(control.timers.slot_idle_s)
         self._random = control.random(f"slot/{slot}")
         self._next = self._after(int(self._random.random() * self._idle_ns))
 
@@ -58,7 +53,7 @@ class SlotMachine:
             return self._idle_ns
         state = supervisor.state_of(process)
         if state is WorkerState.VALID:
-            return self._running_ns
+            return ns(self._control.timers.slot_running_s)
         if state is WorkerState.NOT_STARTED and supervisor.still_wants(process):
             return self._idle_ns
         alive = process.ended_ns is None
@@ -66,13 +61,6 @@ class SlotMachine:
         if process.leaving or not alive:
             return self._step()
         # The worker's own shutdown hook halts it after the same time, so it is mostly still there.
-        gone_s = self._random.uniform(*self._exit_s)
-        return self._kill_sleep_ns * (1 if ns(gone_s) <= self._kill_sleep_ns else 2)
-
-
-def machines_of(control: ControlPlane, supervisor: Supervisor) -> dict[Slot, SlotMachine]:
-    """A machine for each slot of a supervisor's node; none before 2.x."""
-    if control.timers.slot_running_s == 0:
-        return {}
-    make = partial(SlotMachine, control, supervisor)
-    return {slot: make(slot) for slot in (Slot(supervisor.node.id, port) for port in supervisor.node.ports)}
+        times, sleep_ns = self._control.times, ns(self._control.timers.worker_shutdown_s)
+        gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
+        return sleep_ns * (1 if ns(gone_s) <= sleep_ns else 2)

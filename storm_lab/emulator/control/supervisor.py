@@ -11,12 +11,13 @@ machine of its own instead (`slot_machine`), and Nimbus pushes assignments.
 
 from __future__ import annotations
 
-import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.slot_machine import machines_of
+from storm_lab.emulator.control.slot_machine import SlotMachine
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
@@ -44,14 +45,6 @@ class Phases:
     process_sync_ns: int
     heartbeat_ns: int
 
-    @classmethod
-    def drawn(
-        cls, rng: random.Random, assignment_sync_s: float, process_sync_s: float, heartbeat_s: float
-    ) -> Phases:
-        """Uniform over each cycle, drawn in the order of the fields."""
-        periods = (assignment_sync_s, process_sync_s, heartbeat_s)
-        return cls(*(int(rng.random() * ns(period)) for period in periods))
-
 
 class Supervisor:
     """The supervisor of ``node``."""
@@ -69,31 +62,17 @@ class Supervisor:
         # Whether the assignment has changed since what it is busy with was read.
         self._outdated = False
         self._sync_waits = False
-        timers, clock = control.timers, control.clock
-        self._heartbeat_ns = ns(timers.worker_heartbeat_s)
-        self._timeout_ns = ns(timers.worker_timeout_s)
-        self._start_timeout_ns = ns(timers.worker_start_timeout_s)
-        clock.every(
-            ns(timers.assignment_sync_s),
-            Rank.SUPERVISOR,
-            self.actor,
-            self.sync_assignments,
-            first_ns=phases.assignment_sync_ns,
-        )
-        self._machines = machines_of(control, self)
+        timers = control.timers
+        every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
+        every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
+        # None before 2.x.
+        slots = node.slots if timers.slot_running_s > 0 else ()
+        self._machines = {slot: SlotMachine(control, self, slot) for slot in slots}
         if not self._machines:
-            clock.every(
-                ns(timers.process_sync_s),
-                Rank.SUPERVISOR,
-                self.actor,
-                self.sync_processes,
-                first_ns=phases.process_sync_ns,
-            )
-        clock.recurring(
+            every(ns(timers.process_sync_s), action=self.sync_processes, first_ns=phases.process_sync_ns)
+        every(
             ns(timers.supervisor_heartbeat_s),
-            Rank.SUPERVISOR,
-            self.actor,
-            self._beat,
+            action=self._beat,
             first_ns=phases.heartbeat_ns,
             drifts=timers.timers_drift,
         )
@@ -137,54 +116,46 @@ class Supervisor:
         control = self._control
         if not self.up or self._busy or not control.zookeeper.up:
             return
-        work_ns = ns(control.migration.sync_work_s())
-        wanted = self._read()
-        if work_ns == 0:
-            self._fetch(wanted)
-            return
-        self._busy = True
-        control.fleet.charge_node(self.node.id, work_ns)
-        life = self._life
-        control.clock.after(work_ns, Rank.SUPERVISOR, self.actor, lambda: self._synced(wanted, life))
-
-    def _synced(self, wanted: dict[Slot, LocalAssignment], life: int) -> None:
-        if life == self._life:
-            self._busy = False
-            self._fetch(wanted)
-
-    def _read(self) -> dict[Slot, LocalAssignment]:
-        wanted: dict[Slot, LocalAssignment] = {}
-        for stored in self._control.zookeeper.assignments.values():
-            for slot in stored.nodes.get(self.node.id, ()):
-                wanted[slot] = LocalAssignment(
-                    stored.topology, stored.workers[slot], stored.id, stored.origin
-                )
-        return wanted
+        wanted = {
+            slot: LocalAssignment(stored.topology, stored.workers[slot], stored.id, stored.origin)
+            for stored in control.zookeeper.assignments.values()
+            for slot in stored.nodes.get(self.node.id, ())
+        }
+        work_ns = ns(control.migration.sync_work_s)
+        if work_ns > 0:
+            control.fleet.charge_node(self.node.id, work_ns)
+        self._work(work_ns, lambda: self._fetch(wanted))
 
     def _fetch(self, wanted: dict[Slot, LocalAssignment]) -> None:
         control = self._control
         missing = sorted({local.topology for local in wanted.values()} - self._code)
-        if not missing or control.times.code_download_s == 0:
+        download_ns = ns(control.times.code_download_s) * len(missing)
+        if download_ns > 0:
+            control.log.note(self.actor, "download-code", ", ".join(missing), "new to this node")
+
+        def take() -> None:
             self._code.update(missing)
             self._take(wanted)
+
+        self._work(download_ns, take)
+
+    def _work(self, work_ns: int, then: Callable[[], None]) -> None:
+        """Be busy for so long, and do something then, unless the node has failed meanwhile."""
+        if work_ns == 0:
+            then()
             return
         self._busy = True
         life = self._life
-        control.log.note(self.actor, "download-code", ", ".join(missing), "new to this node")
-        control.clock.after(
-            ns(control.times.code_download_s) * len(missing),
-            Rank.SUPERVISOR,
-            self.actor,
-            lambda: self._downloaded(missing, wanted, life),
-        )
 
-    def _downloaded(self, topologies: list[str], wanted: dict[Slot, LocalAssignment], life: int) -> None:
-        if life == self._life:
-            self._busy = False
-            self._code.update(topologies)
-            self._take(wanted)
+        def done() -> None:
+            if life == self._life:
+                self._busy = False
+                then()
+
+        self._control.clock.after(work_ns, Rank.SUPERVISOR, self.actor, done)
 
     def _take(self, wanted: dict[Slot, LocalAssignment]) -> None:
+        migration = self._control.migration
         if wanted != self.local:
             self.local = wanted
             self._control.log.note(
@@ -195,14 +166,9 @@ class Supervisor:
                 slots=[f"{slot.port}:{local.topology}#{local.id}" for slot, local in sorted(wanted.items())],
             )
             for process in self.processes:
-                local_here = wanted.get(process.slot)
-                if (
-                    local_here is not None
-                    and process.running
-                    and self._control.migration.keeps(process, local_here)
-                ):
-                    self._control.migration.kept(process, local_here)
-        self._control.migration.assignments_read(self)
+                if process.running and self.still_wants(process):
+                    migration.kept(process, wanted[process.slot])
+        migration.assignments_read(self)
         self.sync_processes()
         if self._outdated:
             self._outdated = False
@@ -210,18 +176,17 @@ class Supervisor:
 
     def state_of(self, process: WorkerProcess) -> WorkerState:
         """The process's state in the supervisor's eyes."""
-        control = self._control
-        now = control.clock.now_ns
-        beat = process.last_heartbeat_ns(now, self._heartbeat_ns)
-        if control.timers.crash_seen_at_once and process.ended_ns is not None:
+        timers, now = self._control.timers, self._control.clock.now_ns
+        beat = process.last_heartbeat_ns(now, ns(timers.worker_heartbeat_s))
+        if timers.crash_seen_at_once and process.ended_ns is not None:
             return WorkerState.TIMED_OUT
         if beat is None:
-            late = now - process.launched_ns >= self._start_timeout_ns
+            late = now - process.launched_ns >= ns(timers.worker_start_timeout_s)
             return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
-        wanted = self.local.get(process.slot)
-        if wanted is None or not control.migration.keeps(process, wanted):
+        if not self.still_wants(process):
             return WorkerState.DISALLOWED
-        return WorkerState.TIMED_OUT if now - beat > self._timeout_ns else WorkerState.VALID
+        late = now - beat > ns(timers.worker_timeout_s)
+        return WorkerState.TIMED_OUT if late else WorkerState.VALID
 
     def sync_processes(self) -> None:
         """Kill the workers that should not be, launch those that should."""
@@ -256,7 +221,7 @@ class Supervisor:
 
     def launch(self, slot: Slot, local: LocalAssignment, delay_ns: int = 0) -> None:
         """Start a worker in a slot, after a delay."""
-        process = self._control.fleet.launch(slot, local.topology, local.executors, local.id, delay_ns)
+        process = self._control.fleet.launch(slot, local, delay_ns)
         self.processes.append(process)
         self._control.log.note(
             self.actor,

@@ -1,8 +1,8 @@
-"""A worker process: its life, and what it knows of the others."""
+"""A worker process: its life, what it knows of the others, and which executors stayed in it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from storm_lab.emulator.control.zookeeper import StoredAssignment
@@ -30,8 +30,9 @@ class WorkerProcess:
     """One JVM, from its launch to its end.
 
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
-    assignment that launched it; ``generations`` those whose messages it takes. ``routes`` is the process's
-    own table of who is where, as of its last refresh; ``links`` the open connections, by slot.
+    assignment that launched it; ``generations`` those whose messages it takes. ``assignment`` is the
+    process's own table of who is where, as of its last refresh; ``links`` the open connections, by slot;
+    ``dropped`` the tuples dropped for want of one, as of the last look.
     """
 
     number: int
@@ -54,6 +55,7 @@ class WorkerProcess:
     opened: bool = False
     idle_until_ns: int = 0
     spouting: bool = False
+    dropped: int = 0
     actor: str = field(init=False)
     """The process's name in the decision log."""
 
@@ -71,3 +73,50 @@ class WorkerProcess:
             return None
         until = now_ns if self.ended_ns is None else min(now_ns, self.ended_ns)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """An executor's stay in a worker process; ``end_ns`` None means until the end of the run."""
+
+    executor: Executor
+    worker: int
+    slot: Slot
+    start_ns: int
+    end_ns: int | None = None
+
+
+class PlacementLog:
+    """Who ran where, from when to when."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[int, Executor], Placement] = {}
+        self._ended: list[Placement] = []
+
+    def begin(self, executor: Executor, worker: int, slot: Slot, time_ns: int) -> None:
+        """The executor is ready in this worker."""
+        self._open[worker, executor] = Placement(executor, worker, slot, time_ns)
+
+    def end(self, executor: Executor, worker: int, time_ns: int) -> None:
+        """The executor runs no more in this worker."""
+        self._ended.append(replace(self._open.pop((worker, executor)), end_ns=time_ns))
+
+    @property
+    def stays(self) -> tuple[Placement, ...]:
+        """All stays, by start, worker and executor."""
+        everything = [*self._ended, *self._open.values()]
+        return tuple(sorted(everything, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)))
+
+    def absences(self, executor: Executor) -> list[tuple[int, int]]:
+        """Spans between the first start and the last end in which the executor ran nowhere."""
+        gaps: list[tuple[int, int]] = []
+        covered_to: int | None = None
+        for stay in self.stays:
+            if stay.executor != executor:
+                continue
+            if covered_to is not None and stay.start_ns > covered_to:
+                gaps.append((covered_to, stay.start_ns))
+            if stay.end_ns is None:
+                break
+            covered_to = max(covered_to or 0, stay.end_ns)
+        return gaps

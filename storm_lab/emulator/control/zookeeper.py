@@ -31,9 +31,8 @@ class Origin(Enum):
     """Handed to Nimbus while the topology runs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class StoredAssignment:
-    """A topology's assignment as it stands in ZooKeeper; made by :meth:`of`.
+    """A topology's assignment as it stands in ZooKeeper.
 
     ``id`` numbers all assignments of the run, from 1; ``start_ns`` says since when each executor has been
     assigned to its slot. ``slots`` is in order of executors. ``workers`` is slot to its executors, both
@@ -41,43 +40,28 @@ class StoredAssignment:
     ``workers``; ``nodes`` is node id to the slots used there.
     """
 
-    id: int
-    topology: str
-    slots: Mapping[Executor, Slot]
-    start_ns: Mapping[Executor, int]
-    origin: Origin
-    workers: Mapping[Slot, tuple[Executor, ...]]
-    place: tuple[int, ...]
-    nodes: Mapping[str, list[Slot]]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         number: int,
         topology_id: str,
         slots: Mapping[Executor, Slot],
         start_ns: Mapping[Executor, int],
         origin: Origin,
-    ) -> StoredAssignment:
-        """Build from the executors' slots, in any order."""
-        ordered = {executor: slots[executor] for executor in sorted(slots)}
-        index = {slot: place for place, slot in enumerate(sorted(set(ordered.values())))}
-        grouped: list[list[Executor]] = [[] for _ in index]
-        for executor, slot in ordered.items():
-            grouped[index[slot]].append(executor)
-        nodes: dict[str, list[Slot]] = {}
+    ) -> None:
+        self.id = number
+        self.topology = topology_id
+        self.slots = {executor: slots[executor] for executor in sorted(slots)}
+        self.start_ns = start_ns
+        self.origin = origin
+        index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
+        self.place = tuple(index[slot] for slot in self.slots.values())
+        grouped: dict[Slot, list[Executor]] = {slot: [] for slot in index}
+        for executor, slot in self.slots.items():
+            grouped[slot].append(executor)
+        self.workers = {slot: tuple(own) for slot, own in grouped.items()}
+        self.nodes: dict[str, list[Slot]] = {}
         for slot in index:
-            nodes.setdefault(slot.node, []).append(slot)
-        return cls(
-            id=number,
-            topology=topology_id,
-            slots=ordered,
-            start_ns=start_ns,
-            origin=origin,
-            workers={slot: tuple(grouped[place]) for slot, place in index.items()},
-            place=tuple(index[slot] for slot in ordered.values()),
-            nodes=nodes,
-        )
+            self.nodes.setdefault(slot.node, []).append(slot)
 
 
 class Record(StrEnum):
@@ -168,13 +152,13 @@ class ZooKeeper:
         self.written: Counter[Record] = Counter()
         """Writes that went to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
-        self._held: list[tuple[str, Record, str, Callable[[], None]]] = []
+        self._held: list[tuple[str, Record, str, Callable[[], object]]] = []
 
     def watch(self, record: Record, callback: Callable[[str], None]) -> None:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
         self._watchers.setdefault(record, []).append(callback)
 
-    def write(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> int:
+    def write(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> int:
         """Ask for a write; ``apply`` runs at its commit. How long until then: so long its client waits.
 
         While ZooKeeper is down its clients try again and again: assignments and statuses are written when it
@@ -189,28 +173,22 @@ class ZooKeeper:
         else:
             committed = self.server.committed_at(self._clock.now_ns)
             self.written[record] += 1
-        self._clock.at(
-            committed,
-            Rank.COORDINATION,
-            f"zookeeper:{actor}",
-            partial(self._commit, actor, record, key, apply),
-        )
+        commit = partial(self._commit, actor, record, key, apply)
+        self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
-    def told(self, record: Record, key: str, apply: Callable[[], None]) -> None:
+    def told(self, record: Record, key: str, apply: Callable[[], object]) -> None:
         """Nimbus is told past ZooKeeper (2.x: by a supervisor's Thrift call): it takes effect at once."""
         apply()
         for callback in self._watchers.get(record, ()):
             callback(key)
 
-    def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], None]) -> None:
-        if not self.up:
+    def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
+        if self.up:
+            self.told(record, key, apply)
+        else:
             # It went down with the write in its queue.
             self.write(actor, record, key, apply)
-            return
-        apply()
-        for callback in self._watchers.get(record, ()):
-            callback(key)
 
     def stop(self) -> None:
         """ZooKeeper is gone; its records survive on disk."""

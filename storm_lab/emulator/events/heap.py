@@ -3,7 +3,7 @@
 An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
 wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
 times are served in the order in which they were scheduled (a running counter). In a large cluster only what
-is due soon stands in the heap (``calendar_queue.py``).
+is due soon stands in the heap (``schedule.py``).
 
 Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
 thread (timer, period).

@@ -1,13 +1,145 @@
-"""Set, move and take away the next event of an event source, wherever it stands."""
+"""Set, move and take away the next event of an event source: in the heap, or far ahead in a calendar.
+
+Of a large cluster's thousands of scheduled events only the next few matter for what happens next. Those
+before the *horizon* stand in the event heap (``heap.py``), which so stays small; all others are dealt into
+buckets by time, unsorted, as links of the bucket their time falls into. When the heap is empty the horizon
+moves on by a bucket, whose events go into the heap. Buckets are taken in turn, lap after lap; events of a
+later lap are left where they are. A small cluster has no horizon: everything is in the heap. Which event
+stands where changes no order, for times and running numbers decide that.
+"""
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.calendar_queue import put_far, take_far
 from storm_lab.emulator.events.heap import insert, remove, sift_down, sift_up
-from storm_lab.emulator.state.arrays import s_at, slot_at
+from storm_lab.emulator.state.arrays import bucket_at, event_at, s_at, slot_at
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import FAR, UNSCHEDULED
+from storm_lab.emulator.state.kinds import FAR, FAR_BUCKETS, NEVER, UNSCHEDULED
 from storm_lab.emulator.state.layout import State
+
+# A bucket is as wide as about this many events take.
+_BUCKET_EVENTS = 16
+# With fewer scheduled events than these the heap alone is faster.
+_WORTHWHILE = 256
+# The width is fitted after so many events at the earliest.
+_FIT_EVENTS = 4096
+
+
+@jit
+def put_far(k: State, source: int, time: int, seq: int) -> None:
+    """Put the event of a source that has none into its bucket."""
+    s = s_at(k, 0)
+    index = (time >> s.bucket_bits) & (FAR_BUCKETS - 1)
+    bucket = bucket_at(k, index)
+    slot = slot_at(k, source)
+    slot.time = time
+    slot.seq = seq
+    slot.place = FAR
+    slot.previous = -1
+    slot.next = bucket.value
+    if bucket.value >= 0:
+        slot_at(k, bucket.value).previous = source
+    bucket.value = source
+    s.far_n += 1
+
+
+@jit
+def take_far(k: State, source: int) -> None:
+    """Take a source's event out of its bucket."""
+    s = s_at(k, 0)
+    slot = slot_at(k, source)
+    if slot.previous >= 0:
+        slot_at(k, slot.previous).next = slot.next
+    else:
+        bucket_at(k, (slot.time >> s.bucket_bits) & (FAR_BUCKETS - 1)).value = slot.next
+    if slot.next >= 0:
+        slot_at(k, slot.next).previous = slot.previous
+    slot.place = UNSCHEDULED
+    s.far_n -= 1
+
+
+@jit
+def _empty_bucket(k: State) -> None:
+    """Move the horizon on by one bucket and its events before that into the heap."""
+    s = s_at(k, 0)
+    source = bucket_at(k, (s.horizon >> s.bucket_bits) & (FAR_BUCKETS - 1)).value
+    s.horizon += 1 << s.bucket_bits
+    while source >= 0:
+        slot = slot_at(k, source)
+        after = slot.next
+        if slot.time < s.horizon:
+            take_far(k, source)
+            insert(k, source, slot.time, slot.seq)
+        source = after
+
+
+@jit
+def move_horizon(k: State) -> None:
+    """The heap is empty, but not the buckets: move the horizon on until the heap has the next events."""
+    s = s_at(k, 0)
+    while True:
+        for _ in range(FAR_BUCKETS):
+            _empty_bucket(k)
+            if s.heap_n > 0:
+                return
+        # A whole lap with nothing in it: go to the first bucket that has something.
+        least = NEVER
+        for i in range(FAR_BUCKETS):
+            source = bucket_at(k, i).value
+            while source >= 0:
+                least = min(least, slot_at(k, source).time)
+                source = slot_at(k, source).next
+        s.horizon = (least >> s.bucket_bits) << s.bucket_bits
+
+
+@jit
+def fit_horizon(k: State) -> None:
+    """See whether a horizon pays, and fit the width of the buckets to the pace of the events."""
+    s = s_at(k, 0)
+    played = s.events - s.fitted_events
+    if played < _FIT_EVENTS:
+        return
+    wanted = (s.now - s.fitted_at) * _BUCKET_EVENTS // played
+    s.fitted_events = s.events
+    s.fitted_at = s.now
+    bits = 0
+    while 2 << bits <= wanted:
+        bits += 1
+    if s.heap_n + s.far_n < _WORTHWHILE:
+        if s.horizon < NEVER:
+            _gather(k)
+    elif s.horizon == NEVER or abs(bits - s.bucket_bits) > 1:
+        _gather(k)
+        s.bucket_bits = bits
+        s.horizon = ((s.now >> bits) + 1) << bits
+        _deal(k)
+
+
+@jit
+def _gather(k: State) -> None:
+    """Move all events into the heap; there is no horizon then."""
+    s = s_at(k, 0)
+    s.horizon = NEVER
+    for i in range(FAR_BUCKETS):
+        bucket = bucket_at(k, i)
+        while bucket.value >= 0:
+            source = bucket.value
+            take_far(k, source)
+            insert(k, source, slot_at(k, source).time, slot_at(k, source).seq)
+
+
+@jit
+def _deal(k: State) -> None:
+    """Move the heap's events beyond the horizon into buckets."""
+    s = s_at(k, 0)
+    n = s.heap_n
+    s.heap_n = 0
+    for i in range(n):
+        e = event_at(k, i)
+        time, seq, source = e.time, e.seq, e.source
+        if time < s.horizon:
+            insert(k, source, time, seq)
+        else:
+            put_far(k, source, time, seq)
 
 
 @inline

@@ -1,7 +1,7 @@
 """What a call of user code costs beside its mean: it varies, and the framework around it is cold at first.
 
 No two executions of a real bolt cost the same: the collector, caches and the allocator see to that. The cost
-of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.spread`), by number of
+of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.prices`), by number of
 the call, so that what one task draws depends on nothing else.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the

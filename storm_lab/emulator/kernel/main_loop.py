@@ -7,8 +7,7 @@ when it does so changes nothing.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.calendar_queue import move_horizon
-from storm_lab.emulator.events.schedule import schedule, unschedule
+from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
 from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings

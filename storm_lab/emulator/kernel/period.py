@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.calendar_queue import fit_horizon
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import fit_horizon, schedule
 from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import work_off
 from storm_lab.emulator.kernel.queues import enqueue

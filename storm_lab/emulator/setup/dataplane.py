@@ -15,11 +15,12 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import refresh
 from storm_lab.emulator.kernel.polling import count_all_looks
-from storm_lab.emulator.loss import Loss
+from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
-from storm_lab.emulator.setup.logbook import WindowSample
+from storm_lab.emulator.setup.logbook import Life, Logbook
+from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.playing import COUNT_WINDOW_NS, Playing
-from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.setup.tables import QueueSizes, build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.state.pools import (
     grow_idle,
@@ -29,7 +30,6 @@ from storm_lab.emulator.state.pools import (
     grow_threads,
 )
 from storm_lab.emulator.unreached import Unreached
-from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Cluster, Executor, Slot, StormVersion
 from storm_lab.model.settings import SettingValue
 from storm_lab.tuplelog.recorder import Recorder
@@ -61,59 +61,42 @@ class DataPlane(Playing):
     ) -> None:
         self._bundle = bundle or Bundle()
         self._bundle.check()
-        super().__init__(
-            cluster,
-            version,
-            cost,
-            plans,
-            seed,
-            recorder,
-            sample_every,
-            most_messages,
-            self._bundle,
-            unreached,
-            settings,
+        kernel, self._names = build(
+            cluster, version, cost, plans, seed, sample_every, self._bundle, unreached, settings
         )
+        log = Logbook(self._names, recorder)
+        super().__init__(kernel, log, OffsetLogs(plans, self._names), most_messages)
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
         self._executors: dict[tuple[int, Executor], int] = {}
-        self._workers = 0
         self._threads = 0
-        self._worker_slots: dict[int, Slot] = {}
-        self._node_threads = {node.id: 0 for node in cluster.nodes}
         self._readers: Counter[int] = Counter()
-        self._processes = {node.id: 0 for node in cluster.nodes}
+        self._node_threads: Counter[str] = Counter()
+        self._processes: Counter[str] = Counter()
         # Task 0's place in each routing table; the first table knows nobody.
         self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._route_end = len(self._kernel.route)
         self._start_calls()
 
-    def start_worker(
-        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, generation: int = 0
-    ) -> int:
+    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number.
 
         It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
-        ``generation`` is kept for the caller's own use in the log.
         """
         self._reserve(1, executors, slot.node)
-        worker = self._workers
-        self._workers += 1
-        node = self._names.node_index[slot.node]
-        topology = self._names.topology_index[topology_id]
+        worker = len(self._log.slots)
         lifecycle.open_worker(
             self._kernel,
             worker,
-            node,
-            topology,
+            self._names.node_index[slot.node],
+            self._names.topology_index[topology_id],
             self._threads,
             self._sizes[topology_id].transfer,
         )
         self._threads += lifecycle.THREADS_PER_WORKER
-        self._worker_slots[worker] = slot
-        self._log.start_worker(worker, slot)
+        self._log.slots.append(slot)
         self._processes[slot.node] += 1
         self._set_slowness(slot.node)
         for executor in executors:
@@ -123,13 +106,13 @@ class DataPlane(Playing):
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
-        self._reserve(0, [executor], self._worker_slots[worker].node)
+        self._reserve(0, [executor], self._log.slots[worker].node)
         self._open_executor(worker, executor)
         refresh(self._state())
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        k = grow_records(self._kernel, "worker", self._workers + workers)
-        k = grow_records(k, "executor", self._executor_rows + len(executors))
+        k = grow_records(self._kernel, "worker", len(self._log.slots) + workers)
+        k = grow_records(k, "executor", len(self._log.lives) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
         k = grow_threads(k, self._threads + new)
         self._node_threads[node] += new
@@ -147,14 +130,13 @@ class DataPlane(Playing):
     def _open_executor(self, worker: int, executor: Executor) -> None:
         names = self._names
         key = (executor.topology, executor.component)
-        component = names.component_index[key]
         first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
-        index = self._executor_rows
+        index = len(self._log.lives)
         lifecycle.open_executor(
             self._kernel,
             index,
             worker,
-            component,
+            names.component_index[key],
             first,
             len(executor.tasks),
             names.source_of(executor),
@@ -162,24 +144,21 @@ class DataPlane(Playing):
             self._sizes[executor.topology].main,
             self._sizes[executor.topology].send,
         )
-        self._executor_rows += 1
         self._threads += lifecycle.THREADS_PER_EXECUTOR
         self._executors[worker, executor] = index
-        self._log.start_executor(self.now_ns, index, worker, executor, self._worker_slots[worker])
+        self._log.lives.append(Life(worker, executor, self._log.slots[worker], self.now_ns))
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
-        loss = Loss()
-        for owner, executor in list(self._executors):
-            if owner == worker:
-                loss += self._close_executor(worker, executor)
-        loss += Loss(*lifecycle.close_worker(self._state(), worker))
-        slot = self._worker_slots.pop(worker)
+        own = [executor for owner, executor in self._executors if owner == worker]
+        losses = [self._close_executor(worker, executor) for executor in own]
+        losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
+        slot = self._log.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
         refresh(self._state())
-        return loss
+        return Loss(*(sum(place) for place in zip(*losses, strict=True)))
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
@@ -198,9 +177,9 @@ class DataPlane(Playing):
             if readers.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
-        self._log.stop_executor(self.now_ns, index)
+        self._log.lives[index].end_ns = self.now_ns
         loss = Loss(*lifecycle.close_executor(self._state(), index))
-        self._node_threads[self._worker_slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
+        self._node_threads[self._log.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._leave_source(executor)
         return loss
 
@@ -218,31 +197,18 @@ class DataPlane(Playing):
         readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
-        """Set where executors run, as ``worker`` sees it; those left out are out of its reach.
-
-        Args:
-            worker: the sender.
-            view: executor to the worker that runs it.
-            connecting: whether the worker lacks a connection that it wants.
-
-        Returns:
-            How many tuples had waited in the worker for executors that it now reaches.
-        """
-        known = [
-            self._executors[key]
-            for key in ((w, e) for e, w in sorted(view.items()))
-            if key in self._executors
-        ]
-        key = tuple(known)
+        """Set where executors run, as ``worker`` sees it; returns how many waiting tuples that lets go."""
+        places = [(other, executor) for executor, other in sorted(view.items())]
+        known = tuple(self._executors[place] for place in places if place in self._executors)
         topology = int(self._kernel.worker[worker].topology)
-        if known and (topology, key) not in self._routes:
-            self._kernel, self._routes[topology, key], self._route_end = lifecycle.add_route(
+        if known and (topology, known) not in self._routes:
+            self._kernel, self._routes[topology, known], self._route_end = lifecycle.add_route(
                 self._kernel, self._route_end, topology, known
             )
         if self._kernel.worker[worker].parked_head >= 0:
             # What waited may go another way than what was sent before: its distances are counted anew.
             self._log.take_traffic(self._kernel)
-        self._kernel.worker[worker].route = self._routes.get((topology, key), 0)
+        self._kernel.worker[worker].route = self._routes.get((topology, known), 0)
         self._kernel.worker[worker].connections = len(self._receivers(worker, view) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
@@ -272,10 +238,7 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Let a worker's transfer thread send nothing for so long from now on.
-
-        Its table of connections is locked; executors go on, and what they produce queues up.
-        """
+        """Let a worker's transfer thread send nothing for so long from now on."""
         held_until = self._kernel.worker["held_until"]
         held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
 
@@ -287,10 +250,7 @@ class DataPlane(Playing):
         refresh(self._state())
 
     def sample(self) -> WindowSample:
-        """Counters since the previous sample, as the load monitors read them.
-
-        Writes the traffic and CPU rows.
-        """
+        """Counters since the previous sample; writes the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0:
             count_all_looks(self._state(), self._threads)
         return self._log.sample(self._kernel)
@@ -309,10 +269,10 @@ class DataPlane(Playing):
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; what has arrived stays queued."""
         key = (topology_id, spout)
-        first = self._names.source_index[key]
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
-        for part, rate in enumerate(shares(round(self._bundle.rate(rate_per_s) * 1000), tasks)):
-            readers.set_rate(self._state(), first + part, rate)
+        rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
+        for source, rate in enumerate(rates, start=self._names.source_index[key]):
+            readers.set_rate(self._state(), source, rate)
         refresh(self._state())
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
@@ -329,15 +289,7 @@ class DataPlane(Playing):
         Raises:
             UserError: none of its spouts reads a log.
         """
-        lines = self._offsets.committed(topology_id)
-        if lines is None:
-            raise UserError(
-                "no spout of this topology reads a log, so no offset is committed",
-                field="topology",
-                value=topology_id,
-                remedy="give a source a checkpoint_ns, or measure progress in acks",
-            )
-        return lines
+        return self._offsets.committed(topology_id)
 
     def finish(self) -> None:
         """Write what is still in the buffers, and the roots that are still in flight."""

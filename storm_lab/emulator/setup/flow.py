@@ -13,7 +13,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
-from storm_lab.model import ACKER, Component, Grouping, StormVersion, Topology
+from storm_lab.model import ACKER, Grouping, StormVersion
 from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_MS, flag_of, number_of
 from storm_lab.model.version import V1_0_0
 
@@ -38,81 +38,57 @@ _SOURCES = {
 }
 
 
-def _subscribers(topology: Topology, component: str, stream: str) -> list[tuple[Component, Grouping]]:
-    return [
-        (c, s.grouping)
-        for c in topology.components
-        for s in c.inputs
-        if (s.source, s.stream) == (component, stream)
-    ]
-
-
 def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Lay out which streams a component has, who subscribes to them, and how they group tuples."""
-    stream_rows: list[tuple[int, int]] = []
-    subscription_rows: list[tuple[int, int, int, int]] = []
-    own_count: dict[int, int] = {}
-    first_stream: list[int] = []
-    states: dict[int, list[tuple[int, int]]] = {}
-    components = arrays["component"]
-    for plan in plans:
+    streams: list[tuple[int, int]] = []
+    subscriptions: list[tuple[int, int, int, int]] = []
+    # By source component: who gets what it emits, and by which grouping.
+    targets: dict[int, list[tuple[int, int]]] = {}
+    for t, plan in enumerate(plans):
         topology = plan.topology
-        first_stream.append(len(stream_rows))
+        load_aware = version >= V1_0_0 and not flag_of(topology.settings, LOAD_AWARE_OFF)
+        arrays["topology"][t].first_stream = len(streams)
         for component, stream in plan.trace.streams:
-            source = names.component_index[topology.id, component]
-            group = _subscribers(topology, component, stream)
-            stream_rows.append((len(subscription_rows), len(group)))
-            for target, grouping in group:
-                index = names.component_index[topology.id, target.id]
-                kind = _GROUPINGS[grouping]
-                plain = flag_of(topology.settings, LOAD_AWARE_OFF)
-                load_aware = version >= V1_0_0 and not plain
-                if kind == kinds.G_SHUFFLE and version >= V1_0_0:
-                    kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
-                own = own_count.get(source, 0)
-                own_count[source] = own + 1
-                states.setdefault(source, []).append((index, kind))
-                subscription_rows.append((index, kind, own, int(load_aware)))
-    arrays["stream"] = records("stream", len(stream_rows))
-    for i, (first, count) in enumerate(stream_rows):
-        arrays["stream"][i].first_subscription = first
-        arrays["stream"][i].subscriptions = count
-    arrays["subscription"] = records("subscription", len(subscription_rows))
-    for i, (target_index, kind, own, aware) in enumerate(subscription_rows):
-        row = arrays["subscription"][i]
-        row.component, row.grouping, row.own, row.load_aware = target_index, kind, own, aware
-    for t, first in enumerate(first_stream):
-        arrays["topology"][t].first_stream = first
-    _lay_shuffles(arrays, components, states, version)
+            own = targets.setdefault(names.component_index[topology.id, component], [])
+            first = len(subscriptions)
+            for target in topology.components:
+                for item in target.inputs:
+                    if (item.source, item.stream) != (component, stream):
+                        continue
+                    kind = _GROUPINGS[item.grouping]
+                    if kind == kinds.G_SHUFFLE and version >= V1_0_0:
+                        kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
+                    index = names.component_index[topology.id, target.id]
+                    subscriptions.append((index, kind, len(own), int(load_aware)))
+                    own.append((index, kind))
+            streams.append((first, len(subscriptions) - first))
+    arrays["stream"] = records("stream", len(streams))
+    for row, (first, count) in zip(arrays["stream"], streams, strict=True):
+        row.first_subscription, row.subscriptions = first, count
+    arrays["subscription"] = records("subscription", len(subscriptions))
+    for row, values in zip(arrays["subscription"], subscriptions, strict=True):
+        row.component, row.grouping, row.own, row.load_aware = values
+    _lay_shuffles(arrays, {source: own for source, own in targets.items() if own}, version)
 
 
-def _lay_shuffles(
-    arrays: Arrays,
-    components: NDArray[Any],
-    states: dict[int, list[tuple[int, int]]],
-    version: StormVersion,
-) -> None:
+def _lay_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
     """Shuffle each task's lists of targets, as Storm does when the task is prepared.
 
     A partial key grouping uses its list as counters of what it sent to each target instead.
     """
-    tasks = arrays["task"]
+    components, tasks = arrays["component"], arrays["task"]
     firsts: list[int] = []
     pieces: list[NDArray[np.int64]] = []
     length = 0
-    for source, targets in states.items():
-        for task in range(
-            components[source].first_task, components[source].first_task + components[source].tasks
-        ):
-            tasks[task].shuffle = len(firsts)
-            for own, (target, kind) in enumerate(targets):
+    for source, own in targets.items():
+        first = int(components[source].first_task)
+        for task in tasks[first : first + int(components[source].tasks)]:
+            task.shuffle = len(firsts)
+            for number, (target, kind) in enumerate(own):
                 n = int(components[target].tasks)
+                partial = kind == kinds.G_PARTIAL
                 firsts.append(length)
-                pieces.append(
-                    np.zeros(n, np.int64)
-                    if kind == kinds.G_PARTIAL
-                    else _shuffled(n, int(tasks[task].rng), own)
-                )
+                pieces.append(np.zeros(n, np.int64) if partial else _shuffled(n, int(task.rng), number))
                 length += n
     arrays["shuffle"] = records("shuffle", len(firsts))
     arrays["shuffle"]["first"] = firsts

@@ -6,41 +6,25 @@ monitors read their samples here too, so that what they see is what the log hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.state.kinds import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
-from storm_lab.model import Cluster, Executor, Slot
+from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
 
 
-@dataclass(frozen=True, slots=True)
-class WindowSample:
-    """What the load monitors read: counters since the previous sample.
-
-    CPU in nanoseconds of one core; ``traffic`` in tuples, by (topology, sending task, receiving task);
-    ``queued`` is the length of receive queues at the end of the window.
-    """
-
-    start_ns: int
-    end_ns: int
-    executor_cpu_ns: Mapping[tuple[int, Executor], int]
-    worker_cpu_ns: Mapping[int, int]
-    node_cpu_ns: Mapping[str, int]
-    traffic: Mapping[tuple[str, int, int], int]
-    failed: Mapping[str, int]
-    queued: Mapping[tuple[int, Executor], int]
-
-
 @dataclass(slots=True)
-class _Life:
+class Life:
+    """An executor's stay in a worker process; ``end_ns`` -1 means until the end of the run."""
+
     worker: int
     executor: Executor
     slot: Slot
@@ -51,41 +35,18 @@ class _Life:
 class Logbook:
     """Writes one run's rows and keeps the counters' windows."""
 
-    def __init__(self, cluster: Cluster, names: Names, recorder: Recorder | None) -> None:
+    def __init__(self, names: Names, recorder: Recorder | None) -> None:
         self._names = names
         self._recorder = recorder
-        self._lives: list[_Life] = []
-        self._slots: list[Slot] = []
+        self.lives: list[Life] = []
+        """Of executor instances, in the order of their numbers."""
+        self.slots: list[Slot] = []
+        """Of worker processes, in the order of their numbers."""
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
         self._taken: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
-        if recorder is not None:
-            recorder.append(
-                "nodes",
-                {
-                    "node": [n.id for n in cluster.nodes],
-                    "rack": [n.rack for n in cluster.nodes],
-                    "cores": np.array([n.cores for n in cluster.nodes], np.int32),
-                    "core_mhz": np.array([n.core_mhz for n in cluster.nodes]),
-                    "memory_mb": np.array([n.memory_mb for n in cluster.nodes]),
-                },
-            )
-
-    def start_worker(self, worker: int, slot: Slot) -> None:
-        """A worker process runs in ``slot`` from now on."""
-        assert worker == len(self._slots)
-        self._slots.append(slot)
-
-    def start_executor(self, now_ns: int, index: int, worker: int, executor: Executor, slot: Slot) -> None:
-        """An executor instance, numbered as in the kernel, runs from now on."""
-        assert index == len(self._lives)
-        self._lives.append(_Life(worker, executor, slot, now_ns))
-
-    def stop_executor(self, now_ns: int, index: int) -> None:
-        """An executor instance runs no longer."""
-        self._lives[index].end_ns = now_ns
 
     def write_rows(self, k: Kernel) -> None:
         """Write the kernel's finished roots and executions, and empty its buffers."""
@@ -94,7 +55,7 @@ class Logbook:
         rows = k.execution_row[: int(s.execution_rows)]
         if self._recorder is not None and len(rows):
             component = k.task["component"][rows["task"]]
-            node = np.array([self._names.node_index[slot.node] for slot in self._slots], np.int32)
+            node = np.array([self._names.node_index[slot.node] for slot in self.slots], np.int32)
             source = rows["source_task"]
             self._recorder.append(
                 "executions",
@@ -149,13 +110,13 @@ class Logbook:
 
     def acked(self, k: Kernel, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
-        return self._acked[topology_id] + int(k.task["acked"][self._spout_tasks(k, topology_id)].sum())
+        return self._acked[topology_id] + self._roots(k, topology_id, "acked")
 
-    def _spout_tasks(self, k: Kernel, topology_id: str) -> NDArray[Any]:
-        spouts = (k.component["topology"] == self._names.topology_index[topology_id]) & (
-            k.component["is_spout"] != 0
-        )
-        return np.flatnonzero(spouts[k.task["component"]])
+    def _roots(self, k: Kernel, topology_id: str, counter: str) -> int:
+        """Root tuples of a topology that its spouts have counted in the present count window."""
+        own = k.component["topology"] == self._names.topology_index[topology_id]
+        spouts = own & (k.component["is_spout"] != 0)
+        return int(k.task[counter][spouts[k.task["component"]]].sum())
 
     def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
         """Write and clear the tasks' counters of one window; quiet tasks leave no row."""
@@ -164,12 +125,9 @@ class Logbook:
         busy = np.flatnonzero(np.any([t[name] != 0 for name in counters], axis=0))
         component = t["component"][busy]
         topology = k.component["topology"][component]
-        for index in busy[t["failed"][busy] > 0]:
-            if k.component[t[index]["component"]].is_spout:
-                name = self._names.topologies[k.component[t[index]["component"]].topology]
-                self._failed[name] += int(t[index]["failed"])
         for name in self._names.topologies:
-            self._acked[name] += int(t["acked"][self._spout_tasks(k, name)].sum())
+            self._failed[name] += self._roots(k, name, "failed")
+            self._acked[name] += self._roots(k, name, "acked")
         if self._recorder is not None and len(busy):
             self._recorder.append(
                 "counts",
@@ -191,43 +149,35 @@ class Logbook:
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
         executor_cpu: dict[tuple[int, Executor], int] = {}
-        worker_cpu: dict[int, int] = {}
         node_cpu = dict.fromkeys(self._names.nodes, 0)
         threads = np.flatnonzero(k.thread["cpu"])
         used = (k.thread[name][threads].tolist() for name in ("cpu", "worker", "executor"))
         for cpu, worker, executor in zip(*used, strict=True):
-            node_cpu[self._slots[worker].node] += cpu
+            node_cpu[self.slots[worker].node] += cpu
             if executor >= 0:
-                key = (worker, self._lives[executor].executor)
+                key = (worker, self.lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
-            else:
-                worker_cpu[worker] = worker_cpu.get(worker, 0) + cpu
         self._write_cpu(k, threads, start, end)
         traffic = self._read_traffic(k, start, end)
-        lengths = k.thread["length"][k.executor["main_thread"][: len(self._lives)]].tolist()
+        lengths = k.thread["length"][k.executor["main_thread"][: len(self.lives)]].tolist()
         queued = {
             (life.worker, life.executor): length
-            for life, length in zip(self._lives, lengths, strict=True)
+            for life, length in zip(self.lives, lengths, strict=True)
             if life.end_ns < 0
         }
         failed = self._take_failed(k)
         k.thread["cpu"] = 0
-        return WindowSample(start, end, executor_cpu, worker_cpu, node_cpu, traffic, failed, queued)
+        return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
         """Root tuples failed per topology since the previous sample.
 
         Counted are the finished count windows and the present one.
         """
-        failed = self._failed
-        self._failed = dict.fromkeys(self._names.topologies, 0)
-        for index in np.flatnonzero(k.task["failed"]):
-            component = k.component[k.task[index]["component"]]
-            if component.is_spout:
-                name = self._names.topologies[component.topology]
-                failed[name] += int(k.task[index]["failed"])
-                # Counted again when its window is written: taken off there.
-                self._failed[name] -= int(k.task[index]["failed"])
+        present = {name: self._roots(k, name, "failed") for name in self._names.topologies}
+        failed = {name: self._failed[name] + count for name, count in present.items()}
+        # Counted again when its window is written: taken off there.
+        self._failed = {name: -count for name, count in present.items()}
         return failed
 
     def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
@@ -235,13 +185,13 @@ class Logbook:
             return
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
-        own = [self._lives[i].executor if i >= 0 else None for i in owners]
+        own = [self.lives[i].executor if i >= 0 else None for i in owners]
         self._recorder.append(
             "cpu",
             {
                 "start_ns": np.full(len(threads), start),
                 "end_ns": np.full(len(threads), end),
-                "node": [self._slots[w].node for w in workers],
+                "node": [self.slots[w].node for w in workers],
                 "topology": [self._names.topologies[t] for t in k.worker["topology"][workers]],
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
@@ -312,9 +262,9 @@ class Logbook:
 
     def write_placements(self) -> None:
         """Write where every executor instance ran, and from when to when."""
-        if self._recorder is None or not self._lives:
+        if self._recorder is None or not self.lives:
             return
-        lives = self._lives
+        lives = self.lives
         self._recorder.append(
             "placements",
             {

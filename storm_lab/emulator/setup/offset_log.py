@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.source import SourcePlan, TopologyPlan
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state.kinds import ACKED, NEVER
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import Names
+from storm_lab.errors import UserError
 
 
 class Partition:
@@ -62,20 +63,21 @@ class OffsetLogs:
 
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
         self._partitions: dict[int, Partition] = {}
-        self._first: dict[int, tuple[int, int]] = {}
         self._of_topology: dict[str, list[Partition]] = {}
+        self._first: dict[int, tuple[int, int]] = {}
+        """By component: its first source, and how many it has."""
         self._periods: dict[int, int] = {}
-        self._due: dict[int, int] = {}
         # How many rows of the kernel's buffer have been taken in.
         self._taken = 0
-        sources: dict[str, Mapping[str, SourcePlan]] = {plan.topology.id: plan.sources for plan in plans}
+        sources = {plan.topology.id: plan.sources for plan in plans}
         for (topology, spout), readers in names.readers.items():
             first, n = names.source_index[topology, spout], len(readers)
             self._first[names.component_index[topology, spout]] = (first, n)
-            self._periods[first] = self._due[first] = sources[topology][spout].checkpoint_ns
-            for i in range(n):
-                self._partitions[first + i] = partition = Partition(i, n)
-                self._of_topology.setdefault(topology, []).append(partition)
+            self._periods[first] = sources[topology][spout].checkpoint_ns
+            own = [Partition(i, n) for i in range(n)]
+            self._partitions.update(enumerate(own, start=first))
+            self._of_topology.setdefault(topology, []).extend(own)
+        self._due = dict(self._periods)
 
     @property
     def next_checkpoint_ns(self) -> int:
@@ -112,7 +114,17 @@ class OffsetLogs:
         partition = self._partitions.get(source)
         return None if partition is None else partition.forget()
 
-    def committed(self, topology_id: str) -> int | None:
-        """Lines of a topology's logs that are done for good; None when it reads no log."""
-        partitions = self._of_topology.get(topology_id)
-        return None if partitions is None else sum(partition.committed for partition in partitions)
+    def committed(self, topology_id: str) -> int:
+        """Lines of a topology's logs that are done for good.
+
+        Raises:
+            UserError: it reads no log.
+        """
+        if topology_id not in self._of_topology:
+            raise UserError(
+                "no spout of this topology reads a log, so no offset is committed",
+                field="topology",
+                value=topology_id,
+                remedy="give a source a checkpoint_ns, or measure progress in acks",
+            )
+        return sum(partition.committed for partition in self._of_topology[topology_id])

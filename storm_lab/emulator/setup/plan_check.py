@@ -2,72 +2,29 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.setup.trace_check import check_values
+import numpy as np
+
 from storm_lab.emulator.source import TopologyPlan, check_source
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
 from storm_lab.model.settings import MESSAGE_TIMEOUTS, flag_of
 from storm_lab.workloads.trace import WorkloadTrace
 
+LONGEST_CALL_NS = 3600 * NS_PER_S
+"""CPU or service time of one call beyond this is taken for a mistake of unit."""
+
+LARGEST_TUPLE = 1 << 30
+"""Bytes of one tuple; beyond it the wire's arithmetic would overflow."""
+
 
 def check_plan(plan: TopologyPlan) -> None:
-    """Refuse a plan whose sources do not fit its topology.
+    """Refuse a plan whose trace or sources do not fit its topology.
 
     Raises:
-        UserError: names the spout or the setting.
+        UserError: names the spout or the setting; or field, value, and the stream whose tuples are concerned.
     """
-    spouts = {c.id for c in plan.topology.spouts}
-    for spout in sorted(spouts - set(plan.sources)):
-        raise UserError(
-            f"spout {spout!r} of topology {plan.topology.id!r} has no source",
-            field="sources",
-            remedy="give it a SourcePlan",
-        )
-    for name, source in plan.sources.items():
-        if name not in spouts:
-            raise UserError(
-                f"topology {plan.topology.id!r} has no spout {name!r}",
-                field="sources",
-                value=name,
-                remedy="name one of its spouts",
-            )
-        check_source(name, source)
-        if name not in plan.trace.sources or len(plan.trace.sources[name]) == 0:
-            raise UserError(
-                f"the workload trace has no lines for spout {name!r}",
-                field="trace",
-                remedy="build the trace with input for every spout",
-            )
-    if not spouts:
-        raise UserError(
-            f"topology {plan.topology.id!r} has no spout",
-            field="components",
-            remedy="add a component without inputs",
-        )
-    logs = [name for name, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
-    if logs and plan.topology.ackers == 0:
-        raise UserError(
-            f"spout {logs[0]!r} of topology {plan.topology.id!r} reads a log, and nobody acks its lines",
-            field="ackers",
-            value=0,
-            remedy="give the topology ackers, or set checkpoint_ns to 0",
-        )
-    if not flag_of(plan.topology.settings, MESSAGE_TIMEOUTS, True):
-        raise UserError(
-            f"time-outs of topology {plan.topology.id!r} are switched off, which is not played",
-            field=MESSAGE_TIMEOUTS,
-            value=False,
-            remedy="leave them on and give a message time-out longer than the run: then none is reached",
-        )
-    check_values(plan.topology, plan.trace)
-
-
-def check_trace(topology: Topology, trace: WorkloadTrace) -> None:
-    """Refuse a trace that was made for another topology.
-
-    Raises:
-        UserError: names the stream that the topology does not have.
-    """
+    topology, trace = plan.topology, plan.trace
     known = {c.id for c in topology.components}
     for component, stream in trace.streams:
         if component not in known:
@@ -77,3 +34,158 @@ def check_trace(topology: Topology, trace: WorkloadTrace) -> None:
                 value=component,
                 remedy="build the trace with this topology",
             )
+    spouts = {c.id for c in topology.spouts}
+    for spout in sorted(spouts - set(plan.sources)):
+        raise UserError(
+            f"spout {spout!r} of topology {topology.id!r} has no source",
+            field="sources",
+            remedy="give it a SourcePlan",
+        )
+    for name, source in plan.sources.items():
+        if name not in spouts:
+            raise UserError(
+                f"topology {topology.id!r} has no spout {name!r}",
+                field="sources",
+                value=name,
+                remedy="name one of its spouts",
+            )
+        check_source(name, source)
+        if name not in trace.sources or len(trace.sources[name]) == 0:
+            raise UserError(
+                f"the workload trace has no lines for spout {name!r}",
+                field="trace",
+                remedy="build the trace with input for every spout",
+            )
+    if not spouts:
+        raise UserError(
+            f"topology {topology.id!r} has no spout",
+            field="components",
+            remedy="add a component without inputs",
+        )
+    logs = [name for name, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
+    if logs and topology.ackers == 0:
+        raise UserError(
+            f"spout {logs[0]!r} of topology {topology.id!r} reads a log, and nobody acks its lines",
+            field="ackers",
+            value=0,
+            remedy="give the topology ackers, or set checkpoint_ns to 0",
+        )
+    if not flag_of(topology.settings, MESSAGE_TIMEOUTS, True):
+        raise UserError(
+            f"time-outs of topology {topology.id!r} are switched off, which is not played",
+            field=MESSAGE_TIMEOUTS,
+            value=False,
+            remedy="leave them on and give a message time-out longer than the run: then none is reached",
+        )
+    _check_records(topology, trace)
+    _check_emissions(topology, trace)
+
+
+def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
+    """Refuse the first record with a value outside its range."""
+    records = trace.records
+    read = np.unique(np.concatenate([*trace.sources.values(), np.zeros(0, np.int64)]))
+    outside = read[(read < 0) | (read >= len(records))]
+    if len(outside):
+        raise UserError(
+            f"the workload trace of {topology.id!r} has lines without a record",
+            field="sources",
+            value=int(outside[0]),
+            remedy=f"name records from 0 to {len(records) - 1}",
+        )
+    of_spout = np.zeros(len(records), bool)
+    of_spout[read] = True
+    server, resets, count = records["server"], records["resets"], records["emissions"]
+    first = records["first_emission"].astype(np.int64)
+    missing = (count > 0) & ((first < 0) | (first + count > len(trace.emissions)))
+    hour = f"give at most {LONGEST_CALL_NS} ns, which is an hour"
+    servers = f"name one of the trace's {len(trace.servers)} servers by its index, or -1"
+    for field, bad, what, remedy in (
+        ("cpu_ns", records["cpu_ns"] < 0, "has a negative cost", "costs are 0 or more"),
+        ("cpu_ns", records["cpu_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
+        ("server_ns", records["server_ns"] < 0, "has a negative cost", "costs are 0 or more"),
+        ("server_ns", records["server_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
+        ("server", (server < -1) | (server >= len(trace.servers)), "has no such server", servers),
+        (
+            "resets",
+            (resets != 0) & (resets != 1),
+            "is ambiguous about resetTimeout",
+            "give 1 for a call that begins with resetTimeout, else 0",
+        ),
+        (
+            "resets",
+            of_spout & (resets != 0),
+            "resets a time-out",
+            "a spout has no input tuple to reset: give 0",
+        ),
+        (
+            "emissions",
+            count < -1,
+            "emits less than nothing",
+            "give how many, or -1 where the call fails its input",
+        ),
+        (
+            "first_emission",
+            missing,
+            "emits what the trace does not hold",
+            f"point into its {len(trace.emissions)} emissions",
+        ),
+    ):
+        if np.any(bad):
+            row = int(np.argmax(bad))
+            raise UserError(
+                f"the workload trace of {topology.id!r} {what}: {_whose(trace, row)}",
+                field=field,
+                value=int(records[field][row]),
+                remedy=remedy,
+            )
+
+
+def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
+    """Refuse the first emission with a value outside its range."""
+    stream, size, record = (trace.emissions[name] for name in ("stream", "bytes", "first_record"))
+    unnamed = stream[(stream < 0) | (stream >= len(trace.streams))]
+    if len(unnamed):
+        raise UserError(
+            f"the workload trace of {topology.id!r} emits on a stream that it does not name",
+            field="stream",
+            value=int(unnamed[0]),
+            remedy=f"give an index into its {len(trace.streams)} streams",
+        )
+    # A stream that nobody has subscribed leads to no record, and says so with -1.
+    heard = {(item.source, item.stream) for component in topology.components for item in component.inputs}
+    first = np.array([0 if name in heard else -1 for name in trace.streams], np.int64)
+    nowhere = (record < first[stream]) | (record > len(trace.records))
+    for field, bad, remedy in (
+        ("bytes", (size < 0) | (size > LARGEST_TUPLE), f"give 0 to {LARGEST_TUPLE} bytes"),
+        ("first_record", nowhere, f"point into the trace's {len(trace.records)} records"),
+    ):
+        if np.any(bad):
+            row = int(np.argmax(bad))
+            component, name = trace.streams[stream[row]]
+            raise UserError(
+                f"a tuple that {component!r} of {topology.id!r} emits on {name!r} cannot be played",
+                field=field,
+                value=int(trace.emissions[field][row]),
+                remedy=remedy,
+            )
+
+
+def _whose(trace: WorkloadTrace, record: int) -> str:
+    """Whose call a record is."""
+    for spout, lines in trace.sources.items():
+        if record in lines:
+            return f"a line of spout {spout!r}"
+    for bolt, tick in trace.ticks.items():
+        if record == tick:
+            return f"the tick tuple of {bolt!r}"
+    reached = np.flatnonzero(trace.emissions["first_record"] <= record)
+    if len(reached) == 0:
+        return f"record {record}"
+    # Each emission's records stand together: those of one copy for each subscription.
+    nearest = reached[np.argmax(trace.emissions["first_record"][reached])]
+    index = int(trace.emissions["stream"][nearest])
+    if not 0 <= index < len(trace.streams):
+        return f"record {record}"
+    component, stream = trace.streams[index]
+    return f"a tuple of stream {stream!r} of {component!r}"

@@ -5,70 +5,42 @@ What is full is enlarged or emptied and the kernel entered again; when that happ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from storm_lab.emulator.bundle import Bundle
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
-from storm_lab.emulator.loss import EmulationStoppedError
+from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
-from storm_lab.emulator.setup.tables import build
-from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state.arrays import handle
 from storm_lab.emulator.state.jit import get_ready
-from storm_lab.emulator.state.kinds import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, REACHED
+from storm_lab.emulator.state.kinds import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, NEVER, REACHED
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
-from storm_lab.emulator.unreached import Unreached
-from storm_lab.model import Cluster, StormVersion
-from storm_lab.model.settings import SettingValue
-from storm_lab.model.version import V1_0_0
-from storm_lab.tuplelog.recorder import Recorder
 
 COUNT_WINDOW_NS = 10 * NS_PER_S
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
 
 
-class Playing:
+class Playing(Plane):
     """The kernel and its logs, from one instant to a later one."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        version: StormVersion,
-        cost: CostModel,
-        plans: Sequence[TopologyPlan],
-        seed: int,
-        recorder: Recorder | None,
-        sample_every: int,
-        most_messages: int,
-        bundle: Bundle,
-        unreached: Unreached | None,
-        settings: Mapping[str, SettingValue],
-    ) -> None:
+    def __init__(self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, most_messages: int) -> None:
         self._most_messages = most_messages
-        self._kernel, self._names = build(
-            cluster, version, cost, plans, seed, sample_every, bundle, unreached, settings
-        )
-        self._kernel = grow_messages(self._kernel, 1 << 12)
-        self._kernel = grow_roots(self._kernel, 1 << 12)
+        self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane; the row of scalars is never replaced.
         self._now = self._kernel.s["now"]
         self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
         get_ready(self._handled[1])
-        self._log = Logbook(cluster, self._names, recorder)
-        self._offsets = OffsetLogs(plans, self._names)
-        self._executor_rows = 0
+        self._log = log
+        self._offsets = offsets
         self._next_count = COUNT_WINDOW_NS
-        # From 1.0 on workers tell each other their queues' loads, every 5 s.
-        self._reports_loads = version >= V1_0_0
+        # From 1.0 on workers tell each other their queues' loads.
+        self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else NEVER
         self._observer: Callable[[Kernel], None] | None = None
-        self._next_report = LOAD_REPORT_NS
 
     def _state(self) -> Any:
         """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
@@ -101,26 +73,25 @@ class Playing:
         self._observer = observer
 
     def run_until(self, time_ns: int) -> None:
-        """Play all events up to and including ``time_ns``.
+        """Play all events up to and including a time.
 
         Raises:
             EmulationStoppedError: more tuples are queued than the stated limit.
         """
         while self._next_count <= time_ns:
-            self._play_and_report(self._next_count)
+            self._play(self._next_count)
             self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
             self._next_count += COUNT_WINDOW_NS
-        self._play_and_report(time_ns)
-
-    def _play_and_report(self, time_ns: int) -> None:
-        """Play on, with the reports of load that workers send each other from 1.0 on, every 5 s."""
-        while self._reports_loads and self._next_report <= time_ns:
-            self._play(self._next_report)
-            report_loads(self._state(), self._executor_rows)
-            self._next_report += LOAD_REPORT_NS
         self._play(time_ns)
 
     def _play(self, time_ns: int) -> None:
+        while self._next_report <= time_ns:
+            self._play_and_store(self._next_report)
+            report_loads(self._state(), len(self._log.lives))
+            self._next_report += LOAD_REPORT_NS
+        self._play_and_store(time_ns)
+
+    def _play_and_store(self, time_ns: int) -> None:
         while (due := self._offsets.next_checkpoint_ns) <= time_ns:
             self._play_on(due)
             self._offsets.take(self._kernel)

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup import flow
-from storm_lab.emulator.setup.plan_check import check_plan, check_trace
-from storm_lab.emulator.setup.spread import lognormal
+from storm_lab.emulator.setup.plan_check import check_plan
+from storm_lab.emulator.setup.prices import lognormal, price_list
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
-from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
+from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
 from storm_lab.emulator.unreached import (
     RECONNECT_FIRST_NS,
     RECONNECT_MOST_NS,
@@ -36,7 +35,6 @@ from storm_lab.model import (
     Cluster,
     Executor,
     StormVersion,
-    Topology,
     acker_count,
     executors_of,
 )
@@ -63,12 +61,6 @@ LOW_WATERMARK = 8_388_608
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
-V0_9_3 = StormVersion((0, 9, 3))
-# Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
-TIMER_MS = 10.0
-FLUSH_FROM_NS = 30 * NS_PER_S
-# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), then sleeps of 1 ms.
-FINE_LOOKS = 1000
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
 # topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
 # at once. Of 2.x: tuples.
@@ -115,9 +107,9 @@ def build(
     plans: Sequence[TopologyPlan],
     seed: int,
     sample_every: int,
-    bundle: Bundle | None = None,
-    unreached: Unreached | None = None,
-    settings: Mapping[str, SettingValue] = MappingProxyType({}),
+    bundle: Bundle,
+    unreached: Unreached | None,
+    settings: Mapping[str, SettingValue],
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
@@ -125,52 +117,47 @@ def build(
         UserError: a topology and its trace or sources do not fit together; names component and stream.
     """
     for plan in plans:
-        check_trace(plan.topology, plan.trace)
         check_plan(plan)
     names = _name(cluster, version, plans)
-    arrays: Arrays = {}
-    arrays["s"] = records("s", 1)
-    arrays["cost"] = _costs(cost, version)
+    arrays: Arrays = {
+        "s": records("s", 1),
+        "cost": price_list(cost, version),
+        "spread": lognormal(cost.service_cv),
+        **{name: records(name, 64) for name in ("worker", "executor", "thread")},
+        **{name: records(name, 0) for name in ("message", "root")},
+        **{name: records(name, 1 << 15) for name in ("root_row", "execution_row")},
+    }
     _lay_nodes(arrays, cluster, version, cost)
     _lay_components(arrays, version, plans, names, seed, cost)
     flow.lay_streams(arrays, version, plans, names)
     flow.lay_traces(arrays, plans, cost)
     flow.lay_sources(arrays, plans, names)
     flow.lay_pairs(arrays, plans, names)
-    for name in ("worker", "executor", "thread"):
-        arrays[name] = records(name, 64)
-    arrays["message"] = records("message", 0)
-    arrays["root"] = records("root", 0)
-    arrays["root_row"] = records("root_row", 1 << 15)
-    arrays["execution_row"] = records("execution_row", 1 << 15)
-    tasks = len(arrays["task"])
-    arrays["route"] = np.full(tasks, -1, np.int32)
-    arrays["spread"] = lognormal(cost.service_cv)
-    arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * len(cluster.nodes))
-    channels = len(arrays["channel"])
-    timers = 2 * len(cluster.nodes) + channels + len(arrays["source"])
-    sources = timers + 2 * len(arrays["thread"])
-    arrays["slot"] = records("slot", sources)
+    nodes, channels = len(cluster.nodes), len(arrays["channel"])
+    threads, sources = len(arrays["thread"]), len(arrays["source"])
+    timers = 2 * nodes + channels + sources
+    arrays["route"] = np.full(len(arrays["task"]), -1, np.int32)
+    arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * nodes)
+    arrays["slot"] = records("slot", timers + 2 * threads)
     arrays["slot"]["place"] = kinds.UNSCHEDULED
+    arrays["event"] = records("event", timers + 2 * threads)
     arrays["bucket"] = np.full(kinds.FAR_BUCKETS, -1, np.int32)
-    arrays["event"] = records("event", sources)
-    arrays["ready"] = np.zeros(len(arrays["thread"]), np.int32)
-    arrays["idle"] = np.full((len(arrays["source"]), 4), -1, np.int64)
+    arrays["ready"] = np.zeros(threads, np.int32)
+    arrays["idle"] = np.full((sources, 4), -1, np.int64)
     kernel = Kernel(**arrays)
     s = kernel.s[0]
-    s.nodes = len(cluster.nodes)
+    s.nodes = nodes
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
-    s.first_spare = channels - len(cluster.nodes) - SPARE_CHANNELS
+    s.first_spare = channels - nodes - SPARE_CHANNELS
     s.moved_most = len(kernel.moved)
-    s.threads = len(kernel.thread)
+    s.threads = threads
     s.queue_width = RUN_QUEUE_WIDTH
     s.root_rows_most = len(kernel.root_row)
     s.execution_rows_most = len(kernel.execution_row)
     s.horizon = kinds.NEVER
-    s.free_message = -1
-    s.free_root = -1
+    s.free_message = s.free_root = -1
     s.sample_every = sample_every
     s.draws = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     _limit_connections(kernel, version, settings)
@@ -186,8 +173,7 @@ def build(
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
     s.bolt_margin = flow.most_copies(kernel, plans) + 4
-    if bundle is not None:
-        bundle.apply(kernel)
+    bundle.apply(kernel)
     return kernel, names
 
 
@@ -209,119 +195,41 @@ def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[
     s.unread_high, s.unread_low = high + sockets, low + sockets
 
 
-def _ids(topology: Topology) -> list[str]:
-    return [c.id for c in topology.components] + [ACKER]
-
-
 def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
+    nodes = tuple(node.id for node in cluster.nodes)
+    topologies = tuple(plan.topology.id for plan in plans)
+    executors = {plan.topology.id: executors_of(plan.topology, version) for plan in plans}
     components: list[tuple[int, str]] = []
-    component_index: dict[tuple[str, str], int] = {}
     first_task: dict[tuple[str, str], int] = {}
     source_index: dict[tuple[str, str], int] = {}
     readers: dict[tuple[str, str], tuple[Executor, ...]] = {}
-    executors = {}
     task = sources = 0
     for t, plan in enumerate(plans):
         topology = plan.topology
-        executors[topology.id] = executors_of(topology, version)
-        for component in _ids(topology):
-            component_index[topology.id, component] = len(components)
+        for component in (*(c.id for c in topology.components), ACKER):
+            key = (topology.id, component)
+            own = tuple(e for e in executors[topology.id] if e.component == component)
             components.append((t, component))
-            first_task[topology.id, component] = task
-            task += sum(len(e.tasks) for e in executors[topology.id] if e.component == component)
-        for spout in topology.spouts:
-            source_index[topology.id, spout.id] = sources
-            if plan.sources[spout.id].checkpoint_ns > 0:
-                # A log has partitions: one source for each executor that reads it.
-                own = tuple(e for e in executors[topology.id] if e.component == spout.id)
-                readers[topology.id, spout.id] = own
-                sources += len(own)
-            else:
-                sources += 1
+            first_task[key] = task
+            task += sum(len(e.tasks) for e in own)
+            if component in plan.sources:
+                source_index[key] = sources
+                if plan.sources[component].checkpoint_ns > 0:
+                    # A log has partitions: one source for each executor that reads it.
+                    readers[key] = own
+                sources += len(readers.get(key, [component]))
     return Names(
-        nodes=tuple(n.id for n in cluster.nodes),
-        topologies=tuple(p.topology.id for p in plans),
+        nodes=nodes,
+        topologies=topologies,
         components=tuple(components),
         first_task=first_task,
         executors=executors,
-        node_index={n.id: i for i, n in enumerate(cluster.nodes)},
-        topology_index={p.topology.id: i for i, p in enumerate(plans)},
-        component_index=component_index,
+        node_index={node: i for i, node in enumerate(nodes)},
+        topology_index={topology: i for i, topology in enumerate(topologies)},
+        component_index={(topologies[t], c): i for i, (t, c) in enumerate(components)},
         source_index=source_index,
         readers=readers,
     )
-
-
-def _costs(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
-    table = records("cost", 1)
-    c = table[0]
-    for name in (
-        "dispatch",
-        "emit",
-        "serialise",
-        "deserialise",
-        "send",
-        "transfer",
-        "receive",
-        "read",
-        "write",
-        "log_turn",
-        "deliver",
-        "log_emit",
-        "log_receive",
-        "acker",
-        "spout_ack",
-        "poll",
-        "wake",
-        "switch",
-    ):
-        setattr(c, name, round(getattr(cost, f"{name}_us") * NS_PER_US))
-    c.serialise_kb = round(cost.serialise_us_per_kb * NS_PER_US)
-    c.deserialise_kb = round(cost.deserialise_us_per_kb * NS_PER_US)
-    if version < V0_9_0:
-        for name in ("transfer", "receive", "read", "write"):
-            setattr(c, name, round(getattr(c, name) * cost.zeromq_factor))
-    if version >= V2_0_0:
-        # What a burst costs beside its work is part of Storm's own code: few of them are real switches.
-        c.switch = round(c.switch * cost.storm_2_factor)
-        # A log line costs what it costs in other versions.
-        c.log_emit = round(c.log_emit / cost.storm_2_factor)
-        c.log_receive = round(c.log_receive / cost.storm_2_factor)
-    c.header_bytes = round(cost.header_bytes)
-    c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
-    slack = round(cost.timer_slack_us * NS_PER_US)
-    c.idle_sleep = NS_PER_MS + slack
-    c.inactive_sleep = 100 * NS_PER_MS
-    c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
-    c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
-    c.wait_work = round(cost.consumer_wake_us * NS_PER_US)
-    rounds = cost.housekeeping_period_ms / TIMER_MS
-    c.asleep = round(cost.asleep_us * NS_PER_US)
-    c.sleep_half = round(cost.sleep_half_us * NS_PER_US)
-    c.empty_turn = c.wait_work
-    if version < V1_0_0:
-        c.empty_batch = c.wait_work
-        c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
-        wakes = cost.publisher_wakes_per_s * cost.housekeeping_period_ms / 1000
-        c.publish_work = round(wakes * cost.consumer_wake_us * NS_PER_US)
-    if V0_9_0 <= version < V0_9_3:
-        c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
-    c.flush_from = FLUSH_FROM_NS
-    c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
-    c.warm_calls = round(cost.warm_up_calls)
-    c.compile = round(cost.compile_s * NS_PER_S)
-    c.call = 1
-    c.spread = int(cost.service_cv > 0)
-    if version >= V2_0_0 and cost.look_us > 0:
-        c.look = c.empty_turn = round(cost.look_us * NS_PER_US)
-        c.look_beside = round(1024 * cost.look_beside)
-        # It parks for a nanosecond, and what that takes is late.
-        c.fine_look = max(slack, NS_PER_US)
-        c.fine_time = FINE_LOOKS * c.fine_look
-        c.coarse_look = c.idle_sleep
-    c.receive_batch = round(cost.receive_batch)
-    c.send_batch = round(cost.send_batch)
-    return table
 
 
 def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:

@@ -173,7 +173,7 @@ class Turns:
         return start, end
 
     def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
-        """Measure topologies that are submitted now and saturated, and kill them; returns the stretch.
+        """Measure topologies that are saturated from now on, and kill them; returns the stretch.
 
         The emulator counts executed tuples in windows of ten seconds: the stretch is one of them.
         """

@@ -257,8 +257,9 @@ def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
 
 _PACKING_START_S = Start(25.0, 35.0)
 """From the submission until the workers run."""
-_PACKING_WARM_S, _PACKING_STRETCH_S = 35.0, 10.0
-"""Four workers that compile keep two cores busy for half a minute: latencies before are the compilers'."""
+_PACKING_WARM_S, _PACKING_STRETCH_S = 15.0, 10.0
+"""Played with the first compiler alone: the second one keeps two cores busy for half a minute with the code
+of four workers, and latencies before are the compilers'."""
 _PACKING_RATE = 300.0
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
@@ -297,3 +298,45 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
 def packing_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `packing`."""
     return tuple(Scene(name, name, *span, _ALL) for name, span in _packing_turns(version)[1].items())
+
+
+# ---- calibration ------------------------------------------------------------------------------------------
+
+_ONE_WARM_S = 12.0
+"""One worker without a remote path keeps up after this long."""
+_CALIBRATING = {
+    "light-2000-two-workers": ("next", 2000.0, _WARM_S),
+    "light-2000-two-nodes": ("far", 2000.0, _WARM_S),
+    "light-50-one-worker": ("near", 50.0, _SETTLED_S),
+}
+"""Scenes of `light`: the topology, its tuples a second, and how long it has had them when it is measured."""
+
+
+def _calibration_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns = Turns(_LIGHT_START_S.of(version))
+    found: dict[str, tuple[float, float]] = {}
+    for name, (topology, rate, settle_s) in _CALIBRATING.items():
+        if topology == "near":
+            turns.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
+        found[name] = turns.rate(topology, rate, settle_s=settle_s)
+    turns.faults.append(SetLoad(turns.now_s, _WAITERS[2], "spout", _MORE_THAN_ENOUGH))
+    found[_WAITERS[2]] = turns.flood(_WAITERS[2], start_s=_WAIT_WARM_S)
+    return turns, found
+
+
+def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
+    """What tells a machine's constants: a light load over both remote ways and in one worker, and a wait."""
+    chains = (
+        _one("near", SILENT, "n1", 0),
+        _split("next", SILENT, *_on("n1", 1, 2)),
+        _split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
+        _split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
+    )
+    return sitting_of(version, mhz, chains, _calibration_turns(version)[0], sample_every=10)
+
+
+def calibration_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `calibration`."""
+    found = _calibration_turns(version)[1]
+    light = [Scene(name, topology, *found[name], _ALL) for name, (topology, *_) in _CALIBRATING.items()]
+    return (*light, Scene(_WAITERS[2], _WAITERS[2], *found[_WAITERS[2]], _WAITING))

@@ -84,8 +84,18 @@ class Scene:
 class Sitting:
     """One description with its scenes. Where variants are compared they are in one sitting.
 
-    ``orderings`` are pairs of scenes between which a placement decides, each with the measure that tells.
-    ``held``: nodes are held to their share of the machine by quotas; else each may use all of it.
+    Args:
+        name: of the sitting.
+        title: what it is about.
+        describe: its description, for a version of Storm and the clock of the machine in MHz.
+        scenes: its scenes, for a version.
+        generations: the versions that it can be played on, as `find_release` takes them. The suite plays it
+            on the first one; on the others it is played on request.
+        orderings: pairs of scenes between which a placement decides, each with the measure that tells.
+        held: nodes are held to their share of the machine by quotas; else each may use all of it.
+        c1_only: workers' JVMs use HotSpot's first compiler (C1) and not the second: their code is slower, and
+            settled within seconds.
+        in_suite: whether it is part of the suite.
     """
 
     name: str
@@ -95,6 +105,16 @@ class Sitting:
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     held: bool = False
+    c1_only: bool = False
+    in_suite: bool = True
+
+    def code_of(self, generation: str) -> str:
+        """What a machine's constants for the code that its workers run are called."""
+        return f"{generation}{C1_ONLY}" if self.c1_only else generation
+
+
+C1_ONLY = "-c1"
+"""Ends the name of a generation of Storm whose code only the first compiler has worked on."""
 
 
 def half_of(scene: str) -> Half:

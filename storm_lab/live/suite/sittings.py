@@ -9,8 +9,12 @@ from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, rstorm
 from storm_lab.live.suite.scene import Measure, Scene, Sitting
 
-GENERATIONS = ("0.9.2", "2.8")
-"""The versions of Storm that the suite is played on, as `find_release` takes them."""
+_OLD_FIRST = ("0.9.2", "2.8")
+_NEW_FIRST = ("2.8", "0.9.2")
+"""The versions of Storm that sittings are played on, in the order of `Sitting.generations`."""
+
+CALIBRATION = "calibration"
+"""The sitting whose scenes, all of the calibrating half, are those of others, in the least time."""
 
 _THROUGHPUT, _CPU, _P50 = Measure.THROUGHPUT, Measure.CPU, Measure.P50
 
@@ -22,7 +26,7 @@ SITTINGS: dict[str, Sitting] = {
             "Light load by distance, and cold code",
             chains.light,
             chains.light_scenes,
-            GENERATIONS,
+            _OLD_FIRST,
             tuple(
                 (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
                 for rate in (2000, 50)
@@ -34,7 +38,7 @@ SITTINGS: dict[str, Sitting] = {
             "Capacity by distance, with and without acks; two topologies on one core",
             chains.flood,
             chains.flood_scenes,
-            GENERATIONS,
+            _OLD_FIRST,
             (
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
@@ -47,7 +51,7 @@ SITTINGS: dict[str, Sitting] = {
             "Few root tuples on their way, near and far",
             chains.waiting,
             chains.waiting_scenes,
-            GENERATIONS,
+            _NEW_FIRST,
             ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
         ),
         Sitting(
@@ -55,46 +59,56 @@ SITTINGS: dict[str, Sitting] = {
             "A bolt at 50 to 120 % load, and bursts",
             chains.load,
             chains.load_scenes,
-            GENERATIONS,
+            _NEW_FIRST,
             ((_P50, "burst-one-worker", "burst-two-workers"),),
         ),
         Sitting(
             "packing",
-            "Equal load in one, two and four workers",
+            "Equal load in one, two and four workers, first compiler alone",
             chains.packing,
             chains.packing_scenes,
-            GENERATIONS,
+            _OLD_FIRST,
             (
                 (_CPU, "workers-1", "workers-2"),
                 (_CPU, "workers-2", "workers-4"),
                 (_CPU, "crowd-one-worker", "crowd-four-workers"),
             ),
+            c1_only=True,
         ),
         Sitting(
             "control",
             "Start, crash, rebalance, loss of a node",
             control.control,
             control.control_scenes,
-            GENERATIONS,
+            _NEW_FIRST,
         ),
         *(
             Sitting(
                 topology,
-                f"R-Storm's {topology} under three placements",
+                f"R-Storm's {topology} under three placements, first compiler alone",
                 partial(rstorm.describe, topology),
                 partial(rstorm.scenes, topology),
-                GENERATIONS[:1],
+                ("0.9.2",),
                 tuple(
                     (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
                     for one, other in (("even-12", "even-6"), ("even-12", "r-storm"), ("even-6", "r-storm"))
                 ),
                 held=True,
+                c1_only=True,
             )
             for topology in rstorm.TOPOLOGIES
         ),
+        Sitting(
+            CALIBRATION,
+            "A machine's constants in three minutes",
+            chains.calibration,
+            chains.calibration_scenes,
+            _NEW_FIRST,
+            in_suite=False,
+        ),
     )
 }
-"""Sittings by name, in the order in which they are played."""
+"""Sittings by name, in the order in which they are played: those of the suite, and one to calibrate on."""
 
 
 def find_sitting(name: str) -> Sitting:
@@ -132,10 +146,11 @@ def release_of(sitting: Sitting, generation: str) -> Release:
 
 
 def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
-    """All scenes by their full name, ``NAME@GENERATION``."""
+    """All scenes of the suite by their full name, ``NAME@GENERATION``."""
     return {
         f"{scene.name}@{release.generation}": (sitting, release, scene)
         for sitting in SITTINGS.values()
+        if sitting.in_suite
         for release in releases_of(sitting)
         for scene in sitting.scenes(release.storm)
     }

@@ -25,7 +25,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def measure(tables: None, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure every claim; there are no runs, and so no tables."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     return (
         *twitter.measure(parameters),
         *tstorm.measure(),

@@ -18,7 +18,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.measurement import Measurement, measured_over_seeds, single
+from storm_lab.experiments.measurement import Measurement, single
+from storm_lab.experiments.readings import measurement
 from storm_lab.model import Assignment, Cluster, Executor, Node, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
@@ -123,9 +124,6 @@ def first_stop_s(seed: int) -> float | None:
 
 def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
     """The worst case of figure 4, and the delay of figure 6 with phases drawn at random."""
-    stops = [stop for stop in map(first_stop_s, seeds) if stop is not None]
-    how = "time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each seed"
-    claim = "nstorm-fig6-first-drop"
     return (
         single(
             "nstorm-fig4-worst-case",
@@ -133,7 +131,11 @@ def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
             unit="s",
             how="thread absent, new assignment at 0.5 s, old node's sync at 1 s, new node's at 0 and 10 s",
         ),
-        measured_over_seeds(claim, stops, unit="s", how=how)
-        if len(stops) == len(seeds)
-        else single(claim, None, unit="s", how=how),
+        measurement(
+            "nstorm-fig6-first-drop",
+            [first_stop_s(seed) for seed in seeds],
+            unit="s",
+            how="time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each "
+            "seed",
+        ),
     )

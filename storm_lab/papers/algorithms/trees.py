@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import Component, StormVersion, Subscription, Topology
@@ -145,7 +143,8 @@ def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
     done = executed.reindex(roots.index)
     # The source begins again after its last line, and its lines are numbered on.
     lines = roots["line"] % LINES
-    wanted = lines.map(_tree_sizes())
+    # One execution to tear the line, one for each piece.
+    wanted = lines.map(lambda line: 1 + pieces_of(line))
     complete = done["size"].fillna(0) == wanted
     if failing:
         complete &= ~lines.map(fails).astype(bool)
@@ -153,19 +152,8 @@ def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
     early = acked & (~complete | (roots["complete_ns"] < done["max"]))
     return TreeCheck(
         roots=len(roots),
-        acked=_count(acked),
-        incomplete=_count(~complete),
-        too_early=_count(early),
-        unacked=_count(complete & ~acked),
+        acked=int(acked.sum()),
+        incomplete=int((~complete).sum()),
+        too_early=int(early.sum()),
+        unacked=int((complete & ~acked).sum()),
     )
-
-
-@cache
-def _tree_sizes() -> dict[int, int]:
-    """Line to the executions that its tree asks for: one to tear it, one for each piece."""
-    return {line: 1 + pieces_of(line) for line in range(LINES)}
-
-
-def _count(mask: pd.Series[bool]) -> int:
-    flags: NDArray[np.bool_] = mask.to_numpy(bool)
-    return int(flags.sum())

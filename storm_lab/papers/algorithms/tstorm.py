@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from storm_lab.experiments.measurement import Measurement, labelled, single
-from storm_lab.model import (
-    Assignment,
-    Cluster,
-    Component,
-    Executor,
-    MeasuredLoad,
-    Subscription,
-    Topology,
-)
-from storm_lab.papers.tstorm import word_count
+from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Topology
+from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.measures import nodes_used
@@ -30,44 +22,14 @@ _EXECUTOR_MHZ = 10.0
 _PAIR_RATE = 10.0
 
 
-def throughput_test(ackers: int = 10) -> Topology:
-    """Spout 5, identity 15, counter 15 on 40 workers, with 10 ackers: 45 executors (section V)."""
-    return Topology(
-        "throughput-test",
-        (
-            Component("spout", 5),
-            Component("identity", 15, inputs=(Subscription("spout"),)),
-            Component("counter", 15, inputs=(Subscription("identity"),)),
-        ),
-        workers=40,
-        ackers=ackers,
-    )
-
-
-def log_stream(ackers: int = 1) -> Topology:
-    """Spout and rules in a row, then indexer and counter side by side, each with its store; 20 workers.
-
-    The number of ackers is not printed; Storm's default of one makes the 25 executors that fit figure 8.
-    """
-    return Topology(
-        "log-stream",
-        (
-            Component("spout", 5),
-            Component("rules", 5, inputs=(Subscription("spout"),)),
-            Component("indexer", 5, inputs=(Subscription("rules"),)),
-            Component("counter", 5, inputs=(Subscription("rules"),)),
-            Component("index-store", 2, inputs=(Subscription("indexer"),)),
-            Component("count-store", 2, inputs=(Subscription("counter"),)),
-        ),
-        workers=20,
-        ackers=ackers,
-    )
-
-
 @cache
-def topologies() -> tuple[Topology, ...]:
+def topologies() -> tuple[Topology, Topology, Topology]:
     """Throughput Test, Word Count and Log Stream Processing."""
-    return throughput_test(), word_count.topology(word_count.EXPERIMENT.checked()), log_stream()
+    return (
+        throughput_test.topology(throughput_test.EXPERIMENT.checked()),
+        word_count.topology(word_count.EXPERIMENT.checked()),
+        log_stream.topology(log_stream.EXPERIMENT.checked()),
+    )
 
 
 def even_load(topology: Topology, cluster: Cluster) -> MeasuredLoad:
@@ -124,11 +86,12 @@ def spread(assignment: Assignment, cluster: Cluster) -> int:
 def measure() -> tuple[Measurement, ...]:
     """The claims on node counts that need no clock; those of Word Count are measured in its own runs."""
     cap = "nodes that Algorithm 1 uses on ten blades under even load and traffic"
+    throughput, _, logs = topologies()
     single_counts = (
-        ("tstorm-fig5b-nodes", throughput_test(), 1.7),
-        ("tstorm-fig5c-nodes", throughput_test(), 6.0),
-        ("tstorm-fig8b-nodes", log_stream(), 1.7),
-        ("tstorm-fig8c-nodes", log_stream(), 2.0),
+        ("tstorm-fig5b-nodes", throughput, 1.7),
+        ("tstorm-fig5c-nodes", throughput, 6.0),
+        ("tstorm-fig8b-nodes", logs, 1.7),
+        ("tstorm-fig8c-nodes", logs, 2.0),
     )
     by_gamma = nodes_by_gamma(SWEPT)
     order: dict[str, float | None] = {

@@ -3,57 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.measurement import Measurement, labelled, labelled_over_seeds, single
+from storm_lab.experiments.measurement import Measurement, labelled, single
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.model import (
-    Assignment,
-    Cluster,
-    Executor,
-    Node,
-    Slot,
-)
+from storm_lab.experiments.readings import by_label
+from storm_lab.model import Assignment, Cluster, Executor, Node, Slot
 from storm_lab.model.version import V0_9_7
 from storm_lab.papers.algorithms import trees
 from storm_lab.papers.algorithms.trees import TreeCheck, check_trees
 from storm_lab.papers.twitter.testbed import VERSION, client_event_count, machines
 from storm_lab.papers.twitter.timeline import MACHINES
+from storm_lab.papers.twitter.zookeeper_load import (
+    CAPTURED_WORKERS,
+    PARTITIONS,
+    TOPOLOGIES,
+    offset_writes_per_s,
+)
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 LOSSLESS = V0_9_7
 """For the checksum: workers of 0.8 lose what they send to one that does not listen yet, acks included."""
 
-OFFSETS_S = 2.0
-"""Period at which a Kafka spout stores the offset of each partition (section 3.3.1)."""
-TOPOLOGIES = 20
-"""Topologies behind the capture, as printed."""
 _MINUTE_S = 60.0
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "zk_partitions",
-        33,
-        "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
-        low=15,
-        high=150,
-        chosen_on=("twitter-zk-kafka-writes",),
-    ),
-    Parameter(
-        "zk_workers",
-        472,
-        "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
-        low=20,
-        high=1200,
-        chosen_on=(
-            "twitter-zk-share",
-            "twitter-zk-heartbeat-share",
-        ),
-    ),
+    replace(PARTITIONS, name="zk_partitions"),
+    replace(CAPTURED_WORKERS, name="zk_workers"),
     Parameter(
         "zk_machines",
         40,
@@ -87,7 +68,7 @@ def writes_per_minute(parameters: Parameters) -> dict[str, float]:
     """Writes to ZooKeeper by origin in a minute, from their periods: offsets, worker and supervisor beats."""
     timers = timers_of(VERSION)
     return {
-        "offsets": TOPOLOGIES * parameters.integer("zk_partitions") * _MINUTE_S / OFFSETS_S,
+        "offsets": offset_writes_per_s(parameters.integer("zk_partitions")) * _MINUTE_S,
         "worker-beats": parameters.integer("zk_workers") * _MINUTE_S / timers.task_heartbeat_s,
         "supervisor-beats": parameters.integer("zk_machines") * _MINUTE_S / timers.supervisor_heartbeat_s,
     }
@@ -151,7 +132,7 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
             unit="%",
             how=f"{parameters.integer('zk_machines')} machines; {periods}",
         ),
-        _checksum(tuple(dict.fromkeys(parameters.integers("seeds")))),
+        _checksum(parameters.seeds),
     )
 
 
@@ -159,7 +140,7 @@ def _checksum(seeds: Sequence[int]) -> Measurement:
     """Too early is looked for in all runs; not acked only where no message was lost with a worker."""
     whole = [acked_trees(seed, killing=False) for seed in seeds]
     killed = [acked_trees(seed, killing=True) for seed in seeds]
-    return labelled_over_seeds(
+    return by_label(
         "twitter-ack-xor",
         {
             "acked-too-early": [a.too_early + b.too_early for a, b in zip(whole, killed, strict=True)],

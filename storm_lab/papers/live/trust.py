@@ -6,16 +6,10 @@ its own: the emulator plays the sittings of the recorded runs when the notebook 
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, no_runs
-from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameters, seed_parameter
+from storm_lab.experiments.experiment import Experiment, no_claims, no_runs
+from storm_lab.experiments.parameter import seed_parameter
 
 SLUG = "live-trust"
-
-
-def measure(tables: None, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Nothing: there is no claim to answer."""
-    return ()
 
 
 EXPERIMENT = Experiment(
@@ -27,6 +21,6 @@ EXPERIMENT = Experiment(
     notebook="live/trust.ipynb",
     metrics=(),
     runs=no_runs,
-    measure=measure,
+    measure=no_claims,
     reads=("data/live",),
 )

@@ -7,17 +7,9 @@ There are no claims: the paper says nothing about it.
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables
-from storm_lab.papers.mfstorm.grid import (
-    COMMON,
-    cells,
-    exclaim_parameter,
-    sleep_parameter,
-    split_parameter,
-)
+from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter, split_parameter
 from storm_lab.papers.mfstorm.placement import ISOLATION, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_COUNT
 
@@ -48,11 +40,7 @@ _CHANGED: tuple[Parameter, ...] = (
     ),
     Parameter("warm_up_s", 45.0, "readings count from here on", unit="s", low=20, high=1800),
     Parameter("previous_s", 40.0, "as in the paper's grid", unit="s", low=40, high=3600),
-    Parameter(
-        "debug",
-        False,
-        "workers log every tuple; then a worker's log is its limit",
-    ),
+    Parameter("debug", False, "workers log every tuple; then a worker's log is its limit"),
 )
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -74,7 +62,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     made: list[RunSpec] = []
     for kind in KINDS:
         unused = "exclaim_us" if kind == WORD_COUNT else "split_us"
-        own = parameters.only(name for name in parameters if name not in (unused, "fixed_seeds"))
+        own = parameters.without(unused, "fixed_seeds")
         fewer = own.changed(seeds=parameters.integers("seeds")[: parameters.integer("fixed_seeds")])
         # Counters tell the throughput; of the executions a few are enough.
         for scheduler in SCHEDULERS:
@@ -89,11 +77,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return tuple(made)
 
 
-def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Nothing: there is no claim to answer."""
-    return ()
-
-
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="MF-Storm",
@@ -103,5 +86,5 @@ EXPERIMENT = Experiment(
     notebook="mfstorm/beyond.ipynb",
     metrics=("executor_traffic", "steady_traffic_share", "steady"),
     runs=runs,
-    measure=measure,
+    measure=no_claims,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storm_lab.model import ACKER, Assignment, Cluster, Executor, Grouping, MeasuredLoad
+from storm_lab.model import ACKER, Assignment, Cluster, Executor, Grouping, MeasuredLoad, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.mfstorm.placement import SCHEDULERS, answer, refusal
 from storm_lab.papers.mfstorm.starter import starter
@@ -109,7 +109,9 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
         for scheduler in SCHEDULERS:
             if refusal(scheduler, kind, scenario):
                 continue
-            found = _gap(_Cell(kind, scenario, traffic, seed), scheduler, known)
+            load = load_of(kind, SCENARIOS[scenario].required, traffic)
+            placed = answer(scheduler, kind, scenario, load=load, seed=seed).assignment
+            found = _gap(starter(kind, SCENARIOS[scenario].required), placed, load, seed, known)
             if found.nodes > 1:
                 own, least = 100 * found.share, 100 * found.least
                 proven = "yes" if found.proven else "no"
@@ -118,32 +120,13 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
     return pd.DataFrame(rows, columns=columns)
 
 
-@dataclass(frozen=True)
-class _Cell:
-    kind: str
-    scenario: str
-    traffic: Mapping[tuple[Rank, Rank], float]
-    seed: int
-
-    @property
-    def required(self) -> int:
-        return SCENARIOS[self.scenario].required
-
-    def best(self, nodes: tuple[str, ...], fullest: int, load: MeasuredLoad) -> tuple[Assignment, bool]:
-        """The best placement on these nodes with at most ``fullest`` executors on each."""
-        topology = starter(self.kind, self.required)
-        used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))
-        even = len(executors_of(topology, VERSION)) / len(nodes)
-        policy = OptimalScheduler(
-            OptimalParameters(gamma=max(1.0, fullest / even), cap="round", effort=_EFFORT)
-        )
-        result = policy.schedule(SchedulingView((topology,), used, VERSION, load=load, seed=self.seed))
-        return result.assignment, result.notes.get("proven") == "yes"
-
-
-def _gap(cell: _Cell, scheduler: str, known: dict[tuple[int, int, int], tuple[float, bool]]) -> Gap:
-    load = load_of(cell.kind, cell.required, cell.traffic)
-    placed = answer(scheduler, cell.kind, cell.scenario, load=load, seed=cell.seed).assignment
+def _gap(
+    topology: Topology,
+    placed: Assignment,
+    load: MeasuredLoad,
+    seed: int,
+    known: dict[tuple[int, int, int], tuple[float, bool]],
+) -> Gap:
     nodes = placed.nodes_used()
     total = sum(load.traffic.values())
     own = inter_node(placed, load) / total
@@ -153,8 +136,11 @@ def _gap(cell: _Cell, scheduler: str, known: dict[tuple[int, int, int], tuple[fl
     # Traffic alone counts here, so which nodes they are makes no difference.
     key = (len(placed.slots), len(nodes), fullest)
     if key not in known:
-        best, proven = cell.best(nodes, fullest, load)
-        known[key] = inter_node(best, load) / total, proven
+        used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))
+        gamma = max(1.0, fullest / (len(executors_of(topology, VERSION)) / len(nodes)))
+        policy = OptimalScheduler(OptimalParameters(gamma=gamma, cap="round", effort=_EFFORT))
+        best = policy.schedule(SchedulingView((topology,), used, VERSION, load=load, seed=seed))
+        known[key] = inter_node(best.assignment, load) / total, best.notes.get("proven") == "yes"
     return Gap(len(nodes), own, *known[key])
 
 

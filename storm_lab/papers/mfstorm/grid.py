@@ -119,7 +119,7 @@ def cells(
     messages = KINDS[kind].messages(parameters.text("text"))
     shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)
     # Only MF-Storm depends on a run before.
-    alone = shared.only(name for name in shared if name != "previous_s")
+    alone = shared.without("previous_s")
     wanted = dict.fromkeys(
         (played_in(scenario, scheduler), scheduler)
         for scenario in scenarios
@@ -141,7 +141,7 @@ def cells(
             sample_every=sample_every,
         )
         for scenario, scheduler in wanted
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
@@ -188,12 +188,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s: float) -> TrafficLog:
     """The log of the run before; scenarios whose run before is the same share it within a process."""
     return traffic_log(
-        desktops(slots),
-        planned.plan(),
-        version,
-        duration_s=duration_s,
-        window_s=WINDOW_S,
-        seed=planned.seed,
+        desktops(slots), planned.plan(), version, duration_s=duration_s, window_s=WINDOW_S, seed=planned.seed
     )
 
 

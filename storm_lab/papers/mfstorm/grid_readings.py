@@ -8,13 +8,13 @@ held an executor. Every reading returns one value per seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.readings import Tables, measurement, value_of
+from storm_lab.experiments.readings import Samples, Tables, changes, measurement, quotients, value_of
 from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.grid import READING_S, variant
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, refusal
@@ -31,7 +31,8 @@ LEVEL = 0.02
 SYSTEM = "__"
 """Components of Storm itself start so; what they execute is no work of the topology."""
 
-Samples = list[float | None]
+Cells = Mapping[tuple[str, str], Samples]
+"""A reading by scenario and scheduler."""
 
 
 @cache
@@ -42,7 +43,7 @@ def comparable(scheduler: str, kind: str, scenario: str) -> bool:
 
 def grid_values(
     tables: Tables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
-) -> dict[tuple[str, str], Samples]:
+) -> Cells:
     """A column of `storm_lab.pipeline.steady` for every cell (scenario, scheduler) that has a run."""
     own = tables.steady[tables.steady["experiment"] == slug]
     return {
@@ -53,9 +54,7 @@ def grid_values(
     }
 
 
-def since_submission(
-    tables: Tables, slug: str, kind: str, seeds: Sequence[int]
-) -> dict[tuple[str, str], Samples]:
+def since_submission(tables: Tables, slug: str, kind: str, seeds: Sequence[int]) -> Cells:
     """Equation 2 for every cell that has a run.
 
     All tuples of all bolts by all time since submission, per node.
@@ -79,12 +78,7 @@ def _of_node(rate: float | None, nodes: float) -> float | None:
 
 
 def grid_rows(
-    tables: Tables,
-    slug: str,
-    kind: str,
-    columns: Mapping[str, str],
-    seeds: Sequence[int],
-    prefix: str = "",
+    tables: Tables, slug: str, kind: str, columns: Mapping[str, str], seeds: Sequence[int], prefix: str = ""
 ) -> pd.DataFrame:
     """A row a run: scenario, variant (the scheduler), seed, and the ``columns`` (of steady -> new name)."""
     read = {column: grid_values(tables, slug, kind, column, seeds, prefix) for column in columns}
@@ -97,16 +91,7 @@ def grid_rows(
     return pd.DataFrame(rows, columns=["scenario", "variant", "seed", *columns.values()])
 
 
-def quotients(new: Samples, old: Samples) -> Samples:
-    """``new / old``, seed by seed."""
-    return [
-        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
-    ]
-
-
-def share(
-    cells: dict[tuple[str, str], Samples], kind: str, baseline: str, scenarios: Sequence[str] = ()
-) -> Samples:
+def share(cells: Cells, kind: str, baseline: str, scenarios: Sequence[str] = ()) -> Samples:
     """Mean over scenarios of MF-Storm over a baseline, in percent: what the paper averages.
 
     Without ``scenarios``, those in which the baseline runs in the slots that were asked for.
@@ -125,7 +110,7 @@ def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
     return means
 
 
-def both_names(cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]) -> pd.DataFrame:
+def both_names(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:
     """What the paper averages, under its name and under the right one.
 
     A row a baseline: MF-Storm over it in every scenario (NaN where the baseline does not run in the slots
@@ -144,22 +129,16 @@ def both_names(cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequ
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("MF-Storm over")
 
 
-def improvement(cells: dict[tuple[str, str], Samples], baseline: str, scenario: str = "S6") -> Samples:
-    """``100 * (MF-Storm / baseline - 1)`` in one scenario."""
-    ratios = quotients(cells[scenario, MF_STORM], cells[scenario, baseline])
-    return [None if ratio is None else 100 * (ratio - 1) for ratio in ratios]
-
-
-def mean_share(cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]) -> Samples:
+def mean_share(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
     """Mean over baselines of `share`."""
     return averaged([share(cells, kind, baseline) for baseline in baselines])
 
 
-def s6_claim(claim: str, cells: dict[tuple[str, str], Samples], baseline: str) -> Measurement:
+def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
     """The claim on scenario 6 against one baseline."""
     return measurement(
         claim,
-        improvement(cells, baseline),
+        changes(cells["S6", MF_STORM], cells["S6", baseline]),
         unit="%",
         how=f"100 * (MF-Storm / {baseline} - 1), tuples executed by all bolts since submission, per s and "
         "node (equation 2), scenario 6",
@@ -178,9 +157,7 @@ def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measu
     )
 
 
-def grid_claims(
-    figure: str, cells: dict[tuple[str, str], Samples], kind: str, baselines: Sequence[str]
-) -> tuple[Measurement, ...]:
+def grid_claims(figure: str, cells: Cells, kind: str, baselines: Sequence[str]) -> tuple[Measurement, ...]:
     """The three claims that every topology has: scenario 6 against default and isolation, and the mean."""
     return (
         s6_claim(f"mfstorm-{figure}-s6-default", cells, DEFAULT),
@@ -235,11 +212,6 @@ def constant_min(series: pd.Series[float]) -> float | None:
     far = changes.index[~(changes < LEVEL)]
     later = series.index[series.index > far[-1]] if len(far) else series.index
     return (float(later[0]) + READING_S) / 60 if len(later) else None
-
-
-def by_seed(seeds: Sequence[int], read: Callable[[int], float | None]) -> Samples:
-    """One reading per seed."""
-    return [read(seed) for seed in seeds]
 
 
 def _mean(samples: Samples) -> float:

@@ -17,7 +17,6 @@ ISOLATION = "isolation"
 RAS = "resource-aware"
 MF_STORM = "mf-storm"
 SCHEDULERS = (DEFAULT, ISOLATION, RAS, MF_STORM)
-BASELINES = SCHEDULERS[:-1]
 
 _NAMES = {DEFAULT: "default", RAS: "ras", MF_STORM: "mfstorm"}
 

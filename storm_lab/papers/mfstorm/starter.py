@@ -76,11 +76,6 @@ class Kind:
     components: Callable[[], tuple[Component, ...]]
     messages: Callable[[str], Messages]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Executors of the components, in order."""
-        return tuple(component.executors for component in self.components())
-
 
 KINDS: Mapping[str, Kind] = {
     WORD_COUNT: Kind(_word_count, sentences),

@@ -12,18 +12,17 @@ import pandas as pd
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement, value_of
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, value_of
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter, variant
 from storm_lab.papers.mfstorm.grid_readings import (
     PER_NODE,
     THROUGHPUT,
-    Samples,
+    Cells,
     averaged,
     comparable,
     grid_values,
     mean_share,
-    quotients,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
@@ -45,7 +44,7 @@ LOW = ("S1", "S2", "S3")
 TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
 """Sleeps of Exclamation's spouts beside the paper's 100 ms, down to where its workers are overloaded."""
 
-Grids = dict[str, dict[tuple[str, str], Samples]]
+Grids = dict[str, Cells]
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
@@ -82,7 +81,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         values = parameters.changed(sleep_ms=parameters[sleep])
         own = values.only(declared.name for declared in experiment.parameters)
         made += cells(experiment.slug, kind, own)
-    first = parameters.integers("seeds")[:1]
+    first = parameters.seeds[:1]
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
         values = parameters.changed(
             sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_S
@@ -93,10 +92,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims on the averages."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     per_node = all_grids(tables, PER_NODE, seeds)
     raw = all_grids(tables, THROUGHPUT, seeds)
-    low = (("throughput", raw), ("throughput-per-node", per_node))
     return (
         measurement(
             "mfstorm-overall-148",
@@ -104,17 +102,17 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="%",
             how="mean of the four topologies' mean quotients, per node; a mean quotient, no improvement",
         ),
-        Measurement(
+        by_label(
             "mfstorm-low-slots-equal",
-            tuple(measured(low_quotient(grids), label=label) for label, grids in low),
-            "ratio",
-            "MF-Storm / default, mean over four topologies and scenarios 1 to 3",
+            {"throughput": low_quotient(raw), "throughput-per-node": low_quotient(per_node)},
+            unit="ratio",
+            how="MF-Storm / default, mean over four topologies and scenarios 1 to 3",
         ),
-        Measurement(
+        by_label(
             "mfstorm-isolation-worst",
-            tuple(measured(like_with_like(per_node, name), label=name) for name in SCHEDULERS),
-            "tuples/s",
-            "per node, mean over the cells in which every scheduler runs in the slots asked for",
+            {name: like_with_like(per_node, name) for name in SCHEDULERS},
+            unit="tuples/s",
+            how="per node, mean over the cells in which every scheduler runs in the slots asked for",
         ),
     )
 

@@ -30,7 +30,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that these runs answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     cells = since_submission(tables, SLUG, TWEET_WORD_COUNT, seeds)
     return grid_claims("fig8", cells, TWEET_WORD_COUNT, (DEFAULT, ISOLATION))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
 from storm_lab.papers.mfstorm.grid_readings import (
     LEVEL,
     WORKERS,
-    Samples,
     averaged,
-    by_seed,
     constant_min,
     grid_claims,
     grid_values,
@@ -47,7 +45,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that the runs of Word Count answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     cells = since_submission(tables, SLUG, WORD_COUNT, seeds)
     slots = {
         kind: grid_values(tables, slug, kind, WORKERS, seeds)["S6", RAS]
@@ -57,11 +55,11 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         *grid_claims("fig3", cells, WORD_COUNT, (DEFAULT, ISOLATION)),
         share_claim("mfstorm-fig3-avg-default", share(cells, WORD_COUNT, DEFAULT), (DEFAULT,)),
         share_claim("mfstorm-fig3-avg-isolation", share(cells, WORD_COUNT, ISOLATION), (ISOLATION,)),
-        Measurement(
+        by_label(
             "mfstorm-ras-five-slots",
-            tuple(measured(samples, label=kind) for kind, samples in slots.items()),
-            "slots",
-            "workers under the resource-aware scheduler in scenario 6, which has twelve slots",
+            slots,
+            unit="slots",
+            how="workers under the resource-aware scheduler in scenario 6, which has twelve slots",
         ),
         measurement(
             "mfstorm-stable-5min",
@@ -81,9 +79,7 @@ def settled(tables: Tables, seeds: tuple[int, ...]) -> Samples:
         for scheduler in SCHEDULERS
         if not refusal(scheduler, WORD_COUNT, scenario)
     ]
-    return averaged(
-        [by_seed(seeds, lambda seed, n=name: constant_min(minutes(tables, SLUG, n, seed))) for name in names]  # type: ignore[misc]
-    )
+    return averaged([[constant_min(minutes(tables, SLUG, name, seed)) for seed in seeds] for name in names])
 
 
 EXPERIMENT = Experiment(

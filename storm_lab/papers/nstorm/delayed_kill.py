@@ -5,16 +5,8 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, reductions
-from storm_lab.papers.nstorm.durations import (
-    LEVELS,
-    change,
-    degraded_s,
-    labelled,
-    lost_with_threads,
-    replays,
-    total,
-)
+from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.papers.nstorm.durations import LEVELS, change, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import measured_with_readings, run_specs, with_other_readings
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
@@ -72,7 +64,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, if the runs are those of the paper: sixteen executors, two seconds."""
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0:
         return ()
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     before, after = moving(16).variant, plus(parameters).variant
     old = {level: degraded_s(tables, before, seeds, level) for level in LEVELS}
     new = {level: degraded_s(tables, after, seeds, level) for level in LEVELS}
@@ -80,13 +72,13 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return (
         measurement("nstorm-fig11-60", new[60], unit="s", how=seconds.format(60)),
         measurement("nstorm-fig11-100", new[100], unit="s", how=seconds.format(100)),
-        labelled(
+        by_label(
             "nstorm-fig11-reductions",
             {f"at-{level}": reductions(new[level], old[level]) for level in (60, 100)},
             unit="%",
             how="100 * (1 - N-Storm+ / N-Storm), " + seconds.format("60 or 100"),
         ),
-        labelled(
+        by_label(
             "nstorm-fig11-all-levels",
             {
                 f"{name}/{level}": values[level]
@@ -102,12 +94,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="%",
             how="calls answered in the whole run: 100 * (N-Storm+ / N-Storm - 1)",
         ),
-        labelled(
+        by_label(
             "nstorm-no-loss",
-            {
-                "lost": lost_with_threads(tables, after, seeds),
-                "replayed": replays(tables, after, seeds),
-            },
+            {"lost": lost_with_threads(tables, after, seeds), "replayed": replays(tables, after, seeds)},
             unit="tuples",
             how="tuples that died with stopped executors, as the control log counts them, and calls that "
             "timed out, in a run",

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.readings import Tables, measured, of_run
+import pandas as pd
+
+from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, of_run, value_of
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
@@ -19,23 +20,28 @@ LEVELS = (20, 40, 60, 80, 100)
 QUIET_S = 20.0
 """The last seconds before a re-assignment count as undisturbed by the one before."""
 
-Samples = list[float | None]
+change = changes
+"""As what gets done is compared: `storm_lab.experiments.readings.changes`."""
 
 
 def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
     """Seconds of the run with throughput at least ``level`` per cent below the smooth mean."""
-    return [_of_level(tables, variant, seed, level, "degraded_s") for seed in seeds]
+    return _of_level(tables, variant, seeds, level, "degraded_s")
 
 
 def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """The smooth mean itself, in answers a second."""
-    return [_of_level(tables, variant, seed, LEVELS[0], "smooth_per_s") for seed in seeds]
+    return _of_level(tables, variant, seeds, LEVELS[0], "smooth_per_s")
 
 
-def _of_level(tables: Tables, variant: str, seed: int, level: int, column: str) -> float | None:
-    rows = of_run(tables.degradation, variant, seed)
-    found = rows.loc[rows["level"] == level, column]
-    return float(found.iloc[0]) if len(found) else None
+def _of_level(tables: Tables, variant: str, seeds: Sequence[int], level: int, column: str) -> Samples:
+    rows = tables.degradation
+    return value_of(rows[rows["level"] == level], column, variant, seeds)
+
+
+def _low(seconds: pd.DataFrame, smooth: float, level: int) -> pd.DataFrame:
+    """The seconds with throughput at least ``level`` per cent below ``smooth``."""
+    return seconds[seconds["acked_per_s"] <= smooth * (1 - level / 100) * (1 + 1e-9)]
 
 
 def degraded_against_s(
@@ -50,9 +56,9 @@ def degraded_against_s(
         seconds = of_run(tables.throughput_1s, variant, seed)
         if mean is None or not len(seconds):
             found.append(None)
-            continue
-        low = seconds["acked_per_s"] <= mean * (1 - level / 100) * (1 + 1e-9)
-        found.append(float(seconds.loc[low & (seconds["t_s"] >= FIRST_S), "width_s"].sum()))
+        else:
+            low = _low(seconds, mean, level)
+            found.append(float(low.loc[low["t_s"] >= FIRST_S, "width_s"].sum()))
     return found
 
 
@@ -67,11 +73,10 @@ def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
 
 def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
     """Degraded seconds between each re-assignment and the next; empty for a run that never ran smoothly."""
-    smooth = _of_level(tables, variant, seed, level, "smooth_per_s")
+    (smooth,) = _of_level(tables, variant, (seed,), level, "smooth_per_s")
     if smooth is None:
         return []
-    seconds = of_run(tables.throughput_1s, variant, seed)
-    low = seconds[seconds["acked_per_s"] <= smooth * (1 - level / 100) * (1 + 1e-9)]
+    low = _low(of_run(tables.throughput_1s, variant, seed), smooth, level)
     return [
         float(low.loc[(low["t_s"] >= start) & (low["t_s"] < start + PERIOD_S), "width_s"].sum())
         for start in moves_s(tables, variant, seed)
@@ -94,21 +99,17 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def total(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Calls answered in the whole run; None for a seed without a run."""
-    totals: Samples = []
-    for seed in seeds:
-        rows = of_run(tables.throughput_1s, variant, seed)
-        totals.append(float(rows["acked"].sum()) if len(rows) else None)
-    return totals
+    return by_seed(tables.throughput_1s, variant, seeds, lambda rows: float(rows["acked"].sum()))
 
 
 def rate_between(tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float) -> Samples:
     """Answers a second in the seconds that begin in ``[from_s, to_s)``."""
-    rates: Samples = []
-    for seed in seeds:
-        rows = of_run(tables.throughput_1s, variant, seed)
+
+    def rate(rows: pd.DataFrame) -> float | None:
         rows = rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)]
-        rates.append(float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None)
-    return rates
+        return float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None
+
+    return by_seed(tables.throughput_1s, variant, seeds, rate)
 
 
 def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
@@ -137,11 +138,7 @@ def lost_with_threads(tables: Tables, variant: str, seeds: Sequence[int]) -> Sam
 
 def replays(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Calls that were made again because a tuple tree was not acked in time."""
-    counts: Samples = []
-    for seed in seeds:
-        rows = of_run(tables.failures_60s, variant, seed)
-        counts.append(float(rows["failed"].sum()) if len(rows) else None)
-    return counts
+    return by_seed(tables.failures_60s, variant, seeds, lambda rows: float(rows["failed"].sum()))
 
 
 def skew_s(tables: Tables, variant: str, seeds: Sequence[int], sync_s: float) -> Samples:
@@ -157,24 +154,3 @@ def skew_s(tables: Tables, variant: str, seeds: Sequence[int], sync_s: float) ->
                 apart.append(float(mine.max() - mine.min()))
         means.append(_mean(apart))
     return means
-
-
-def change(new: Samples, old: Samples) -> Samples:
-    """``100 * (new / old - 1)`` seed by seed."""
-    return [
-        100 * (a / b - 1) if a is not None and b is not None and b > 0 else None
-        for a, b in zip(new, old, strict=True)
-    ]
-
-
-def ratio(new: Samples, old: Samples) -> Samples:
-    """``new / old`` seed by seed."""
-    return [
-        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
-    ]
-
-
-def labelled(claim: str, values: dict[str, Samples], *, unit: str, how: str) -> Measurement:
-    """The measurement of a claim with several numbers or an order, from one value per label and seed."""
-    pairs: tuple[Measured, ...] = tuple(measured(values[label], label=label) for label in values)
-    return Measurement(claim, pairs, unit, how)

@@ -7,17 +7,8 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.papers.nstorm.durations import (
-    LEVELS,
-    QUIET_S,
-    Samples,
-    change,
-    degraded_s,
-    labelled,
-    rate_between,
-    total,
-)
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
+from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
 from storm_lab.papers.nstorm.runs import measured_with_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
@@ -77,7 +68,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that runs with these numbers of executors answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     chosen = set(parameters.integers("moved"))
     variant = {m: moving(m).variant for m in chosen}
     seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
@@ -93,7 +84,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         )
     if {2, 4} <= chosen:
         found.append(
-            labelled(
+            by_label(
                 "nstorm-fig10-m4-gt-m2",
                 {f"M-{m}": total(tables, variant[m], seeds) for m in (2, 4)},
                 unit="tuples",
@@ -121,7 +112,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         )
     if set(PAPERS_M) <= chosen:
         found += [
-            labelled(
+            by_label(
                 "nstorm-fig9-large-m",
                 {
                     **{f"M-{m}": degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M},
@@ -130,7 +121,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 unit="s",
                 how=seconds.format("60, or for a standstill 100"),
             ),
-            labelled(
+            by_label(
                 "nstorm-fig10-m-flat",
                 {f"M-{m}": total(tables, variant[m], seeds) for m in PAPERS_M},
                 unit="tuples",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.nstorm import NStorm
@@ -17,7 +16,8 @@ from storm_lab.emulator.unreached import Unreached
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters, ParameterValue
-from storm_lab.experiments.readings import Tables, with_readings
+from storm_lab.experiments.readings import Measure, Tables
+from storm_lab.experiments.trial import Trial, explained, tried, under_trials
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
@@ -142,35 +142,19 @@ def run_specs(
     Raises:
         UserError: the text cannot be read.
     """
-    text = parameters.text("text")
-    digest = sentences(text, parameters.integer("words")).digest
-    return tuple(
-        RunSpec(
-            experiment=RUNS,
-            variant=setting.variant + tag,
-            seed=seed,
-            parameters=parameters.only(
-                (*_SHARED, *(_OF_THREADS if setting.method == THREADS else ()))
-            ).changed(**setting.values, **(own or {})),
-            describe=describe,
-            storm_version=VERSION,
-            inputs={"sentences": digest},
-            files={"text": text},
-            # Roots tell the throughput; of the executions a few are enough.
-            sample_every=1000,
-        )
-        for setting in dict.fromkeys(settings)
-        for seed in dict.fromkeys(parameters.integers("seeds"))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Another reading of what is not printed: the end of its variants, its name, what it changes."""
-
-    tag: str
-    name: str
-    changes: Mapping[str, ParameterValue]
+    files = {"text": parameters.text("text")}
+    inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
+    found = []
+    for setting in dict.fromkeys(settings):
+        shared = parameters.only((*_SHARED, *(_OF_THREADS if setting.method == THREADS else ())))
+        values = shared.changed(**setting.values, **(own or {}))
+        variant = setting.variant + tag
+        # Roots tell the throughput; of the executions a few are enough.
+        found += [
+            RunSpec(RUNS, variant, seed, values, describe, VERSION, inputs, files, sample_every=1000)
+            for seed in parameters.seeds
+        ]
+    return tuple(found)
 
 
 def patience_tag(patience_s: float) -> str:
@@ -178,63 +162,35 @@ def patience_tag(patience_s: float) -> str:
     return trial_tag("patience_s", patience_s)
 
 
-def other_readings(parameters: Parameters) -> tuple[Reading, ...]:
+def other_readings(parameters: Parameters) -> tuple[Trial, ...]:
     """The other readings: of the callers' patience, and of what becomes of messages during a move."""
-    patience = tuple(
-        Reading(patience_tag(value), f"callers that give up after {value:g} s", {"patience_s": value})
-        for value in dict.fromkeys(parameters.numbers("patience_s_tried"))
-        if value != parameters.number("patience_s")
-    )
+    patience = tried(parameters, "patience_s", "patience{}", "callers that give up after {} s", reading=True)
     if not parameters.flag("messages_tried"):
         return patience
     other = DROP if parameters.text("messages") == WAIT else WAIT
-    return (*patience, Reading(f"-{other}", MESSAGES[other], {"messages": other}))
+    return (*patience, Trial(other, MESSAGES[other], {"messages": other}, reading=True))
 
 
 def measured_with_readings(
-    measure: Callable[[Tables, Parameters], tuple[Measurement, ...]], tables: Tables, parameters: Parameters
+    measure: Measure, tables: Tables, parameters: Parameters
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
-    readings = {each.tag: each.name for each in other_readings(parameters)}
-    return with_readings(measure, tables, parameters, readings)
+    return measure(tables, parameters) + explained(measure, tables, parameters, other_readings(parameters))
 
 
-def with_other_readings(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
+def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
     """The settings as they are, and under each other reading.
 
     Raises:
         UserError: the text cannot be read.
     """
-    wanted = tuple(settings)
-    others = [
-        run_specs(parameters.changed(**each.changes), wanted, tag=each.tag)
-        for each in other_readings(parameters)
-    ]
-    return (*run_specs(parameters, wanted), *chain.from_iterable(others))
 
+    def play(values: Parameters) -> tuple[RunSpec, ...]:
+        return run_specs(values, settings)
 
-def trials(parameters: Parameters, name: str, settings: Iterable[Setting]) -> tuple[tuple[RunSpec, ...], ...]:
-    """The settings with other values of one shared parameter, first seed only.
-
-    The values are those of the parameter ``<name>_tried``, without the one that all other runs have.
-    """
-    seed = parameters.integers("seeds")[:1]
-    wanted = tuple(settings)
-    tried = [value for value in parameters.numbers(f"{name}_tried") if value != parameters[name]]
-    return tuple(
-        run_specs(
-            parameters.changed(**{name: _as_type(parameters[name], value)}, seeds=seed),
-            wanted,
-            tag=trial_tag(name, value),
-        )
-        for value in dict.fromkeys(tried)
-    )
+    return (*play(parameters), *under_trials(play, parameters, other_readings(parameters)))
 
 
 def trial_tag(name: str, value: float) -> str:
     """What the variants of a trial end with: ``poll_ms`` 30 gives ``-poll30``."""
     return f"-{name.partition('_')[0]}{value:g}"
-
-
-def _as_type(present: ParameterValue, value: float) -> ParameterValue:
-    return int(value) if isinstance(present, int) else value

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
-from storm_lab.experiments.readings import Tables, measurement, reductions
-from storm_lab.papers.nstorm.durations import (
-    Samples,
-    change,
-    degraded_s,
-    labelled,
-    per_move_s,
-    quiet_per_s,
-    ratio,
-    shortest_s,
-    total,
-)
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
+from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
     measured_with_readings,
     patience_tag,
@@ -83,34 +73,23 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def settings(parameters: Parameters) -> tuple[Setting, ...]:
-    """Storm with the fitted wait and with the printed one, Storm*, N-Storm."""
-    return (fitted(parameters), PRINTED, STAR, NSTORM)
-
-
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each of the settings, the printed wait and every reading once for every seed, and trials for some.
 
     Other waits and costs of cold code once; numbers of calls with every patience for the first seeds.
     """
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    known = settings(parameters)
-    waits = tuple(Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s"))
-    return (
-        *with_other_readings(parameters, (fitted(parameters), STAR, NSTORM)),
-        *run_specs(parameters, [] if fitted(parameters) == PRINTED else [PRINTED]),
-        *run_specs(first, [setting for setting in waits if setting not in known]),
+    first = parameters.with_first_seed()
+    methods = (fitted(parameters), STAR, NSTORM)
+    waits = [Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s")]
+    specs = [
+        *with_other_readings(parameters, methods),
+        *run_specs(parameters, [] if PRINTED in methods else [PRINTED]),
+        *run_specs(first, [setting for setting in waits if setting not in (*methods, PRINTED)]),
         *_of_callers(parameters),
-        *chain.from_iterable(
-            run_specs(
-                first,
-                (fitted(parameters), STAR, NSTORM),
-                tag=trial_tag("warm", factor),
-                own={"warm_up_factor": factor},
-            )
-            for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried"))
-        ),
-    )
+    ]
+    for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried")):
+        specs += run_specs(first, methods, tag=trial_tag("warm", factor), own={"warm_up_factor": factor})
+    return tuple(specs)
 
 
 def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
@@ -125,17 +104,16 @@ def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
 
 def trial_seeds(parameters: Parameters) -> tuple[int, ...]:
     """The seeds that play other numbers of calls."""
-    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("trial_seeds")]
+    return parameters.seeds[: parameters.integer("trial_seeds")]
 
 
 def _of_callers(parameters: Parameters) -> tuple[RunSpec, ...]:
     shorter = min(parameters.number("duration_s"), parameters.number("trial_duration_s"))
     own = parameters.changed(seeds=trial_seeds(parameters), duration_s=shorter)
     return tuple(
-        chain.from_iterable(
-            run_specs(own.changed(calls=calls, patience_s=wait_s), (STAR, NSTORM), tag=tag)
-            for calls, wait_s, tag in callers_tried(parameters)
-        )
+        spec
+        for calls, wait_s, tag in callers_tried(parameters)
+        for spec in run_specs(own.changed(calls=calls, patience_s=wait_s), (STAR, NSTORM), tag=tag)
     )
 
 
@@ -151,7 +129,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that the runs answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
     level = {name: degraded_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}
     standstill = {name: degraded_s(tables, name, seeds, _STANDSTILL) for name in (storm, star, ours)}
@@ -181,7 +159,10 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved.format(_LEVEL)),
         measurement(
-            "nstorm-stormstar-half", ratio(each[star], each[storm]), unit="ratio", how=moved.format(_LEVEL)
+            "nstorm-stormstar-half",
+            quotients(each[star], each[storm]),
+            unit="ratio",
+            how=moved.format(_LEVEL),
         ),
         measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved.format(_LEVEL)),
         measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved.format(_LEVEL)),
@@ -195,7 +176,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             how=seconds.format(_LEVEL) + ", over the length of the run",
         ),
         measurement("nstorm-fig7-nstorm-60", level[ours], unit="s", how=seconds.format(_LEVEL)),
-        labelled(
+        by_label(
             "nstorm-fig7-reductions",
             {
                 "against-storm": reductions(level[ours], level[storm]),
@@ -204,7 +185,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="%",
             how="100 * (1 - N-Storm / other), " + seconds.format(_LEVEL),
         ),
-        labelled(
+        by_label(
             "nstorm-fig7-order",
             {
                 f"{label}/{percent}": values[name]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, beside, measurement, reductions
+from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.experiments.trial import Trial, explained, tried, under_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
-from storm_lab.papers.nstorm.durations import degraded_s, labelled, total
+from storm_lab.papers.nstorm.durations import degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import measured_with_readings, trial_tag, trials, with_other_readings
+from storm_lab.papers.nstorm.runs import measured_with_readings, run_specs, with_other_readings
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-sync-cycles"
@@ -68,8 +67,13 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
         *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs)),
-        *chain.from_iterable(trials(parameters, "poll_ms", pairs)),
+        *under_trials(lambda values: run_specs(values, pairs), parameters, _polls(parameters)),
     )
+
+
+def _polls(parameters: Parameters) -> tuple[Trial, ...]:
+    claims = ("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order")
+    return tried(parameters, "poll_ms", "poll{}", "polls of {} ms", claims=claims)
 
 
 def cycles(parameters: Parameters) -> tuple[tuple[float, float], ...]:
@@ -85,18 +89,9 @@ def label_of(pair: tuple[float, float]) -> str:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them under the other readings, and with other polls."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return measured_with_readings(_measure, tables, parameters) + tuple(
-        found
-        for poll_ms in dict.fromkeys(parameters.numbers("poll_ms_tried"))
-        for found in beside(
-            _measure,
-            tables,
-            first,
-            trial_tag("poll_ms", poll_ms),
-            f"polls of {poll_ms:g} ms",
-            claims=("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order"),
-        )
+    return (
+        *measured_with_readings(_measure, tables, parameters),
+        *explained(_measure, tables, parameters, _polls(parameters)),
     )
 
 
@@ -105,7 +100,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     chosen = cycles(parameters)
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
         return ()
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
     variant = {pair: plus(parameters, *pair).variant for pair in chosen}
     low = {pair: degraded_s(tables, variant[pair], seeds, 60) for pair in chosen}
@@ -125,17 +120,16 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
     ]
     if set(PAPERS_CYCLES) <= set(chosen):
-        by_label = {label_of(pair): low[pair] for pair in PAPERS_CYCLES}
         parts = {
             "nstorm-fig13-decline": PAPERS_CYCLES[:3],
             "nstorm-fig13-last-worse": PAPERS_CYCLES[1:],
             "nstorm-fig13-best": PAPERS_CYCLES,
         }
         for claim, pairs in parts.items():
-            values = {label_of(pair): by_label[label_of(pair)] for pair in pairs}
-            found.append(labelled(claim, values, unit="s", how=seconds.format(60)))
+            values = {label_of(pair): low[pair] for pair in pairs}
+            found.append(by_label(claim, values, unit="s", how=seconds.format(60)))
         found.append(
-            labelled(
+            by_label(
                 "nstorm-fig14-order",
                 {label_of(pair): total(tables, variant[pair], seeds) for pair in PAPERS_CYCLES},
                 unit="tuples",

@@ -62,13 +62,7 @@ COMMON: tuple[Parameter, ...] = (
         is_file=True,
     ),
     Parameter("words", 8, "longest sentence, in words; not printed", low=SHORTEST, high=15),
-    Parameter(
-        "calls",
-        2,
-        "concurrent DRPC calls, not printed",
-        low=1,
-        high=256,
-    ),
+    Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256),
     Parameter(
         "patience_s",
         30.0,

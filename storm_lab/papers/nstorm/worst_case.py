@@ -6,13 +6,11 @@ The claim of the figure needs no tuples and is answered with the algorithms; her
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
-from storm_lab.experiments.experiment import Experiment, no_runs
-from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.experiment import Experiment, no_claims, no_runs
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.papers.algorithms.nstorm import absence_s
 
 SLUG = "nstorm-worst-case"
@@ -46,11 +44,6 @@ def absences(phases_s: Sequence[float]) -> pd.DataFrame:
     )
 
 
-def measure(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Nothing: see above."""
-    return ()
-
-
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
@@ -60,5 +53,5 @@ EXPERIMENT = Experiment(
     notebook="nstorm/worst_case.ipynb",
     metrics=(),
     runs=no_runs,
-    measure=measure,
+    measure=no_claims,
 )

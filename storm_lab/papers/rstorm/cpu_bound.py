@@ -12,18 +12,29 @@ twelve, too, as the paper says that default spreads each topology over all machi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement, of_run, value_of
-from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, ParameterValue
+from storm_lab.experiments.readings import (
+    Samples,
+    Tables,
+    by_label,
+    by_seed,
+    measured,
+    measurement,
+    of_run,
+    quotients,
+    value_of,
+)
+from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
@@ -98,21 +109,13 @@ def settings(topology: str) -> dict[str, tuple[str, int]]:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each topology under default with both worker counts and under R-Storm, and the trials."""
-    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials"))
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant_of(setting, trial),
-            seed=seed,
-            parameters=values.changed(topology=topology, scheduler=scheduler, workers=workers),
-            describe=describe,
-            storm_version=VERSION,
-        )
-        for trial, values, seeds in played(parameters, shared, TRIED)
+    chosen: dict[str, dict[str, ParameterValue]] = {
+        setting: {"topology": topology, "scheduler": scheduler, "workers": workers}
         for topology in MICRO
         for setting, (scheduler, workers) in settings(topology).items()
-        for seed in seeds
-    )
+    }
+    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION)
+    return runs_of(make, chosen, parameters, parameters.without("seeds", "trials"), TRIED)
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -152,7 +155,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
+    seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"from {from_s:g} s on"
     throughput = {t: throughput_change(tables, t, seeds, from_s) for t in MICRO}
     found = [
@@ -186,7 +189,7 @@ def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Meas
 
     With a single worker the mean CPU use runs over all machines; over the one in use it could only fall.
     """
-    seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
+    seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"from {from_s:g} s on"
     asked = {**ASKED_WORKERS, "star": workers}
     column = ALL if workers == 1 else IN_USE
@@ -201,39 +204,36 @@ def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Meas
             unit="%",
             how=f"100 * (R-Storm / default - 1), mean CPU use {window}; {star}",
         ),
-        Measurement(
+        by_label(
             "rstorm-fig9c-thr",
-            (
-                measured(rates_of(tables, "star", setting, seeds, from_s), label="default"),
-                measured(rates_of(tables, "star", rstorm_setting("star"), seeds, from_s), label="r-storm"),
-            ),
-            UNIT,
-            f"mean tuples per 10 s at the output bolts {window}; {star}",
+            {
+                "default": rates_of(tables, "star", setting, seeds, from_s),
+                "r-storm": rates_of(tables, "star", rstorm_setting("star"), seeds, from_s),
+            },
+            unit=UNIT,
+            how=f"mean tuples per 10 s at the output bolts {window}; {star}",
         ),
         _bottleneck(tables, setting, star, seeds, from_s),
-        _machines_of_default(tables, asked, seeds),
-        Measurement(
+        by_label(
+            "rstorm-default-all-nodes",
+            {t: machines(tables, default_setting(t, asked[t]), seeds) for t in MICRO},
+            unit="machines",
+            how="machines with an executor, default with "
+            + ", ".join(f"{asked[t]} workers for {t}" for t in MICRO),
+        ),
+        by_label(
             "rstorm-headline-cpu",
-            tuple(measured(cpu[t], label=t) for t in MICRO),
-            "%",
-            f"100 * (R-Storm / default - 1), mean CPU use {window}; linear and diamond: machines in use, "
+            cpu,
+            unit="%",
+            how=f"100 * (R-Storm / default - 1), mean CPU use {window}; linear and diamond: machines in use, "
             f"default with 12 workers; star: {star}",
         ),
     )
 
 
-def _machines_of_default(tables: Tables, asked: Mapping[str, int], seeds: Sequence[int]) -> Measurement:
-    return Measurement(
-        "rstorm-default-all-nodes",
-        tuple(measured(machines(tables, default_setting(t, asked[t]), seeds), label=t) for t in MICRO),
-        "machines",
-        "machines with an executor, default with " + ", ".join(f"{asked[t]} workers for {t}" for t in MICRO),
-    )
-
-
 def throughput_change(
     tables: Tables, topology: str, seeds: Sequence[int], from_s: float, workers: int | None = None
-) -> list[float | None]:
+) -> Samples:
     """Gain of R-Storm at the sinks, in percent of default's."""
     return gains(
         rates_of(tables, topology, rstorm_setting(topology), seeds, from_s),
@@ -243,7 +243,7 @@ def throughput_change(
 
 def cpu_change(
     tables: Tables, topology: str, seeds: Sequence[int], column: str, workers: int | None = None
-) -> list[float | None]:
+) -> Samples:
     """Change of mean CPU use from default to R-Storm, in percent; ``column`` is `IN_USE` or `ALL`."""
     return gains(
         value_of(tables.steady_cpu, column, rstorm_setting(topology), seeds),
@@ -251,25 +251,21 @@ def cpu_change(
     )
 
 
-def machines(tables: Tables, setting: str, seeds: Sequence[int]) -> list[float | None]:
+def machines(tables: Tables, setting: str, seeds: Sequence[int]) -> Samples:
     """Machines with an executor, seed by seed."""
-    used: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.stays, setting, seed)
-        used.append(float(rows["node"].nunique()) if len(rows) else None)
-    return used
+    return by_seed(tables.stays, setting, seeds, lambda rows: float(rows["node"].nunique()))
 
 
-def latency(tables: Tables, topology: str, setting: str, seeds: Sequence[int]) -> list[float | None]:
+def latency(tables: Tables, topology: str, setting: str, seeds: Sequence[int]) -> Samples:
     """Mean time from a root tuple's emit to the end of its execution at a sink, in ms."""
+
+    def mean(rows: pd.DataFrame) -> float | None:
+        tuples = int(rows["tuples"].sum())
+        return float((rows["end_mean_ms"] * rows["tuples"]).sum()) / tuples if tuples else None
+
     rows = tables.steady_elapsed
-    rows = rows[(rows["topology"] == topology) & rows["component"].isin(layout(topology).sinks)]
-    means: list[float | None] = []
-    for seed in seeds:
-        own = of_run(rows, setting, seed)
-        tuples = int(own["tuples"].sum())
-        means.append(float((own["end_mean_ms"] * own["tuples"]).sum()) / tuples if tuples else None)
-    return means
+    at_sinks = rows[(rows["topology"] == topology) & rows["component"].isin(layout(topology).sinks)]
+    return by_seed(at_sinks, setting, seeds, mean)
 
 
 def machine_use(tables: Tables, setting: str, seed: int, from_s: float) -> pd.Series[float]:
@@ -281,53 +277,47 @@ def machine_use(tables: Tables, setting: str, seed: int, from_s: float) -> pd.Se
 def _bottleneck(tables: Tables, setting: str, star: str, seeds: Sequence[int], from_s: float) -> Measurement:
     use = [machine_use(tables, setting, seed, from_s) for seed in seeds]
     played = [one for one in use if len(one)]
-    return Measurement(
+    return by_label(
         "rstorm-star-bottleneck",
-        (
-            measured([float(one.max()) for one in played], label="busiest"),
-            measured([float((one >= SATURATED_PERCENT).sum()) for one in played], label="saturated"),
-        ),
-        "mixed",
-        f"CPU use of machines in minutes from {from_s:g} s on, {star}; "
+        {
+            "busiest": [float(one.max()) for one in played],
+            "saturated": [float((one >= SATURATED_PERCENT).sum()) for one in played],
+        },
+        unit="mixed",
+        how=f"CPU use of machines in minutes from {from_s:g} s on, {star}; "
         f"saturated: {SATURATED_PERCENT:g} % or more",
     )
 
 
 def _ceiling(
-    tables: Tables, throughput: dict[str, list[float | None]], seeds: Sequence[int], window: str
+    tables: Tables, throughput: dict[str, Samples], seeds: Sequence[int], window: str
 ) -> Measurement:
     """Of linear and diamond, the one that speaks more against the claim."""
     gains_of_all = [
         measured([None if v is None else 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0) for v in throughput[t]])
         for t in ("linear", "diamond")
     ]
-    quotients = [
+    latencies = [
         measured(
-            [
-                None if a is None or not b else a / b
-                for a, b in zip(
-                    latency(tables, t, default_setting(t), seeds),
-                    latency(tables, t, rstorm_setting(t), seeds),
-                    strict=True,
-                )
-            ]
+            quotients(
+                latency(tables, t, default_setting(t), seeds), latency(tables, t, rstorm_setting(t), seeds)
+            )
         )
         for t in ("linear", "diamond")
     ]
     furthest = max(gains_of_all, key=lambda m: float("inf") if m.value is None else abs(m.value))
-    least = min(quotients, key=lambda m: float("-inf") if m.value is None else m.value)
+    least = min(latencies, key=lambda m: float("-inf") if m.value is None else m.value)
     return Measurement(
         "rstorm-parallelism-ceiling",
-        (_labelled(furthest, "throughput-change"), _labelled(least, "latency-quotient")),
+        (
+            replace(furthest, label="throughput-change", seeds=0),
+            replace(least, label="latency-quotient", seeds=0),
+        ),
         "mixed",
         f"default on 12 machines against R-Storm on 6 and 7 {window}: throughput at the output bolts in %, "
         "and time from a root tuple's emit to its execution there as a quotient; "
         "the worse of linear and diamond",
     )
-
-
-def _labelled(value: Measured, label: str) -> Measured:
-    return Measured(value.value, value.low, value.high, label)
 
 
 EXPERIMENT = Experiment(

@@ -8,10 +8,10 @@ code at the time of the paper, whose sums give the printed machine counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from storm_lab.model import Resources, Topology
-from storm_lab.papers.rstorm.recording import Definition, load_recordings
+from storm_lab.model import Resources
+from storm_lab.papers.rstorm.recording import Layout, load_recordings
 from storm_lab.papers.rstorm.testbed import MACHINES
 
 MICRO = ("linear", "diamond", "star")
@@ -59,24 +59,6 @@ _EXECUTORS: Mapping[str, Mapping[str, tuple[int, float]]] = {
 """Executors and points of CPU of each, where they are not the recorded ones."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """A topology with what its components do."""
-
-    topology: Topology
-    definitions: Mapping[str, Definition]
-
-    @property
-    def sinks(self) -> tuple[str, ...]:
-        """The output bolts: those that nobody listens to."""
-        return sinks_of(self.topology)
-
-
-def sinks_of(topology: Topology) -> tuple[str, ...]:
-    """Bolts that nobody listens to."""
-    return tuple(c.id for c in topology.bolts if not topology.consumers(c.id))
-
-
 def layout(
     name: str,
     *,
@@ -101,12 +83,7 @@ def layout(
         assert component.resources is not None
         executors, points = counts.get(component.id, (component.executors, component.resources.cpu_points))
         components.append(
-            replace(
-                component,
-                executors=executors,
-                tasks=None,
-                resources=Resources(float(points), memory_mb),
-            )
+            replace(component, executors=executors, tasks=None, resources=Resources(float(points), memory_mb))
         )
     topology = replace(
         recorded.topology,

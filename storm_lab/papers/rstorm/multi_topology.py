@@ -8,16 +8,18 @@ reading under which one keeps going and the other stops as printed; the other tw
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
-from storm_lab.experiments.readings import Tables, measured, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, concerns, explained, played, variant_of
+from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
+from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
-from storm_lab.papers.rstorm.layouts import YAHOO, Layout, layout
+from storm_lab.papers.rstorm.layouts import YAHOO, layout
+from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import MACHINES, VERSION, emulab
@@ -27,13 +29,6 @@ from storm_lab.papers.rstorm.yahoo import STREAMING
 SLUG = "rstorm-multi-topology"
 SHARED_MACHINES = 24
 """Machines of the run with two topologies, in two sub-clusters of twelve (section 6.5)."""
-
-PRINTED = {
-    ("page-load", RSTORM): 25496.0,
-    ("page-load", DEFAULT): 16695.0,
-    ("processing", RSTORM): 67115.0,
-}
-"""Tuples per 10 s that section 6.5 prints; of Processing under default it says 10, per second."""
 
 _PAGE_LOAD, _PROCESSING = YAHOO
 
@@ -52,11 +47,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "asked of the default scheduler; not printed, 12 or none (that is one) in the authors' files",
         low=1,
         high=48,
-        chosen_on=(
-            "rstorm-fig13-pr-default",
-            "rstorm-fig13-pr-orders",
-            "rstorm-fig13-both-higher",
-        ),
+        chosen_on=("rstorm-fig13-pr-default", "rstorm-fig13-pr-orders", "rstorm-fig13-both-higher"),
     ),
     TRIALS,
 )
@@ -90,43 +81,29 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         UserError: the lines cannot be read.
     """
     lines = event_lines(parameters.text("lines"))
-    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials", "lines")).changed(
-        executors_times=1
+    shared = parameters.without("seeds", "trials", "lines").changed(executors_times=1)
+    make = partial(
+        RunSpec,
+        SLUG,
+        describe=describe,
+        storm_version=VERSION,
+        inputs={"lines": lines.digest},
+        files={"lines": parameters.text("lines")},
+        sample_every=5000,
     )
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant_of(scheduler, trial),
-            seed=seed,
-            parameters=values.changed(scheduler=scheduler),
-            describe=describe,
-            storm_version=VERSION,
-            inputs={"lines": lines.digest},
-            files={"lines": parameters.text("lines")},
-            sample_every=5000,
-        )
-        for trial, values, seeds in played(parameters, shared, TRIED)
-        for scheduler in SCHEDULERS
-        if concerns(trial, scheduler)
-        for seed in seeds
-    )
+    return runs_of(make, {name: {"scheduler": name} for name in SCHEDULERS}, parameters, shared, TRIED)
 
 
 def submitted(parameters: Parameters) -> tuple[Layout, ...]:
     """The layouts of a run, in the order in which they are submitted."""
     workers = (parameters.integer("page_load_workers"), parameters.integer("processing_workers"))
     times = parameters.integer("executors_times")
-    made = [layout(name, workers=asked) for name, asked in zip(YAHOO, workers, strict=True)]
-    return tuple(
-        replace(
-            one,
-            topology=replace(
-                one.topology,
-                components=tuple(replace(c, executors=times * c.executors) for c in one.topology.components),
-            ),
-        )
-        for one in made
-    )
+    made = []
+    for name, asked in zip(YAHOO, workers, strict=True):
+        one = layout(name, workers=asked)
+        components = tuple(replace(c, executors=times * c.executors) for c in one.topology.components)
+        made.append(replace(one, topology=replace(one.topology, components=components)))
+    return tuple(made)
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -158,7 +135,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     Throughput is summed over a topology's output bolts: Page Load has one, and Processing two, for which no
     mean comes near the printed number.
     """
-    seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
+    seeds, from_s = parameters.seeds, parameters.number("from_s")
     found = {
         (topology, scheduler): sums_of(tables, topology, scheduler, seeds, from_s)
         for topology in YAHOO
@@ -166,10 +143,6 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     }
     how = f"mean tuples per 10 s at all output bolts together from {from_s:g} s on"
     stopped = found[_PROCESSING, DEFAULT]
-    times = [
-        new / old if new is not None and old else None
-        for new, old in zip(found[_PROCESSING, RSTORM], stopped, strict=True)
-    ]
     absolute = {
         "rstorm-fig13-pl-rstorm": (_PAGE_LOAD, RSTORM),
         "rstorm-fig13-pl-default": (_PAGE_LOAD, DEFAULT),
@@ -191,19 +164,19 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "rstorm-fig13-pr-orders",
-            times,
+            quotients(found[_PROCESSING, RSTORM], stopped),
             unit="ratio",
             how=f"R-Storm / default, {how}",
         ),
-        Measurement(
+        by_label(
             "rstorm-fig13-both-higher",
-            tuple(
-                measured(found[topology, scheduler], label=f"{topology}/{label}")
+            {
+                f"{topology}/{label}": found[topology, scheduler]
                 for topology in YAHOO
                 for scheduler, label in ((DEFAULT, "default"), (RSTORM, "r-storm"))
-            ),
-            UNIT,
-            how,
+            },
+            unit=UNIT,
+            how=how,
         ),
     )
 

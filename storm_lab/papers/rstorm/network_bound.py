@@ -12,25 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
+from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
-from storm_lab.papers.rstorm.layouts import MICRO, Layout, layout
+from storm_lab.papers.rstorm.layouts import MICRO, layout
+from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import WORD
 
 SLUG = "rstorm-network-bound"
-
-PRINTED = {"linear": 50.0, "diamond": 30.0, "star": 47.0}
-"""Gains that figure 8 and section 6.3.1 print, in percent."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
@@ -46,11 +45,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "acking, as in the authors' public code",
         low=0,
         high=1000,
-        chosen_on=(
-            "rstorm-fig8a-linear",
-            "rstorm-fig8b-diamond",
-            "rstorm-fig8c-star",
-        ),
+        chosen_on=("rstorm-fig8a-linear", "rstorm-fig8b-diamond", "rstorm-fig8c-star"),
     ),
     Parameter(
         "ackers",
@@ -58,11 +53,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "with a window; not printed, Storm's default is one per worker",
         low=1,
         high=24,
-        chosen_on=(
-            "rstorm-fig8a-linear",
-            "rstorm-fig8b-diamond",
-            "rstorm-fig8c-star",
-        ),
+        chosen_on=("rstorm-fig8a-linear", "rstorm-fig8b-diamond", "rstorm-fig8c-star"),
     ),
     Parameter(
         "tuple_bytes",
@@ -88,36 +79,15 @@ TRIED: tuple[Trial, ...] = (
 """Six machines are those of the recordings; the paper has twelve."""
 
 
-def setting(topology: str, scheduler: str) -> str:
-    """Name of a topology's run under a scheduler."""
-    return f"{topology}-{scheduler}"
-
-
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each topology under each scheduler, here and in the recorded set-up, with every seed.
 
     The trials are played with the first seed.
     """
-    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials")).changed(
-        machines=MACHINES
-    )
-    own = tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant_of(setting(topology, scheduler), trial),
-            seed=seed,
-            parameters=values.changed(topology=topology, scheduler=scheduler),
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=5000,
-        )
-        for trial, values, seeds in played(parameters, shared, TRIED)
-        for topology in MICRO
-        for scheduler in SCHEDULERS
-        if concerns(trial, scheduler)
-        for seed in seeds
-    )
-    return own + recorded_setup.runs(SLUG, MICRO, parameters)
+    shared = parameters.without("seeds", "trials").changed(machines=MACHINES)
+    settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in MICRO for s in SCHEDULERS}
+    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=5000)
+    return runs_of(make, settings, parameters, shared, TRIED) + recorded_setup.runs(SLUG, MICRO, parameters)
 
 
 def windowed(parameters: Parameters) -> Layout:
@@ -146,7 +116,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     The window of one root tuple was chosen for them; what was recorded, the calibration had in view.
     """
-    seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
+    seeds, from_s = parameters.seeds, parameters.number("from_s")
     found = {
         topology: gains(
             *(rates_of(tables, topology, f"{topology}-{s}", seeds, from_s) for s in ("rstorm", "default"))
@@ -172,10 +142,9 @@ _PANELS = {topology: f"rstorm-fig8{panel}-{topology}" for panel, topology in zip
 
 
 def _panels(found: Mapping[str, Sequence[float | None]], how: str) -> tuple[Measurement, ...]:
-    values = tuple(measured(found[topology], label=topology) for topology in MICRO)
     return (
         *(measurement(_PANELS[topology], found[topology], unit="%", how=how) for topology in MICRO),
-        Measurement("rstorm-headline-thr", values, "%", how),
+        by_label("rstorm-headline-thr", found, unit="%", how=how),
     )
 
 

@@ -12,7 +12,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, value_of
+from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
@@ -62,18 +62,11 @@ def placement(distance: str) -> Assignment:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each distance with every seed."""
-    shared = parameters.only(name for name in parameters if name != "seeds")
+    shared = parameters.without("seeds")
     return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=distance,
-            seed=seed,
-            parameters=shared.changed(distance=distance),
-            describe=describe,
-            storm_version=VERSION,
-        )
+        RunSpec(SLUG, distance, seed, shared.changed(distance=distance), describe, VERSION)
         for distance in DISTANCES
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
@@ -89,7 +82,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     return on_emulab(spec, cluster, (plan,), scheduler_of(DEFAULT), placement=at)
 
 
-def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> list[float | None]:
+def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> Samples:
     """Mean time from the spout's emit to the bolt's receive queue, in ms; of tuples that went so far only."""
     rows = tables.steady_elapsed
     return value_of(rows[rows["locality"] == distance], "enqueue_mean_ms", distance, seeds)
@@ -97,10 +90,9 @@ def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> list[f
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The order of the four latencies."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    values = tuple(measured(hop_latency(tables, d, seeds), label=d) for d in DISTANCES)
+    values = {distance: hop_latency(tables, distance, parameters.seeds) for distance in DISTANCES}
     how = f"mean time from emit to the receive queue, from {parameters.number('from_s'):g} s on"
-    return (Measurement("rstorm-network-hierarchy", values, "ms", how),)
+    return (by_label("rstorm-network-hierarchy", values, unit="ms", how=how),)
 
 
 EXPERIMENT = Experiment(

@@ -14,7 +14,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Basis
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Tables
+from storm_lab.experiments.readings import Samples, Tables
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings
 from storm_lab.papers.rstorm.sinks import gains_on_new, rates_of
@@ -43,7 +43,7 @@ def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[
     shared = parameters.only(
         name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters
     )
-    digest = load_recordings().digest
+    inputs, files = {"recordings": load_recordings().digest}, {"recordings": PACKAGED}
     return tuple(
         RunSpec(
             experiment=slug,
@@ -52,13 +52,13 @@ def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[
             parameters=shared.changed(topology=topology, scheduler=scheduler),
             describe=describe,
             storm_version=VERSION,
-            inputs={"recordings": digest},
-            files={"recordings": PACKAGED},
+            inputs=inputs,
+            files=files,
             sample_every=5000,
         )
         for topology in topologies
         for scheduler in SCHEDULERS
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
@@ -84,9 +84,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     )
 
 
-def gains(
-    tables: Tables, topology: str, seeds: Sequence[int], from_s: float
-) -> tuple[list[float | None], Basis]:
+def gains(tables: Tables, topology: str, seeds: Sequence[int], from_s: float) -> tuple[Samples, Basis]:
     """Gains in percent of R-Storm's own throughput, and their basis: recorded runs were calibrated on."""
     new, old = (
         rates_of(tables, topology, recorded_variant(topology, scheduler), seeds, from_s)

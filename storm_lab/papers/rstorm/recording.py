@@ -61,22 +61,28 @@ class RecordedRun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordedTopology:
-    """A topology with what its components do, and the runs that were made of it."""
+class Layout:
+    """A topology with what its components do."""
 
     topology: Topology
     definitions: Mapping[str, Definition]
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """The output bolts: those that nobody listens to."""
+        return tuple(c.id for c in self.topology.bolts if not self.topology.consumers(c.id))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedTopology(Layout):
+    """A topology with the runs that were made of it."""
+
     runs: Mapping[str, RecordedRun]
 
     @property
     def is_loaded(self) -> bool:
         """Whether no spout ever sleeps."""
         return not any(definition.sleep_ms > 0 for definition in self.definitions.values())
-
-    @property
-    def sinks(self) -> tuple[str, ...]:
-        """Bolts that nobody listens to."""
-        return tuple(c.id for c in self.topology.bolts if not self.topology.consumers(c.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,9 +100,7 @@ def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     columns = list(run.get("placement_columns", _COLUMNS))
     places = [columns.index(column) for column in _COLUMNS]
-    short: dict[str, Any] = {
-        "placement": [[row[place] for place in places] for row in run["placement"]],
-    }
+    short: dict[str, Any] = {"placement": [[row[place] for place in places] for row in run["placement"]]}
     steady = run.get("steady_state")
     if steady:
         short["sink"] = steady["sink_total_per_10s"]["mean"]

@@ -19,8 +19,7 @@ import pandas as pd
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
@@ -89,26 +88,23 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     recordings = load_recordings(parameters.text("recordings"))
     shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
     recorded = {run.variant for run in recordings.runs}
-    settings = [
-        (variant_of(variant, trial), values, seed)
-        for trial, values, seeds in played(parameters, shared, TRIED)
-        for variant in _variants(recordings, trial, what_if=parameters.flag("what_if"))
-        for seed in (seeds if variant in recorded else seeds[:1])
-    ]
+    inputs, files = {"recordings": recordings.digest}, {"recordings": parameters.text("recordings")}
     return tuple(
+        # Nothing is acked, and the counters tell the throughput: a few executions are enough.
         RunSpec(
             experiment=SLUG,
-            variant=variant,
+            variant=variant_of(variant, trial),
             seed=seed,
             parameters=values,
             describe=describe,
             storm_version=VERSION,
-            inputs={"recordings": recordings.digest},
-            files={"recordings": parameters.text("recordings")},
-            # Nothing is acked, and the counters tell the throughput: a few executions are enough.
+            inputs=inputs,
+            files=files,
             sample_every=5000,
         )
-        for variant, values, seed in settings
+        for trial, values, seeds in played(parameters, shared, TRIED)
+        for variant in _variants(recordings, trial, what_if=parameters.flag("what_if"))
+        for seed in (seeds if variant in recorded else seeds[:1])
     )
 
 
@@ -163,11 +159,6 @@ def _played(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
     raise KeyError(variant)
 
 
-def measure(tables: object, parameters: Parameters) -> tuple[Measurement, ...]:
-    """No claim rests on the recordings."""
-    return ()
-
-
 def rates(tables: Tables, from_s: float) -> pd.DataFrame:
     """Tuples executed and emitted per 10 s by variant, seed and component: means from ``from_s`` on."""
     rows = tables.component_throughput_10s
@@ -197,13 +188,12 @@ def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     Columns: topology, scheduler, variant (both, to be read), seed, sink throughput recorded and predicted,
     error in percent.
     """
-    rows = [
-        (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}", seed, run.sink, rate,
-         _percent(rate, run.sink))
-        for run in recordings.runs
-        if run.sink is not None
-        for seed, rate in sink_rates(found, recordings, run.topology, run.variant).items()
-    ]  # fmt: skip
+    rows = []
+    for run in recordings.runs:
+        names = (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}")
+        for seed, rate in sink_rates(found, recordings, run.topology, run.variant).items():
+            if run.sink is not None:
+                rows.append((*names, seed, run.sink, rate, _percent(rate, run.sink)))
     columns = ["topology", "scheduler", "variant", "seed", "recorded", "predicted", "error_%"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -222,12 +212,11 @@ def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
 
 def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     """One row a recorded run: tuples that its sinks execute per 10 s; error of the prediction in percent."""
-    rows = [
-        (run.topology, run.scheduler, run.sink, predicted, _percent(predicted, run.sink))
-        for run in recordings.runs
-        if run.sink is not None
-        for predicted in [sink_rate(found, recordings, run.topology, run.variant)]
-    ]
+    rows = []
+    for run in recordings.runs:
+        if run.sink is not None:
+            predicted = sink_rate(found, recordings, run.topology, run.variant)
+            rows.append((run.topology, run.scheduler, run.sink, predicted, _percent(predicted, run.sink)))
     return pd.DataFrame(rows, columns=["topology", "scheduler", "recorded", "predicted", "error_%"])
 
 
@@ -327,5 +316,5 @@ EXPERIMENT = Experiment(
     notebook="rstorm/recordings.ipynb",
     metrics=("component_throughput_10s",),
     runs=runs,
-    measure=measure,
+    measure=no_claims,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Tables, measured, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, measured, reductions
 from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.rstorm.layouts import layout
 
@@ -29,45 +29,26 @@ def sink_series(tables: Tables, topology: str, sinks: Sequence[str]) -> pd.DataF
     return scaled.groupby(["variant", "seed", "t_s"])["per_10s"].sum().reset_index()
 
 
-def sink_rates(
-    tables: Tables,
-    variant: str,
-    seeds: Sequence[int],
-    *,
-    topology: str,
-    sinks: Sequence[str],
-    from_s: float,
-) -> list[float | None]:
-    """Mean over the sinks and the bins from ``from_s`` on, in tuples per 10 s; None for a seed not played."""
-    series = sink_series(tables, topology, sinks)
-    series = series[series["t_s"] >= from_s]
-    rates: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(series, variant, seed)
-        rates.append(float(rows["per_10s"].mean()) if len(rows) else None)
-    return rates
+gains = changes
+"""Divided by the baseline's throughput: `storm_lab.experiments.readings.changes`."""
 
 
-def gains(new: Sequence[float | None], old: Sequence[float | None]) -> list[float | None]:
-    """``100 * (new / old - 1)`` seed by seed, in percent: what "x % higher" commonly means."""
-    return [100.0 * (a / b - 1.0) if a is not None and b else None for a, b in zip(new, old, strict=True)]
-
-
-def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> list[float | None]:
+def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
     """``100 * (1 - old / new)`` seed by seed, in percent: the difference divided by the *new* throughput."""
-    return [100.0 * (1.0 - b / a) if a and b is not None else None for a, b in zip(new, old, strict=True)]
+    return reductions(old, new)
 
 
-def rates_of(
-    tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float
-) -> list[float | None]:
-    """`sink_rates` of one of R-Storm's five topologies."""
-    return sink_rates(tables, variant, seeds, topology=topology, sinks=layout(topology).sinks, from_s=from_s)
+def rates_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
+    """Throughput of one of R-Storm's five topologies; None for a seed not played.
+
+    Mean over the sinks and the bins from ``from_s`` on, in tuples per 10 s.
+    """
+    series = sink_series(tables, topology, layout(topology).sinks)
+    series = series[series["t_s"] >= from_s]
+    return by_seed(series, variant, seeds, lambda rows: float(rows["per_10s"].mean()))
 
 
-def sums_of(
-    tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float
-) -> list[float | None]:
+def sums_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
     """As `rates_of`, summed over the output bolts: figure 13 counts so, or Processing's number fits none."""
     count = len(layout(topology).sinks)
     rates = rates_of(tables, topology, variant, seeds, from_s)

@@ -36,9 +36,6 @@ def topology_plan(
         word: what ``word`` spouts emit.
         timed: emit with message ids, so that the log knows when every root tuple left its spout.
         lines_per_s: lines a second that each spout executor gets at most; 0 = it is never without one.
-
-    Raises:
-        UserError: a definition names user code that does not exist.
     """
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):

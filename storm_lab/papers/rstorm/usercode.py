@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storm_lab.errors import unknown_name
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
@@ -51,7 +50,7 @@ NO_EFFORT = Effort()
 class Words(Spout):
     """Emits the same word over and over."""
 
-    def __init__(self, effort: Effort = NO_EFFORT, word: str = WORD) -> None:
+    def __init__(self, effort: Effort, word: str) -> None:
         self._record = (word,)
         self._cost = Cost(_STEP_US + effort.work_us)
 
@@ -67,19 +66,15 @@ class Words(Spout):
 class Lines(Spout):
     """Emits lines in random order, each as often as any other."""
 
-    def __init__(
-        self, lines: Sequence[str], effort: Effort = NO_EFFORT, rounds: int = 250, seed: int = 1
-    ) -> None:
+    def __init__(self, lines: Sequence[str], effort: Effort) -> None:
         self._lines = tuple(lines)
-        # Of a long file every line a few times is enough; of eight lines it takes more to be even.
-        self._records = max(rounds * 8, len(self._lines))
-        self._seed = seed
         self._cost = Cost(_STEP_US + effort.work_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
         """Lines drawn at random."""
-        draw = SplitMix(self._seed)
-        for _ in range(self._records):
+        draw = SplitMix(1)
+        # Of a long file every line a few times is enough; of eight lines it takes more to be even.
+        for _ in range(max(2000, len(self._lines))):
             yield (self._lines[draw.below(len(self._lines))],)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
@@ -90,7 +85,7 @@ class Lines(Spout):
 class _Step(Bolt):
     """A bolt that may sleep for each character of its input."""
 
-    def __init__(self, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0) -> None:
+    def __init__(self, effort: Effort, sleep_ms_per_char: float) -> None:
         self._effort = effort
         self._sleep_ms_per_char = sleep_ms_per_char
 
@@ -130,7 +125,7 @@ class Shorten(_Step):
 class Filter(_Step):
     """Passes a tuple with probability 0.8."""
 
-    def __init__(self, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0, seed: int = 2) -> None:
+    def __init__(self, effort: Effort, sleep_ms_per_char: float, seed: int = 2) -> None:
         super().__init__(effort, sleep_ms_per_char)
         self._draw = SplitMix(seed)
 
@@ -157,27 +152,13 @@ def lines_of(lengths: Sequence[int]) -> tuple[str, ...]:
     return tuple((_ALPHABET * (length // 26 + 1))[:length] for length in lengths)
 
 
-def spout_of(does: str, lines: Sequence[str], effort: Effort = NO_EFFORT, word: str = WORD) -> Spout:
-    """The spout that a definition names: ``word`` or ``line``.
-
-    Raises:
-        UserError: another name.
-    """
-    if does == "word":
-        return Words(effort, word)
-    if does == "line":
-        return Lines(lines, effort)
-    raise unknown_name("spout", does, SPOUTS, "R-Storm", field="does")
+def spout_of(does: str, lines: Sequence[str], effort: Effort, word: str) -> Spout:
+    """The spout that a definition names, one of `SPOUTS`."""
+    return Words(effort, word) if does == "word" else Lines(lines, effort)
 
 
-def bolt_of(does: str, place: int, effort: Effort = NO_EFFORT, sleep_ms_per_char: float = 0.0) -> Bolt:
-    """The bolt that a definition names; ``place`` in the topology keeps two filters from drawing alike.
-
-    Raises:
-        UserError: no such bolt.
-    """
+def bolt_of(does: str, place: int, effort: Effort, sleep_ms_per_char: float) -> Bolt:
+    """The bolt that a definition names, of `BOLTS`; ``place`` keeps two filters from drawing alike."""
     if does == "filter":
         return Filter(effort, sleep_ms_per_char, seed=2 + place)
-    if does not in BOLTS:
-        raise unknown_name("bolt", does, BOLTS, "R-Storm", field="does")
     return BOLTS[does](effort, sleep_ms_per_char)

@@ -8,13 +8,14 @@ line, so that what a filter drops and how long a line still is decides what flow
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, concerns, played, variant_of
+from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
@@ -25,9 +26,6 @@ from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, V
 from storm_lab.papers.rstorm.usercode import Effort
 
 SLUG = "rstorm-yahoo"
-
-PRINTED = {"page-load": 50.0, "processing": 47.0}
-"""Gains that section 6.4 prints, in percent."""
 
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
@@ -61,11 +59,7 @@ STREAMING: tuple[Parameter, ...] = (
     CHARACTER,
 )
 """Of Yahoo's topologies, alone or together."""
-PARAMETERS: tuple[Parameter, ...] = (
-    *STREAMING,
-    WORKERS,
-    TRIALS,
-)
+PARAMETERS: tuple[Parameter, ...] = (*STREAMING, WORKERS, TRIALS)
 
 TRIED: tuple[Trial, ...] = (
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
@@ -87,29 +81,19 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         UserError: the lines cannot be read.
     """
     lines = event_lines(parameters.text("lines"))
-    shared = parameters.only(name for name in parameters if name not in ("seeds", "trials", "lines")).changed(
-        machines=MACHINES
+    shared = parameters.without("seeds", "trials", "lines").changed(machines=MACHINES)
+    settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in YAHOO for s in SCHEDULERS}
+    make = partial(
+        RunSpec,
+        SLUG,
+        describe=describe,
+        storm_version=VERSION,
+        inputs={"lines": lines.digest},
+        files={"lines": parameters.text("lines")},
+        # Nothing is acked, and the counters tell the throughput.
+        sample_every=5000,
     )
-    own = tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant_of(f"{topology}-{scheduler}", trial),
-            seed=seed,
-            parameters=values.changed(topology=topology, scheduler=scheduler),
-            describe=describe,
-            storm_version=VERSION,
-            inputs={"lines": lines.digest},
-            files={"lines": parameters.text("lines")},
-            # Nothing is acked, and the counters tell the throughput.
-            sample_every=5000,
-        )
-        for trial, values, seeds in played(parameters, shared, TRIED)
-        for topology in YAHOO
-        for scheduler in SCHEDULERS
-        if concerns(trial, scheduler)
-        for seed in seeds
-    )
-    return own + recorded_setup.runs(SLUG, YAHOO, parameters)
+    return runs_of(make, settings, parameters, shared, TRIED) + recorded_setup.runs(SLUG, YAHOO, parameters)
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -129,7 +113,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The gains of the two panels, here and in the recorded set-up."""
-    seeds, from_s = tuple(dict.fromkeys(parameters.integers("seeds"))), parameters.number("from_s")
+    seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
     found: list[Measurement] = []
     for claim, topology in zip(("rstorm-fig12a-pageload", "rstorm-fig12b-processing"), YAHOO, strict=True):

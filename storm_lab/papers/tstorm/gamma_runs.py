@@ -1,4 +1,4 @@
-"""Readings that the experiments of section V share: each plays Storm once and T-Storm once per gamma."""
+"""The runs that figures 5, 6 and 8 are made of, and their readings: Storm once and T-Storm once per gamma."""
 
 from __future__ import annotations
 
@@ -8,8 +8,21 @@ from dataclasses import replace
 import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.readings import Tables, mean_over, measurement, of_run, reductions
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.readings import (
+    Samples,
+    Tables,
+    by_seed,
+    mean_over,
+    measurement,
+    of_run,
+    reductions,
+    value_of,
+)
 from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
+
+TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overload_windows")
+"""Parameters that a run under Storm's own scheduler does not depend on."""
 
 RESTABLE_S = 500.0
 """From here on the paper compares the runs that have a re-assignment."""
@@ -19,14 +32,29 @@ GENERATED_S = 290.0
 _SECONDS_A_MINUTE = 60.0
 
 
+def gamma_settings(
+    parameters: Parameters, gammas: Sequence[float], apart: Sequence[str]
+) -> list[tuple[str, Parameters]]:
+    """Variant and parameters of each run, Storm's first.
+
+    Storm's run holds none of T-Storm's parameters, and none holds ``gammas``, ``seeds`` or those set
+    ``apart`` (files, values that are tried one at a time): a run that does not depend on a value is played
+    once for all of them.
+    """
+    tstorm = parameters.without("gammas", "seeds", *apart)
+    return [(STORM, tstorm.without(*TSTORM_ONLY))] + [
+        (tstorm_variant(gamma), tstorm.changed(gamma=gamma)) for gamma in dict.fromkeys(gammas)
+    ]
+
+
 def processing_ms(
     tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float = float("inf")
-) -> list[float | None]:
+) -> Samples:
     """Mean processing time of the tuples that complete in ``[from_s, to_s)``, by bins of 10 s."""
     return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=from_s, to_s=to_s)
 
 
-def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float) -> list[float | None]:
+def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float) -> Samples:
     """What T-Storm calls speedup, in percent: reduction of the mean processing time from ``from_s`` on."""
     return reductions(
         processing_ms(tables, tstorm_variant(gamma), seeds, from_s),
@@ -34,11 +62,9 @@ def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float
     )
 
 
-def minute_from(
-    tables: Tables, variant: str, seeds: Sequence[int], starts: Sequence[float | None]
-) -> list[float | None]:
+def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samples) -> Samples:
     """Mean processing time of the minute from the bin that holds each seed's start on."""
-    means: list[float | None] = []
+    means: Samples = []
     for seed, start in zip(seeds, starts, strict=True):
         if start is None:
             means.append(None)
@@ -48,66 +74,50 @@ def minute_from(
     return means
 
 
-def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """When the initial consolidation is over: its last executor is ready, and tuples complete.
 
     The later of the two: the last change of the occupancy before any generated schedule, and the start of the
     first bin after the rebalance command in which tuples complete. None without such a command.
     """
-    found: list[float | None] = []
+    found: Samples = []
     for seed in seeds:
         events = of_run(tables.events, variant, seed)
         commands = events[(events["kind"] == "rebalance") & (events["time_s"] < GENERATED_S)]["time_s"]
-        if not len(commands):
-            found.append(None)
-            continue
-        command = float(commands.min())
-        steps = of_run(tables.occupancy, variant, seed)
-        ready = steps[(steps["from_s"] > command) & (steps["from_s"] < GENERATED_S)]["from_s"]
-        if not len(ready):
-            found.append(None)
-            continue
+        steps = of_run(tables.occupancy, variant, seed)["from_s"]
+        # Without a command this is nothing: no step is later than NaN.
+        ready = steps[(steps > commands.min()) & (steps < GENERATED_S)]
         # A bin that the command falls into still holds tuples of the old workers.
-        bins = of_run(tables.latency_10s, variant, seed)
-        later = bins[bins["t_s"] + 10 > float(ready.max())]["t_s"]
+        bins = of_run(tables.latency_10s, variant, seed)["t_s"]
+        later = bins[bins + 10 > ready.max()]
         found.append(max(float(ready.max()), float(later.min())) if len(later) else None)
     return found
 
 
-def at_time(
-    table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int], time_s: float
-) -> list[float | None]:
-    """A figure of the step that covers ``time_s``, of the table of occupancy or another with such steps."""
-    inside = table[(table["from_s"] <= time_s) & (table["to_s"] > time_s)]
-    values: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(inside, variant, seed)
-        values.append(float(rows[column].iloc[0]) if len(rows) else None)
-    return values
+def at_time(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int], time_s: float) -> Samples:
+    """A figure of the step that covers ``time_s``, of a table of steps such as that of the occupancy."""
+    return value_of(table[(table["from_s"] <= time_s) & (table["to_s"] > time_s)], column, variant, seeds)
 
 
-def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Time from which the processing time stays level after the first generated schedule.
 
     None without one.
     """
-    values: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.stabilisation, variant, seed)
-        rows = rows[rows["from_s"] > GENERATED_S].sort_values("from_s").dropna(subset=["stable_s"])
-        values.append(float(rows["stable_s"].iloc[0]) if len(rows) else None)
-    return values
+    stretches = tables.stabilisation
+    later = stretches[stretches["from_s"] > GENERATED_S].sort_values("from_s")
+    return value_of(later, "stable_s", variant, seeds)
 
 
 def minute_peak_at(
     tables: Tables, variant: str, seeds: Sequence[int], centre_s: float = _SECONDS_A_MINUTE / 2
-) -> list[float | None]:
+) -> Samples:
     """Middle of the minute of highest mean processing time from the first generated schedule on.
 
     The paper plots averages over minutes. One of them has its middle at ``centre_s``; by default they are
     counted from submission. None where the peak is no spike.
     """
-    times: list[float | None] = []
+    times: Samples = []
     first_s = centre_s - _SECONDS_A_MINUTE / 2
     for seed in seeds:
         events = of_run(tables.spikes, variant, seed)
@@ -151,11 +161,8 @@ def spike_claim(
     )
 
 
-def spike_at(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def spike_at(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Middle of the peak's bin after the first generated schedule; None where its peak is no spike."""
-    times: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.spikes, variant, seed)
-        rows = rows[(rows["time_s"] > GENERATED_S) & rows["is_spike"].eq(True)].sort_values("time_s")
-        times.append(float(rows["peak_s"].iloc[0]) + 5.0 if len(rows) else None)
-    return times
+    events = tables.spikes
+    spikes = events[(events["time_s"] > GENERATED_S) & events["is_spike"].eq(True)].sort_values("time_s")
+    return by_seed(spikes, variant, seeds, lambda rows: float(rows["peak_s"].iloc[0]) + 5.0)

@@ -5,14 +5,13 @@ Runs of the figures are those of their own experiments, so they are played once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement, part_of
-from storm_lab.experiments.trial import TRIALS, Trial, explained, variant_of
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
+from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, STORM, tstorm_variant
@@ -57,48 +56,39 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: an input cannot be read.
     """
-    common = {parameter.name: parameters[parameter.name] for parameter in COMMON}
-    beyond = parameters.numbers("gammas_beyond")
-    specs = list(_of_figures(common, beyond, parameters.integers("throughput_seeds")))
-    first = parameters.integers("seeds")[:1]
-    for trial in _tried(parameters):
-        specs += [
-            replace(spec, variant=variant_of(spec.variant, trial))
-            for spec in _of_figures({**common, "seeds": first, **trial.changes}, beyond, first)
-        ]
-    return tuple(specs)
+
+    def first_seed(values: Parameters) -> Iterator[RunSpec]:
+        return _of_figures(values.changed(throughput_seeds=values.seeds))
+
+    return (*_of_figures(parameters), *under_trials(first_seed, parameters, _tried(parameters)))
 
 
 def _tried(parameters: Parameters) -> tuple[Trial, ...]:
     """The deviations, played with the first seed: of the figures' own experiments, over all gammas."""
-    cores = tuple(
-        Trial(f"c{number}", f"{number} cores a blade", {"cores": number}, claims=_TRIED)
-        for number in dict.fromkeys(parameters.integers("cores_tried"))
-        if number != parameters.integer("cores")
-    )
     full = Trial("full", FULL_HEAPS_NAME, FULL_HEAPS, claims=_TRIED)
-    return (*cores, full) if parameters.flag(TRIALS.name) else cores
+    return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_TRIED), full)
 
 
-def _of_figures(
-    common: Mapping[str, object], beyond: Sequence[float], throughput_seeds: Sequence[int]
-) -> Iterator[RunSpec]:
-    of_throughput = {**common, "seeds": list(throughput_seeds)}
+def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
+    common = parameters.only(parameter.name for parameter in COMMON)
+    of_throughput = common.changed(seeds=parameters.integers("throughput_seeds"))
     yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(of_throughput))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
-    further = word_count.EXPERIMENT.checked({**common, "gammas": list(beyond)})
-    yield from (spec for spec in word_count.figure_runs(further) if "gamma" in spec.parameters)
+    further = common.changed(gammas=parameters.numbers("gammas_beyond"))
+    for spec in word_count.figure_runs(word_count.EXPERIMENT.checked(further)):
+        if "gamma" in spec.parameters:
+            yield spec
     yield from log_stream.figure_runs(log_stream.EXPERIMENT.checked(common))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that compare topologies, the one on gammas beyond figure 6, and what the trials explain."""
-    few = parameters.changed(throughput_seeds=parameters.integers("seeds")[:1])
+    few = parameters.changed(throughput_seeds=parameters.seeds[:1])
     return _measure(tables, parameters) + explained(_measure, tables, few, _tried(parameters))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
     played = dict.fromkeys(SEVEN_NODES, seeds) | {
         "throughput-test": tuple(dict.fromkeys(parameters.integers("throughput_seeds")))
@@ -118,25 +108,18 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="%",
             how=f"smallest over gamma of {', '.join(f'{gamma:g}' for gamma in beyond)}: {_HOW}",
         ),
-        Measurement(
-            "tstorm-7node-topology-order",
-            tuple(measured(gains, label=topology) for topology, gains in seven.items()),
-            "%",
-            _HOW,
-        ),
-        Measurement(
+        by_label("tstorm-7node-topology-order", seven, unit="%", how=_HOW),
+        by_label(
             "tstorm-headline",
-            tuple(
-                measured(seven[topology], label=topology) for topology in ("throughput-test", "log-stream")
-            ),
-            "%",
-            _HOW,
+            {topology: seven[topology] for topology in ("throughput-test", "log-stream")},
+            unit="%",
+            how=_HOW,
         ),
-        Measurement(
+        by_label(
             "tstorm-wc-slower-than-tt",
-            tuple(measured(samples, label=label) for label, samples in levels.items()),
-            "ms",
-            f"mean processing time of tuples that complete from {RESTABLE_S:g} s on, gamma 1",
+            levels,
+            unit="ms",
+            how=f"mean processing time of tuples that complete from {RESTABLE_S:g} s on, gamma 1",
         ),
     )
 
@@ -146,16 +129,16 @@ def tried_variant(variant: str, cores: int) -> str:
     return f"{variant}-c{cores}"
 
 
-def seven_nodes(tables: Tables, topology: str, seeds: Sequence[int]) -> list[float | None]:
+def seven_nodes(tables: Tables, topology: str, seeds: Sequence[int]) -> Samples:
     """Reduction of the mean processing time of a topology on seven nodes, in percent."""
     experiment, gamma = SEVEN_NODES[topology]
     return gains_from(part_of(tables, experiment), gamma, seeds, RESTABLE_S)
 
 
-def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> list[float | None]:
+def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
     """Word Count's smallest gain over these gammas, seed by seed; None for a seed without any gain."""
     part = part_of(tables, SEVEN_NODES["word-count"][0])
-    found: list[float | None] = []
+    found: Samples = []
     for gains in zip(*(gains_from(part, gamma, seeds, RESTABLE_S) for gamma in gammas), strict=True):
         known = [gain for gain in gains if gain is not None]
         found.append(min(known) if known else None)

@@ -10,12 +10,11 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
+from storm_lab.experiments.trial import TRIALS, Trial, explained, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
-from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from
-from storm_lab.papers.tstorm.gamma_settings import gamma_settings
+from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.build import build_trace
@@ -55,11 +54,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="1/s",
         low=20,
         high=500,
-        chosen_on=(
-            "tstorm-fig8a-speedup",
-            "tstorm-fig8b-speedup",
-            "tstorm-fig8c-comparable",
-        ),
+        chosen_on=("tstorm-fig8a-speedup", "tstorm-fig8b-speedup", "tstorm-fig8c-comparable"),
     ),
     Parameter("workers", 20, "workers asked for (section V)", low=1, high=40),
     Parameter(
@@ -77,11 +72,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="us",
         low=1000,
         high=8000,
-        chosen_on=(
-            "tstorm-fig8a-speedup",
-            "tstorm-fig8b-speedup",
-            "tstorm-fig8c-comparable",
-        ),
+        chosen_on=("tstorm-fig8a-speedup", "tstorm-fig8b-speedup", "tstorm-fig8c-comparable"),
     ),
     Parameter(
         "index_us",
@@ -90,11 +81,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         unit="us",
         low=1000,
         high=10000,
-        chosen_on=(
-            "tstorm-fig8a-speedup",
-            "tstorm-fig8b-speedup",
-            "tstorm-fig8c-comparable",
-        ),
+        chosen_on=("tstorm-fig8a-speedup", "tstorm-fig8b-speedup", "tstorm-fig8c-comparable"),
     ),
     Parameter("count_us", 320.0, "CPU to count an entry", unit="us", low=100, high=1000),
     Parameter("store_us", 950.0, "one insert into MongoDB, client and server", unit="us", low=300, high=3000),
@@ -188,7 +175,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the log cannot be read.
     """
-    log, first = parameters.text("log"), parameters.integers("seeds")[0]
+    log, first = parameters.text("log"), parameters.seeds[0]
     return (
         *figure_runs(parameters),
         *(
@@ -197,13 +184,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             for rate in dict.fromkeys(parameters.numbers("rates_tried"))
             if rate != parameters.number("lines_per_s")
         ),
-        *(
-            run(variant_of(variant, trial), seed, values, log)
-            for trial, tried, seeds in played(parameters, parameters, TRIED)
-            if trial is not None
-            for variant, values in _settings(tried)
-            for seed in seeds
-        ),
+        *under_trials(figure_runs, parameters, TRIED),
     )
 
 
@@ -216,13 +197,12 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return tuple(
         run(variant, seed, values, parameters.text("log"))
         for variant, values in _settings(parameters)
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
 def _settings(parameters: Parameters) -> list[tuple[str, Parameters]]:
-    apart = ("log", "rates_tried", TRIALS.name)
-    return gamma_settings(PARAMETERS, parameters, parameters.numbers("gammas"), apart=apart)
+    return gamma_settings(parameters, parameters.numbers("gammas"), ("log", "rates_tried", TRIALS.name))
 
 
 def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
@@ -231,17 +211,8 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
     Raises:
         UserError: the log cannot be read.
     """
-    return RunSpec(
-        experiment=SLUG,
-        variant=variant,
-        seed=seed,
-        parameters=values,
-        describe=describe,
-        storm_version=VERSION,
-        inputs={"log": load_log(log).digest},
-        files={"log": log},
-        sample_every=50,
-    )
+    inputs, files = {"log": load_log(log).digest}, {"log": log}
+    return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 
 
 @lru_cache(maxsize=16)
@@ -288,22 +259,18 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     The rate of lines and the costs of rules and index were chosen for them, some fifteen settings tried.
     """
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    found = []
-    for gamma in dict.fromkeys(parameters.numbers("gammas")):
-        if gamma not in _CLAIMS:
-            continue
-        start = STABLE_S if gamma == 1.0 else RESTABLE_S
-        found.append(
-            measurement(
-                _CLAIMS[gamma],
-                gains_from(tables, gamma, seeds, start),
-                unit="%",
-                how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
-                f"from {start:g} s on",
-            )
+    starts = {gamma: STABLE_S if gamma == 1.0 else RESTABLE_S for gamma in parameters.numbers("gammas")}
+    return tuple(
+        measurement(
+            _CLAIMS[gamma],
+            gains_from(tables, gamma, parameters.seeds, start),
+            unit="%",
+            how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
+            f"from {start:g} s on",
         )
-    return tuple(found)
+        for gamma, start in starts.items()
+        if gamma in _CLAIMS
+    )
 
 
 EXPERIMENT = Experiment(

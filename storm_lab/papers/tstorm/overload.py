@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, beside, mean_over, measured, measurement, of_run
+from storm_lab.experiments.readings import Tables, by_label, mean_over, measurement, of_run, quotients
+from storm_lab.experiments.trial import Trial, explained, runs_of, tried
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -38,30 +39,18 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """One and five spout executors in one worker with every seed; five on five nodes and with other bolts."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    shared = parameters.only(("tuple_kb", "duration_s", "service_cv"))
-    main = parameters.number("bolt_ms")
-    settings = [
-        *((LIGHT, 1, 1, main, seed) for seed in seeds),
-        *((OVERLOADED, 5, 1, main, seed) for seed in seeds),
-        *((OVERLOADED_APART, 5, 5, main, seed) for seed in seeds),
-        *(
-            (tried_variant(bolt_ms), 5, 1, bolt_ms, seeds[0])
-            for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
-            if bolt_ms != main
-        ),
-    ]
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=shared.changed(spouts=spouts, workers=workers, bolt_ms=bolt_ms),
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=100,
-        )
-        for variant, spouts, workers, bolt_ms, seed in settings
+    shared = parameters.only(("tuple_kb", "duration_s", "service_cv", "bolt_ms")).changed(workers=1)
+    settings = {LIGHT: {"spouts": 1}, OVERLOADED: {"spouts": 5}}
+    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
+    return runs_of(make, settings, parameters, shared, _trials(parameters))
+
+
+def _trials(parameters: Parameters) -> tuple[Trial, ...]:
+    apart = "five workers on five nodes, as in figure 2"
+    claims = ("tstorm-fig3b-overload-failures",)
+    return (
+        Trial("n5w5", apart, {"workers": 5}, only=OVERLOADED, reading=True),
+        *tried(parameters, "bolt_ms", "b{}", "bolts of {} ms", claims=claims, only=OVERLOADED),
     )
 
 
@@ -72,31 +61,12 @@ def tried_variant(bolt_ms: float) -> str:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 3: for the executors in one worker, on five nodes, and with other bolts."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    apart = OVERLOADED_APART.removeprefix(OVERLOADED)
-    return (
-        *_measure(tables, parameters),
-        *beside(
-            _measure, tables, parameters, apart, "five workers on five nodes, as in figure 2", keep=(LIGHT,)
-        ),
-        *(
-            found
-            for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
-            for found in beside(
-                _measure,
-                tables,
-                first,
-                tried_variant(bolt_ms).removeprefix(OVERLOADED),
-                f"bolts of {bolt_ms:g} ms",
-                claims=("tstorm-fig3b-overload-failures",),
-                keep=(LIGHT,),
-            )
-        ),
-    )
+    trials = _trials(parameters)
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, trials, (LIGHT,))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
     light = mean_over(tables.latency_10s, "processing_mean_ms", LIGHT, seeds, from_s=start)
@@ -104,19 +74,16 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return (
         measurement(
             "tstorm-fig3a-overload-latency",
-            _quotients(last, light),
+            quotients(last, light),
             unit="ratio",
             how="mean processing time in the last minute that has acked tuples, with five spout executors, "
             f"over the mean from {start:g} s on with one",
         ),
-        Measurement(
+        by_label(
             "tstorm-fig3b-overload-failures",
-            (
-                measured([before for before, _ in failed], label="before"),
-                measured([after for _, after in failed], label="after"),
-            ),
-            "tuples",
-            "failed root tuples before and from the first 10 s bin with a mean processing time above "
+            {"before": [before for before, _ in failed], "after": [after for _, after in failed]},
+            unit="tuples",
+            how="failed root tuples before and from the first 10 s bin with a mean processing time above "
             f"{ONSET_S:g} s on",
         ),
     )
@@ -144,12 +111,6 @@ def failures_around_onset(tables: Tables, variant: str, seed: int) -> tuple[floa
     onset = float(late.min()) if len(late) else float("inf")
     before = int(failures[failures["t_s"] < onset]["failed"].sum())
     return float(before), float(int(failures["failed"].sum()) - before)
-
-
-def _quotients(over: Sequence[float | None], under: Sequence[float | None]) -> list[float | None]:
-    return [
-        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(over, under, strict=True)
-    ]
 
 
 EXPERIMENT = Experiment(

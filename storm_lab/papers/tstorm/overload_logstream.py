@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, beside, measurement
+from storm_lab.experiments.readings import Tables, measurement, quotients
+from storm_lab.experiments.trial import Trial, explained, tried
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
     STREAMS,
     describe_log_stream,
-    rate_variant,
+    of_all_streams,
+    rates_tried,
     relief_settings,
 )
 from storm_lab.papers.tstorm.relief_readings import (
@@ -26,7 +27,6 @@ from storm_lab.papers.tstorm.relief_readings import (
     before_ms,
     first_schedule_nodes,
     noticed_s,
-    quotients,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 
@@ -72,33 +72,43 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the log cannot be read.
     """
-    apart = ("windows_tried", "rates_tried", "gammas_unacked")
-    settings = relief_settings(PARAMETERS, parameters, file="log", apart=apart)
+    apart = ("log", "windows_tried", "rates_tried", "gammas_unacked")
+    short = [
+        replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
+    ]
     return tuple(
         replace(
-            run(variant, seed, values, parameters.text("log")),
-            experiment=SLUG,
-            describe=describe_log_stream,
+            run(variant, seed, values, parameters.text("log")), experiment=SLUG, describe=describe_log_stream
         )
-        for variant, seed, values in (*settings, *_tried(parameters, settings[0]))
+        for variant, seed, values in relief_settings(parameters, short, apart=apart)
     )
 
 
-def _tried(
-    parameters: Parameters, main: tuple[str, int, Parameters]
-) -> Iterator[tuple[str, int, Parameters]]:
-    """Short runs with another rule or another rate, for the time at which the overload is noticed."""
-    _, seed, values = main
-    short = values.changed(duration_s=TRIED_S)
-    for windows in dict.fromkeys(parameters.integers("windows_tried")):
-        if windows != parameters.integer("overload_windows"):
-            yield rule_variant(windows), seed, short.changed(overload_windows=windows)
-    for gamma in dict.fromkeys(parameters.numbers("gammas_unacked")):
-        yield unacked_variant(gamma), seed, short.changed(gamma=gamma, ackers=0)
-    for rate in dict.fromkeys(parameters.numbers("rates_tried")):
-        if rate != parameters.number("lines_per_s"):
-            both = rate * parameters.integer(STREAMS.name)
-            yield rate_variant(rate), seed, short.changed(lines_per_s=both)
+def _trials(parameters: Parameters) -> tuple[Trial, ...]:
+    """Another rule, no ackers or another rate, for the time at which the overload is noticed."""
+    return (
+        *tried(
+            parameters,
+            "overload_windows",
+            "w{}",
+            "{} windows in a row make an overload",
+            listed="windows_tried",
+            claims=("tstorm-fig10-detect",),
+        ),
+        *(
+            Trial(
+                f"a0-g{gamma:g}",
+                f"no ackers, gamma {gamma:g}",
+                {"gamma": gamma, "ackers": 0},
+                claims=("tstorm-fig10-nodes",),
+            )
+            for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
+        ),
+        *(
+            Trial(f"r{rate:g}", f"{rate:g} lines", {"lines_per_s": of_all_streams(parameters, rate)})
+            for rate in rates_tried(parameters)
+        ),
+    )
 
 
 def rule_variant(windows: int) -> str:
@@ -106,35 +116,18 @@ def rule_variant(windows: int) -> str:
     return f"{RELIEVED}-w{windows}"
 
 
-def unacked_variant(gamma: float) -> str:
-    """Variant of a run without ackers."""
-    return f"{RELIEVED}-a0-g{gamma:g}"
+def rate_variant(lines_per_s: float) -> str:
+    """Variant of a run with other lines per second and stream."""
+    return f"{RELIEVED}-r{lines_per_s:g}"
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 10, with other rules for an overload, and without ackers."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    trials = [
-        (rule_variant(windows), f"{windows} windows in a row make an overload", "tstorm-fig10-detect")
-        for windows in dict.fromkeys(parameters.integers("windows_tried"))
-    ] + [
-        (unacked_variant(gamma), f"no ackers, gamma {gamma:g}", "tstorm-fig10-nodes")
-        for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
-    ]
-    return (
-        *_measure(tables, parameters),
-        *(
-            found
-            for variant, name, claim in trials
-            for found in beside(
-                _measure, tables, first, variant.removeprefix(RELIEVED), name, claims=(claim,)
-            )
-        ),
-    )
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, _trials(parameters))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     drop = quotients(before_ms(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds))
     return (
         measurement("tstorm-fig10-detect", noticed_s(tables, RELIEVED, seeds), unit="s", how=NOTICED),

@@ -6,10 +6,13 @@ detection, schedule generator and hand-over are those of all of section V.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.trial import Trial, tried, variant_of
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.executor import executors_of
@@ -38,11 +41,6 @@ def tried_variant(gamma: float) -> str:
     return f"{RELIEVED}-g{gamma:g}"
 
 
-def rate_variant(lines_per_s: float) -> str:
-    """Variant of a run with other lines per second and stream."""
-    return f"{RELIEVED}-r{lines_per_s:g}"
-
-
 def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -> Assignment:
     """All executors of the topology in the first slot of the first node."""
     slot = cluster.nodes[0].slots[0]
@@ -50,22 +48,30 @@ def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -
 
 
 def relief_settings(
-    declared: tuple[Parameter, ...], parameters: Parameters, *, file: str, apart: tuple[str, ...] = ()
-) -> list[tuple[str, int, Parameters]]:
-    """Variant, seed and parameters of each run: every seed, and other gammas with the first seed.
+    parameters: Parameters, trials: Sequence[Trial], *, apart: tuple[str, ...]
+) -> Iterator[tuple[str, int, Parameters]]:
+    """Variant, seed and parameters of each run: every seed, and other gammas and trials with the first seed.
 
-    ``file`` is the parameter that names the input; the runs hold none of those set ``apart``.
+    The runs hold none of the parameters set ``apart``.
     """
-    left_out = ("seeds", "gamma", "gammas_tried", STREAMS.name, file, *apart)
-    shared = parameters.only(p.name for p in declared if p.name not in left_out)
-    shared = shared.changed(lines_per_s=shared.number("lines_per_s") * parameters.integer("streams"))
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    main = parameters.number("gamma")
-    return [(RELIEVED, seed, shared.changed(gamma=main)) for seed in seeds] + [
-        (tried_variant(gamma), seeds[0], shared.changed(gamma=gamma))
-        for gamma in dict.fromkeys(parameters.numbers("gammas_tried"))
-        if gamma != main
-    ]
+    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *apart)
+    shared = shared.changed(lines_per_s=of_all_streams(parameters, parameters.number("lines_per_s")))
+    for seed in parameters.seeds:
+        yield RELIEVED, seed, shared
+    for trial in (*tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried"), *trials):
+        yield variant_of(RELIEVED, trial), parameters.seeds[0], shared.changed(**trial.changes)
+
+
+def of_all_streams(parameters: Parameters, lines_per_s: float) -> float:
+    """The lines a second of all input streams together."""
+    return lines_per_s * parameters.integer(STREAMS.name)
+
+
+def rates_tried(parameters: Parameters) -> Iterator[float]:
+    """The other lines per second and stream, each once."""
+    for rate in dict.fromkeys(parameters.numbers("rates_tried")):
+        if rate != parameters.number("lines_per_s"):
+            yield rate
 
 
 def describe_word_count(spec: RunSpec) -> EmulationSpec:

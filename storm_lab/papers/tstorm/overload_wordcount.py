@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
-from storm_lab.experiments.readings import Tables, beside, measured, measurement
+from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
+from storm_lab.experiments.trial import Trial, explained
 from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
     STREAMS,
     describe_word_count,
-    rate_variant,
+    of_all_streams,
+    rates_tried,
     relief_settings,
 )
 from storm_lab.papers.tstorm.relief_readings import (
@@ -27,7 +28,6 @@ from storm_lab.papers.tstorm.relief_readings import (
     first_schedule_nodes,
     nodes_at,
     noticed_s,
-    quotients,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
@@ -62,60 +62,47 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     return tuple(
         replace(
-            run(variant, seed, values, parameters.text("text")),
-            experiment=SLUG,
-            describe=describe_word_count,
+            run(variant, seed, values, parameters.text("text")), experiment=SLUG, describe=describe_word_count
         )
-        for variant, seed, values in _settings(parameters)
+        for variant, seed, values in relief_settings(
+            parameters, _trials(parameters), apart=("text", "rates_tried")
+        )
     )
 
 
-def _settings(parameters: Parameters) -> Iterator[tuple[str, int, Parameters]]:
-    settings = relief_settings(PARAMETERS, parameters, file="text", apart=("rates_tried",))
-    yield from settings
-    _, seed, main = settings[0]
-    for rate in _rates(parameters):
-        yield rate_variant(rate), seed, main.changed(lines_per_s=rate * parameters.integer(STREAMS.name))
-
-
-def _rates(parameters: Parameters) -> tuple[float, ...]:
-    tried = dict.fromkeys(parameters.numbers("rates_tried"))
-    return tuple(rate for rate in tried if rate != parameters.number("lines_per_s"))
+def _trials(parameters: Parameters) -> tuple[Trial, ...]:
+    return tuple(
+        Trial(
+            f"r{rate:g}",
+            f"{rate:g} lines a second and stream",
+            {"lines_per_s": of_all_streams(parameters, rate)},
+            claims=("tstorm-fig9-recover",),
+        )
+        for rate in rates_tried(parameters)
+    )
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 9, and the recovery at other rates."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return _measure(tables, parameters) + tuple(
-        found
-        for rate in _rates(parameters)
-        for found in beside(
-            _measure,
-            tables,
-            first,
-            rate_variant(rate).removeprefix(RELIEVED),
-            f"{rate:g} lines a second and stream",
-            claims=("tstorm-fig9-recover",),
-        )
-    )
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, _trials(parameters))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     noticed, after = noticed_s(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds)
     drop = quotients(before_ms(tables, RELIEVED, seeds), after)
     return (
         measurement("tstorm-fig9-detect", noticed, unit="s", how=NOTICED),
-        Measurement(
+        by_label(
             "tstorm-fig9-recover",
-            (
-                measured(drop, label="drop"),
-                measured(after, label="level-after"),
-                measured(nodes_at(tables, RELIEVED, seeds, noticed), label="nodes-before"),
-                measured(first_schedule_nodes(tables, RELIEVED, seeds), label="nodes-after"),
-            ),
-            "mixed",
-            f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
+            {
+                "drop": drop,
+                "level-after": after,
+                "nodes-before": nodes_at(tables, RELIEVED, seeds, noticed),
+                "nodes-after": first_schedule_nodes(tables, RELIEVED, seeds),
+            },
+            unit="mixed",
+            how=f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
             f"{SETTLED_S:g} s on, where at most {LOST_AT_MOST:.0%} of the tuples fail; nodes when the "
             "overload is noticed and in the first schedule made",
         ),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pandas as pd
+
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
@@ -17,12 +19,11 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement, of_run, reductions
+from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
-from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms
-from storm_lab.papers.tstorm.gamma_settings import gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, tstorm_variant
+from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, gamma_settings, processing_ms
+from storm_lab.papers.tstorm.testbed import COMMON, tstorm_variant
 from storm_lab.papers.tstorm.word_count import WORKLOAD
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
@@ -72,11 +73,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the text cannot be read.
     """
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    declared = (*COMMON, *WORKLOAD)
-    settings = dict(gamma_settings(declared, parameters, (GAMMA,), apart=("text",)))
-    del settings[STORM]
-    ((variant, values),) = settings.items()
+    seeds = parameters.seeds
+    apart = ("text", "dispatch_us", "dispatch_us_tried")
+    _, (variant, values) = gamma_settings(parameters, (GAMMA,), apart)
     text = parameters.text("text")
     specs = [word_count.run(variant, seed, values, text) for seed in seeds]
     for name in (PLAIN, BY_SLOT, *AT_ONCE):
@@ -133,23 +132,24 @@ def dispatching(parameters: Parameters) -> CostModel | None:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Both claims of section IV-D."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     costed, usual = (processing_ms(tables, variant, seeds, RESTABLE_S) for variant in (DISPATCHED, SMOOTH))
     return (
-        Measurement(
+        by_label(
             "tstorm-smooth-reassign",
-            tuple(
-                measured(read(tables, variant, seeds), label=f"{label}/{name}")
+            {
+                f"{label}/{name}": read(tables, variant, seeds)
                 for label, read in (("lost", lost), ("excess", excess_ms_s))
                 for name, variant in (("smooth", SMOOTH), ("plain", PLAIN))
-            ),
-            "mixed",
-            f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum over "
-            f"bins of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, ms * s",
+            },
+            unit="mixed",
+            how=f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum "
+            f"over bins of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, "
+            "ms * s",
         ),
         measurement(
             "tstorm-dispatcher-overhead",
-            [None if gain is None else -gain for gain in reductions(costed, usual)],
+            changes(costed, usual),
             unit="%",
             how="100 * (with / without - 1), mean processing time of tuples that complete from "
             f"{RESTABLE_S:g} s on, with and without the dispatcher's look-up and the id's bytes",
@@ -164,35 +164,36 @@ def moved_s(tables: Tables, variant: str, seed: int) -> float | None:
     return float(times.min()) if len(times) else None
 
 
-def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Root tuples that fail or are lost in the time of the re-assignment."""
-    found: list[float | None] = []
+    found: Samples = []
     for seed in seeds:
         at = moved_s(tables, variant, seed)
-        rows = of_run(tables.failures_10s, variant, seed)
         if at is None:
             found.append(None)
-            continue
-        inside = rows[(rows["t_s"] + _BIN_S > at) & (rows["t_s"] < at + AFTER_S)]
-        found.append(float(inside["failed"].sum() + inside["lost"].sum()))
+        else:
+            rows = _around(of_run(tables.failures_10s, variant, seed), at)
+            found.append(float(rows["failed"].sum() + rows["lost"].sum()))
     return found
 
 
-def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Area between the processing time and its level before, over the time of the re-assignment."""
-    found: list[float | None] = []
+    found: Samples = []
     for seed in seeds:
         at = moved_s(tables, variant, seed)
-        if at is None:
+        level = None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
+        if at is None or level is None:
             found.append(None)
-            continue
-        (level,) = processing_ms(tables, variant, (seed,), at - BEFORE_S, at)
-        rows = of_run(tables.latency_10s, variant, seed)
-        inside = rows[(rows["t_s"] + _BIN_S > at) & (rows["t_s"] < at + AFTER_S)][
-            "processing_mean_ms"
-        ].dropna()
-        found.append(None if level is None else float((inside - level).sum() * _BIN_S))
+        else:
+            means = _around(of_run(tables.latency_10s, variant, seed), at)["processing_mean_ms"].dropna()
+            found.append(float((means - level).sum() * _BIN_S))
     return found
+
+
+def _around(bins: pd.DataFrame, at_s: float) -> pd.DataFrame:
+    """The bins of a re-assignment, and of the time in which it is followed."""
+    return bins[(bins["t_s"] + _BIN_S > at_s) & (bins["t_s"] < at_s + AFTER_S)]
 
 
 EXPERIMENT = Experiment(

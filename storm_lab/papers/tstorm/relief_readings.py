@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Tables, mean_over, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_seed, mean_over, of_run
 
 RELIEVED = "tstorm"
 """Variant of the runs that the claims are judged with."""
@@ -21,22 +21,19 @@ LOST_AT_MOST = 0.01
 """Part of the tuples that may fail where a topology is said to have recovered."""
 
 
-def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """When the generator first says that the cluster is overloaded."""
-    return [_first(of_run(tables.control, variant, seed), "detect-overload") for seed in seeds]
+    events = tables.control
+    return by_seed(events[events["action"] == "detect-overload"], variant, seeds, _first_s)
 
 
-def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """When Nimbus first writes an assignment that moves executors."""
-    found: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.events, variant, seed)
-        times = rows[rows["kind"] == "re-assignment"]["time_s"]
-        found.append(float(times.min()) if len(times) else None)
-    return found
+    events = tables.events
+    return by_seed(events[events["kind"] == "re-assignment"], variant, seeds, _first_s)
 
 
-def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time in the minute before the first re-assignment."""
     return [
         None
@@ -48,7 +45,7 @@ def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float 
     ]
 
 
-def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time of the tuples that complete from `SETTLED_S` on.
 
     None for a seed in which more than `LOST_AT_MOST` of all tuples fail then: the few that complete are no
@@ -62,9 +59,9 @@ def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float |
     ]
 
 
-def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Part of the tuples that end from `SETTLED_S` on which fail; None where none ends."""
-    found: list[float | None] = []
+    found: Samples = []
     for seed in seeds:
         counts = [
             int(rows.loc[rows["t_s"] >= SETTLED_S, column].sum())
@@ -75,11 +72,9 @@ def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> list[flo
     return found
 
 
-def nodes_at(
-    tables: Tables, variant: str, seeds: Sequence[int], times_s: Sequence[float | None]
-) -> list[float | None]:
+def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Samples) -> Samples:
     """Nodes with an executor at each seed's time."""
-    found: list[float | None] = []
+    found: Samples = []
     for seed, at in zip(seeds, times_s, strict=True):
         rows = of_run(tables.occupancy, variant, seed)
         inside = rows[(rows["from_s"] <= at) & (rows["to_s"] > at)] if at is not None else rows[:0]
@@ -87,28 +82,12 @@ def nodes_at(
     return found
 
 
-def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> list[float | None]:
+def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Nodes of the first schedule that the generator makes."""
-    found: list[float | None] = []
-    for seed in seeds:
-        rows = of_run(tables.control, variant, seed)
-        made = rows[rows["action"] == "generate-schedule"].sort_values("time_s")
-        nodes = made["detail"].map(_nodes)
-        found.append(float(nodes.iloc[0]) if len(nodes) else None)
-    return found
+    events = tables.control
+    made = events[events["action"] == "generate-schedule"].sort_values("time_s")
+    return by_seed(made, variant, seeds, lambda rows: float(json.loads(rows["detail"].iloc[0])["nodes"]))
 
 
-def quotients(over: Sequence[float | None], under: Sequence[float | None]) -> list[float | None]:
-    """Seed by seed; None where either is missing."""
-    return [
-        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(over, under, strict=True)
-    ]
-
-
-def _first(rows: pd.DataFrame, action: str) -> float | None:
-    times = rows[rows["action"] == action]["time_s"]
-    return float(times.min()) if len(times) else None
-
-
-def _nodes(detail: str) -> int:
-    return int(json.loads(detail)["nodes"])
+def _first_s(events: pd.DataFrame) -> float:
+    return float(events["time_s"].min())

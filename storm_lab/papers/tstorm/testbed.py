@@ -75,10 +75,7 @@ COMMON: tuple[Parameter, ...] = (
         "cores of a node, not printed; four as in section III, one for each of forty slots on ten nodes",
         low=2,
         high=4,
-        chosen_on=(
-            "tstorm-fig6-gamma-order",
-            "tstorm-fig5a-speedup",
-        ),
+        chosen_on=("tstorm-fig6-gamma-order", "tstorm-fig5a-speedup"),
     ),
 )
 """Parameters of every experiment of section V; ranges from what the paper leaves open."""

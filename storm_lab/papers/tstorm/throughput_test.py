@@ -11,8 +11,8 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
-from storm_lab.experiments.readings import Tables, beside, measurement, reductions, value_of
-from storm_lab.experiments.trial import TRIALS, Trial, explained, played, variant_of
+from storm_lab.experiments.readings import Tables, measurement, value_of
+from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.chain import BOLT_MS
@@ -21,12 +21,12 @@ from storm_lab.papers.tstorm.gamma_runs import (
     RESTABLE_S,
     at_time,
     consolidated_s,
+    gains_from,
+    gamma_settings,
     minute_from,
-    processing_ms,
     spike_claim,
     stable_after,
 )
-from storm_lab.papers.tstorm.gamma_settings import gamma_settings
 from storm_lab.papers.tstorm.testbed import (
     COMMON,
     FULL_HEAPS,
@@ -143,7 +143,7 @@ def topology(parameters: Parameters) -> Topology:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The runs of the figure; with the first seed, those of other warm-ups, and the trials."""
-    first = parameters.integers("seeds")[0]
+    first = parameters.seeds[0]
     return (
         *figure_runs(parameters),
         *(
@@ -151,13 +151,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
             for variant, values in _settings(parameters, (REASSIGNED,))
             for calls in dict.fromkeys(parameters.numbers("warm_up_calls_tried"))
         ),
-        *(
-            _run(variant_of(variant, trial), seed, values)
-            for trial, tried, seeds in played(parameters, parameters, TRIED)
-            if trial is not None
-            for variant, values in _settings(tried, tried.numbers("gammas"))
-            for seed in seeds
-        ),
+        *under_trials(figure_runs, parameters, TRIED),
     )
 
 
@@ -166,24 +160,16 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return tuple(
         _run(variant, seed, values)
         for variant, values in _settings(parameters, parameters.numbers("gammas"))
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
 def _settings(parameters: Parameters, gammas: Sequence[float]) -> list[tuple[str, Parameters]]:
-    return gamma_settings(PARAMETERS, parameters, gammas, apart=("warm_up_calls_tried", TRIALS.name))
+    return gamma_settings(parameters, gammas, ("warm_up_calls_tried", TRIALS.name))
 
 
 def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
-    return RunSpec(
-        experiment=SLUG,
-        variant=variant,
-        seed=seed,
-        parameters=values,
-        describe=describe,
-        storm_version=VERSION,
-        sample_every=200,
-    )
+    return RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=200)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
@@ -213,23 +199,14 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 5, and what other warm-ups and the trials explain of them."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return (
-        *_measure(tables, parameters),
-        *(
-            found
-            for calls in dict.fromkeys(parameters.numbers("warm_up_calls_tried"))
-            for found in beside(
-                _measure,
-                tables,
-                first,
-                tried_variant("", calls),
-                f"code that is warm half-way after {calls:g} calls",
-                claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
-            )
-        ),
-        *explained(_own_reading, tables, parameters, TRIED),
+    warm_ups = tried(
+        parameters,
+        "warm_up_calls",
+        "u{}",
+        "code that is warm half-way after {} calls",
+        claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
     )
+    return _measure(tables, parameters) + explained(_own_reading, tables, parameters, (*warm_ups, *TRIED))
 
 
 def _own_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -239,20 +216,17 @@ def _own_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, .
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 5 that the runs with these gammas answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     found: list[Measurement] = []
     for gamma in dict.fromkeys(parameters.numbers("gammas")):
         if gamma not in _PAPER_GAMMAS:
             continue
         figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
         start = STABLE_S if gamma == 1.0 else RESTABLE_S
-        gains = reductions(
-            processing_ms(tables, variant, seeds, start), processing_ms(tables, STORM, seeds, start)
-        )
         found.append(
             measurement(
                 f"tstorm-fig{figure}-speedup",
-                gains,
+                gains_from(tables, gamma, seeds, start),
                 unit="%",
                 how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
                 f"from {start:g} s on",
@@ -293,17 +267,9 @@ def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[
             how=f"workers with an executor at {GENERATED_S:g} s, before any schedule is generated",
         ),
         measurement(
-            "tstorm-fig5a-tstorm-ms",
-            minute_from(tables, variant, seeds, over),
-            unit="ms",
-            how=minute,
+            "tstorm-fig5a-tstorm-ms", minute_from(tables, variant, seeds, over), unit="ms", how=minute
         ),
-        measurement(
-            "tstorm-fig5a-storm-ms",
-            minute_from(tables, STORM, seeds, over),
-            unit="ms",
-            how=minute,
-        ),
+        measurement("tstorm-fig5a-storm-ms", minute_from(tables, STORM, seeds, over), unit="ms", how=minute),
         measurement(
             "tstorm-fig5a-storm-stable",
             value_of(tables.stabilisation, "stable_s", STORM, seeds),

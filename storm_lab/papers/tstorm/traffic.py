@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import (
-    Tables,
-    beside,
-    mean_over,
-    measured,
-    measurement,
-    reductions,
-    with_readings,
-)
+from storm_lab.experiments.readings import Tables, by_label, changes, mean_over, measurement
+from storm_lab.experiments.trial import Trial, explained, runs_of, tried
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -44,41 +39,19 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    shared = parameters.only(("tuple_kb", "duration_s")).changed(spouts=1)
-    main, cv = parameters.number("bolt_ms"), parameters.number("service_cv")
-    settings = [
-        *((placement, main, cv, seed) for placement in PLACEMENTS for seed in seeds),
-        *(
-            (placement, bolt_ms, cv, seeds[0])
-            for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
-            for placement in PLACEMENTS
-            if bolt_ms != main
-        ),
-        *(
-            (placement, main, spread, seed)
-            for spread in dict.fromkeys(parameters.numbers("service_cv_tried"))
-            for placement in PLACEMENTS
-            for seed in seeds
-            if spread != cv
-        ),
-    ]
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=spread_variant(placement, spread)
-            if spread != cv
-            else placement
-            if bolt_ms == main
-            else tried_variant(placement, bolt_ms),
-            seed=seed,
-            parameters=shared.changed(workers=PLACEMENTS[placement], bolt_ms=bolt_ms, service_cv=spread),
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=100,
-        )
-        for placement, bolt_ms, spread, seed in settings
-    )
+    shared = parameters.only(("tuple_kb", "duration_s", "bolt_ms", "service_cv")).changed(spouts=1)
+    settings = {placement: {"workers": workers} for placement, workers in PLACEMENTS.items()}
+    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
+    return runs_of(make, settings, parameters, shared, (*_costs(parameters), *_spreads(parameters)))
+
+
+def _costs(parameters: Parameters) -> tuple[Trial, ...]:
+    claims = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10")
+    return tried(parameters, "bolt_ms", "b{}", "bolts of {} ms", claims=claims)
+
+
+def _spreads(parameters: Parameters) -> tuple[Trial, ...]:
+    return tried(parameters, "service_cv", "cv{}", "service times of cv {}", reading=True)
 
 
 def tried_variant(placement: str, bolt_ms: float) -> str:
@@ -86,52 +59,32 @@ def tried_variant(placement: str, bolt_ms: float) -> str:
     return f"{placement}-b{bolt_ms:g}"
 
 
-def spread_variant(placement: str, service_cv: float) -> str:
-    """Variant of a run with another spread of service times."""
-    return f"{placement}-cv{service_cv:g}"
-
-
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 2, and what comes out for them with other spreads and costs of service."""
-    readings = {
-        spread_variant("", spread): f"service times of cv {spread:g}"
-        for spread in dict.fromkeys(parameters.numbers("service_cv_tried"))
-        if spread != parameters.number("service_cv")
-    }
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return with_readings(_measure, tables, parameters, readings) + tuple(
-        found
-        for bolt_ms in dict.fromkeys(parameters.numbers("bolt_ms_tried"))
-        for found in beside(
-            _measure,
-            tables,
-            first,
-            tried_variant("", bolt_ms),
-            f"bolts of {bolt_ms:g} ms",
-            claims=("tstorm-fig2-n5w5", "tstorm-fig2-n5w10"),
-        )
-    )
+    trials = (*_spreads(parameters), *_costs(parameters))
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, trials)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     start = settled_from_s(parameters)
     means = {
         placement: mean_over(tables.latency_10s, "processing_mean_ms", placement, seeds, from_s=start)
         for placement in PLACEMENTS
     }
     how = f"mean processing time of tuples that complete from {start:g} s on"
-    changes = [
-        measurement(
-            f"tstorm-fig2-{placement}",
-            [None if gain is None else -gain for gain in reductions(means[placement], means["n1w1"])],
-            unit="%",
-            how=f"100 * ({placement} / n1w1 - 1), {how}",
-        )
-        for placement in ("n5w5", "n5w10")
-    ]
-    values = tuple(measured(samples, label=placement) for placement, samples in means.items())
-    return (*changes, Measurement("tstorm-fig2-order", values, "ms", how))
+    return (
+        *(
+            measurement(
+                f"tstorm-fig2-{placement}",
+                changes(means[placement], means["n1w1"]),
+                unit="%",
+                how=f"100 * ({placement} / n1w1 - 1), {how}",
+            )
+            for placement in ("n5w5", "n5w10")
+        ),
+        by_label("tstorm-fig2-order", means, unit="ms", how=how),
+    )
 
 
 EXPERIMENT = Experiment(

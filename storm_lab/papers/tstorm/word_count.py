@@ -10,19 +10,13 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.trial import TRIALS, played, variant_of
+from storm_lab.experiments.trial import TRIALS, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
-from storm_lab.papers.tstorm.gamma_settings import gamma_settings
+from storm_lab.papers.tstorm.gamma_runs import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, VERSION
-from storm_lab.papers.tstorm.word_count_measures import (
-    SPARED,
-    TRIED,
-    measure,
-    spared_variant,
-    tried_variant,
-)
+from storm_lab.papers.tstorm.word_count_measures import SPARED, TRIED, measure, spared_variant, tried_variant
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
 from storm_lab.workloads.trace import WorkloadTrace
@@ -56,10 +50,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
         low=0,
         high=40,
-        chosen_on=(
-            "tstorm-fig6b-nodes",
-            "tstorm-fig6c-nodes",
-        ),
+        chosen_on=("tstorm-fig6b-nodes", "tstorm-fig6c-nodes"),
     ),
     Parameter("read_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
     Parameter(
@@ -161,36 +152,21 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the text cannot be read.
     """
-    first = parameters.integers("seeds")[0]
-    ((_, values),) = gamma_settings(PARAMETERS, parameters, (), apart=_APART)
+    text, first = parameters.text("text"), parameters.seeds[0]
+    short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
+    _, storm = short[0]
     return (
         *figure_runs(parameters),
         *(
-            run(
-                spared_variant(spared),
-                first,
-                values.changed(spared=spared, duration_s=TRIED_S),
-                parameters.text("text"),
-            )
+            run(spared_variant(spared), first, storm.changed(spared=spared), text)
             for spared in (SPARED if parameters.flag("counterfactuals") else ())
         ),
         *(
-            run(
-                tried_variant(variant, store_us),
-                first,
-                values.changed(store_us=store_us, duration_s=TRIED_S),
-                parameters.text("text"),
-            )
-            for variant, values in gamma_settings(PARAMETERS, parameters, (1.0,), apart=_APART)
+            run(tried_variant(variant, store_us), first, values.changed(store_us=store_us), text)
+            for variant, values in short
             for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
         ),
-        *(
-            run(variant_of(variant, trial), seed, values, parameters.text("text"))
-            for trial, tried, seeds in played(parameters, parameters, TRIED)
-            if trial is not None
-            for variant, values in gamma_settings(PARAMETERS, tried, tried.numbers("gammas"), apart=_APART)
-            for seed in seeds
-        ),
+        *under_trials(figure_runs, parameters, TRIED),
     )
 
 
@@ -202,10 +178,8 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     return tuple(
         run(variant, seed, values, parameters.text("text"))
-        for variant, values in gamma_settings(
-            PARAMETERS, parameters, parameters.numbers("gammas"), apart=_APART
-        )
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _APART)
+        for seed in parameters.seeds
     )
 
 
@@ -215,17 +189,8 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
     Raises:
         UserError: the text cannot be read.
     """
-    return RunSpec(
-        experiment=SLUG,
-        variant=variant,
-        seed=seed,
-        parameters=values,
-        describe=describe,
-        storm_version=VERSION,
-        inputs={"text": load_text(text).digest},
-        files={"text": text},
-        sample_every=50,
-    )
+    inputs, files = {"text": load_text(text).digest}, {"text": text}
+    return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 
 
 @lru_cache(maxsize=16)

@@ -6,9 +6,9 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Tables, beside, measured, measurement, reductions, value_of
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, reductions, value_of
 from storm_lab.experiments.trial import Trial, explained
-from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, processing_ms, spike_claim
+from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, at_time, processing_ms, spike_claim
 from storm_lab.papers.tstorm.testbed import FULL_HEAPS, FULL_HEAPS_NAME, STORM, tstorm_variant
 
 STABLE_S = 150.0
@@ -39,30 +39,18 @@ TRIED: tuple[Trial, ...] = (
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 6, and what other times of an insert and the trials explain of them."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[:1])
-    return (
-        *_measure(tables, parameters),
-        *(
-            found
-            for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
-            for found in beside(
-                _measure,
-                tables,
-                first,
-                tried_variant("", store_us),
-                f"inserts of {store_us:g} us",
-                claims=("tstorm-fig6a-stable",),
-            )
-        ),
-        *explained(_measure, tables, parameters, TRIED),
-    )
+    inserts = [
+        Trial(f"s{store_us:g}", f"inserts of {store_us:g} us", claims=("tstorm-fig6a-stable",))
+        for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
+    ]
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, (*inserts, *TRIED))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 6 that the runs with these gammas answer."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     found: list[Measurement] = []
-    gains: dict[float, list[float | None]] = {}
+    gains: dict[float, Samples] = {}
     for gamma in dict.fromkeys(parameters.numbers("gammas")):
         if gamma not in _PAPER_GAMMAS:
             continue
@@ -90,7 +78,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             found += [
                 measurement(
                     "tstorm-fig6a-stable",
-                    _stable_from(tables, variant, seeds),
+                    at_time(tables.stabilisation, "stable_s", variant, seeds, GENERATED_S),
                     unit="s",
                     how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
                 ),
@@ -110,9 +98,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         if gamma == 1.8:
             found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     if gains.keys() == _PAPER_GAMMAS.keys():
-        values = tuple(measured(gains[gamma], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
+        values = {f"gamma-{gamma:g}": gains[gamma] for gamma in sorted(gains)}
         how = "100 * (1 - T-Storm / Storm), as for the three panels"
-        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
+        found.append(by_label("tstorm-fig6-gamma-order", values, unit="%", how=how))
     return tuple(found)
 
 
@@ -146,10 +134,3 @@ def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
 def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:
     """Mean processing time of such a run, once its start is over."""
     return processing_ms(tables, variant, (seed,), TRIED_FROM_S)[0]
-
-
-def _stable_from(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[float | None]:
-    """Of the stretch in which the first generated schedule could come at the earliest."""
-    stretches = tables.stabilisation
-    inside = stretches[(stretches["from_s"] <= GENERATED_S) & (stretches["to_s"] > GENERATED_S)]
-    return value_of(inside, "stable_s", variant, seeds)

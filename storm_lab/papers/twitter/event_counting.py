@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import pandas as pd
+
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter
 from storm_lab.model import Cluster, StormVersion
-from storm_lab.papers.twitter.slot_order import IN_TURN, default_scheduler
-from storm_lab.papers.twitter.testbed import CORE_MHZ, COUNT_TOPOLOGY, client_event_count
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import (
-    AddReports,
-    ClientEventCosts,
-    CountUsers,
-    Distribute,
-    ReadEvents,
+from storm_lab.papers.twitter.testbed import (
+    CORE_MHZ,
+    COUNT_TOPOLOGY,
+    IN_TURN,
+    client_event_count,
+    default_scheduler,
 )
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import AddReports, ClientEventCosts, CountUsers, Distribute, ReadEvents
 from storm_lab.workloads.trace import WorkloadTrace
 
 EVENTS = 20_000
@@ -175,6 +176,13 @@ def counting(
     )
 
 
+def series(throughput: pd.DataFrame, latency: pd.DataFrame, bundle: int) -> pd.DataFrame:
+    """Rows of a run in bins, in units of tuples: ``throughput`` (million a minute) and ``latency`` (ms)."""
+    rates = throughput.set_index("t_s")["acked_per_s"].sort_index()
+    means = latency.set_index("t_s")["complete_mean_ms"].reindex(rates.index)
+    return pd.DataFrame({"throughput": rates * bundle * 60 / 1e6, "latency": means / bundle})
+
+
 def million_a_minute(acked_per_s: float | None, bundle: int) -> float | None:
     """Bundles acked a second as million tuples a minute."""
     return None if acked_per_s is None else acked_per_s * bundle * 60 / 1e6
@@ -183,8 +191,3 @@ def million_a_minute(acked_per_s: float | None, bundle: int) -> float | None:
 def latency_ms(stretched_ms: float | None, bundle: int) -> float | None:
     """A latency from the log of a run with bundles, as that of the tuples it stands for."""
     return None if stretched_ms is None else stretched_ms / bundle
-
-
-def bundle_of(parameters: Parameters) -> int:
-    """How many tuples the runs play as one."""
-    return parameters.integer("bundle")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, seed_parameter
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
@@ -27,8 +28,7 @@ from storm_lab.papers.twitter.machine_removal_measures import (
     other_order,
     reading_seeds,
 )
-from storm_lab.papers.twitter.slot_order import IN_TURN, SLOT_ORDERS
-from storm_lab.papers.twitter.testbed import CORES, VERSION, machines
+from storm_lab.papers.twitter.testbed import CORES, IN_TURN, SLOT_ORDERS, VERSION, failing, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 SLUG = "twitter-machine-removal"
@@ -40,12 +40,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         MOST_SEEDS,
     ),
     Parameter(
-        "stage_s",
-        900.0,
-        "time from one removal to the next (section 3.4)",
-        unit="s",
-        low=180,
-        high=3600,
+        "stage_s", 900.0, "time from one removal to the next (section 3.4)", unit="s", low=180, high=3600
     ),
     Parameter(
         "bundle",
@@ -115,78 +110,50 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     The short ones have other windows, numbers of ackers, processes that cost less, and a log that is not
     always full.
     """
-    values = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    other = {"slot_order": other_order(parameters)}
+
+    def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
+        return [RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=500) for seed in seeds]
+
+    first = parameters.seeds[:1]
+    stages = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
+    specs = play(VARIANT, stages, describe, parameters.seeds)
+    other = stages.changed(slot_order=other_order(parameters))
+    specs += play(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
     lines = parameters.integer("fetch_lines")
-    fetching = {
-        **other,
-        "fetch_ms": parameters.number("fetch_ms"),
-        "fetch_lines": lines,
-        "max_spout_pending": lines,
-    }
-    readings = [
-        (VARIANT + tag, values.changed(**changed), seed, describe)
-        for tag, changed in ((SLOTS_TAG, other), (FETCH_TAG, fetching))
-        for seed in reading_seeds(parameters)
-    ]
+    fetching = other.changed(
+        fetch_ms=parameters.number("fetch_ms"), fetch_lines=lines, max_spout_pending=lines
+    )
+    specs += play(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     settings = dict.fromkeys(
         [
             (pending, ackers),
-            *((other, ackers) for other in parameters.integers("pending_tried")),
-            *((pending, other) for other in parameters.integers("ackers_tried")),
+            *((tried, ackers) for tried in parameters.integers("pending_tried")),
+            *((pending, tried) for tried in parameters.integers("ackers_tried")),
         ]
     )
     fresh = parameters.only(("bundle", *TOPOLOGY_NAMES))
-    settled = [
-        (
-            fresh_variant(count, *setting),
-            fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1]),
-            seeds[0],
-            describe_fresh,
-        )
-        for setting in settings
-        for count in TRIED_MACHINES
-    ]
-    settled += [
-        (
-            fresh_variant(count, pending, ackers, spread=True),
-            fresh.changed(machines=count, process_sharing=1 / CORES),
-            seeds[0],
-            describe_fresh,
-        )
-        for count in TRIED_MACHINES
-    ]
+    for setting in settings:
+        for count in TRIED_MACHINES:
+            values = fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1])
+            specs += play(fresh_variant(count, *setting), values, describe_fresh, first)
+    for count in TRIED_MACHINES:
+        variant = fresh_variant(count, pending, ackers, spread=True)
+        values = fresh.changed(machines=count, process_sharing=1 / CORES)
+        specs += play(variant, values, describe_fresh, first)
     supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
-    settled.append((SUPPLIED, supplied, seeds[0], describe_supplied))
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=chosen,
-            describe=described,
-            storm_version=VERSION,
-            sample_every=500,
-        )
-        for variant, chosen, seed, described in [
-            *((VARIANT, values, seed, describe) for seed in seeds),
-            *readings,
-            *settled,
-        ]
-    )
+    return (*specs, *play(SUPPLIED, supplied, describe_supplied, first))
 
 
 def removals(stage_s: float) -> FaultPlan:
     """At the end of each stage but the last the machines with the highest numbers fail for good."""
     return FaultPlan.of_rows(
         [
-            {"fault": "kill-node", "at_s": stage * stage_s, "node": f"machine{number:02d}"}
+            row
             for stage, (before, after) in enumerate(pairwise(MACHINES), start=1)
-            for number in range(after + 1, before + 1)
+            for row in failing(stage * stage_s, before, after)
         ]
     )
 
@@ -223,10 +190,7 @@ def describe_fresh(spec: RunSpec) -> EmulationSpec:
 
 def describe_supplied(spec: RunSpec) -> EmulationSpec:
     """Describe a run on 16 machines, three of which fail, whose log fills slower than 13 machines read."""
-    failures = [
-        {"fault": "kill-node", "at_s": SUPPLIED_AT_S, "node": f"machine{number:02d}"}
-        for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
-    ]
+    failures = failing(SUPPLIED_AT_S, *MACHINES[:2])
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
     return counting(
         spec,

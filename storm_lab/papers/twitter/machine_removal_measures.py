@@ -7,25 +7,20 @@ from dataclasses import replace
 
 import pandas as pd
 
-from storm_lab.experiments.measurement import Basis, Measured, Measurement
+from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import (
+    Samples,
     Tables,
+    by_label,
     mean_over,
-    measured,
     measurement,
     of_run,
     under_reading,
 )
-from storm_lab.papers.twitter.event_counting import bundle_of, latency_ms, million_a_minute
-from storm_lab.papers.twitter.slot_order import SLOT_ORDERS
-from storm_lab.papers.twitter.timeline import (
-    MACHINES,
-    Disturbance,
-    disturbance,
-    settled_from_s,
-    stage_end_s,
-)
+from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, series
+from storm_lab.papers.twitter.testbed import SLOT_ORDERS
+from storm_lab.papers.twitter.timeline import MACHINES, Disturbance, disturbance, settled_from_s, stage_end_s
 
 VARIANT = "storm"
 REMOVALS = len(MACHINES) - 1
@@ -48,74 +43,54 @@ def fresh_variant(machines: int, pending: int, ackers: int, *, spread: bool = Fa
     return f"fresh-{machines}m-pending{pending}-ackers{ackers}" + ("-spread-processes" if spread else "")
 
 
-def throughput_by_stage(
-    tables: Tables, parameters: Parameters, seeds: Sequence[int]
-) -> dict[int, list[float | None]]:
+def throughput_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
     """Million tuples acked a minute by machines, one value per seed: stable halves of the stages."""
-    k = bundle_of(parameters)
-    return {
-        machines: [
-            million_a_minute(rate, k)
-            for rate in _stable_mean(
-                tables.throughput_60s, "acked_per_s", seeds, stage, parameters, weight="width_s"
-            )
-        ]
-        for stage, machines in enumerate(MACHINES)
-    }
+    k = parameters.integer("bundle")
+    means = _stable_means(tables.throughput_60s, "acked_per_s", parameters, seeds, weight="width_s")
+    return {machines: [million_a_minute(rate, k) for rate in rates] for machines, rates in means.items()}
 
 
-def latency_by_stage(
-    tables: Tables, parameters: Parameters, seeds: Sequence[int]
-) -> dict[int, list[float | None]]:
+def latency_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
     """Mean complete latency in ms by number of machines, one value per seed: stable halves of the stages."""
-    k = bundle_of(parameters)
+    k = parameters.integer("bundle")
+    means = _stable_means(tables.latency_60s, "complete_mean_ms", parameters, seeds, weight="tuples")
+    return {machines: [latency_ms(value, k) for value in values] for machines, values in means.items()}
+
+
+def _stable_means(
+    table: pd.DataFrame, column: str, parameters: Parameters, seeds: Sequence[int], *, weight: str
+) -> dict[int, Samples]:
+    stage_s = parameters.number("stage_s")
     return {
-        machines: [
-            latency_ms(value, k)
-            for value in _stable_mean(tables.latency_60s, "complete_mean_ms", seeds, stage, parameters)
-        ]
+        machines: mean_over(
+            table,
+            column,
+            VARIANT,
+            seeds,
+            from_s=settled_from_s(stage_s, stage),
+            to_s=stage_end_s(stage_s, stage),
+            weight=weight,
+        )
         for stage, machines in enumerate(MACHINES)
     }
-
-
-def _stable_mean(
-    table: pd.DataFrame,
-    column: str,
-    seeds: Sequence[int],
-    stage: int,
-    parameters: Parameters,
-    weight: str = "tuples",
-) -> list[float | None]:
-    stage_s = parameters.number("stage_s")
-    return mean_over(
-        table,
-        column,
-        VARIANT,
-        seeds,
-        from_s=settled_from_s(stage_s, stage),
-        to_s=stage_end_s(stage_s, stage),
-        weight=weight,
-    )
 
 
 def minutes_of(tables: Tables, parameters: Parameters, seed: int) -> pd.DataFrame:
     """Figures 9 and 10 of one run: ``throughput`` (million a minute) and ``latency`` (ms) by minute."""
-    k = bundle_of(parameters)
-    rates = of_run(tables.throughput_60s, VARIANT, seed).set_index("t_s")["acked_per_s"].sort_index()
-    means = of_run(tables.latency_60s, VARIANT, seed).set_index("t_s")["complete_mean_ms"]
-    return pd.DataFrame({"throughput": rates * k * 60 / 1e6, "latency": means.reindex(rates.index) / k})
+    rates, means = (of_run(table, VARIANT, seed) for table in (tables.throughput_60s, tables.latency_60s))
+    return series(rates, means, parameters.integer("bundle"))
 
 
 def disturbances(tables: Tables, parameters: Parameters, seed: int, value: str) -> list[Disturbance | None]:
     """What each removal did to the minutes' ``value`` (``throughput`` or ``latency``)."""
     stage_s = parameters.number("stage_s")
-    series = minutes_of(tables, parameters, seed)[value]
-    return [disturbance(series, number * stage_s, stage_s) for number in range(1, REMOVALS + 1)]
+    minutes = minutes_of(tables, parameters, seed)[value]
+    return [disturbance(minutes, number * stage_s, stage_s) for number in range(1, REMOVALS + 1)]
 
 
 def fresh_levels(tables: Tables, parameters: Parameters, variant: str, seed: int) -> tuple[float, float]:
     """Million tuples a minute and mean latency in ms of a short run, over its last minute."""
-    k = bundle_of(parameters)
+    k = parameters.integer("bundle")
     rates = of_run(tables.throughput_10s, variant, seed).sort_values("t_s")["acked_per_s"]
     latency = of_run(tables.steady_latency, variant, seed)["complete_mean_ms"]
     return float(rates.iloc[-6:].mean()) * k * 60 / 1e6, float(latency.iloc[0]) / k
@@ -126,15 +101,8 @@ def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
 
     ``throughput`` in million a minute and ``latency`` in ms, by seconds since the failure.
     """
-    rates = tables.throughput_10s[tables.throughput_10s["variant"] == SUPPLIED].set_index("t_s")
-    means = tables.latency_10s[tables.latency_10s["variant"] == SUPPLIED].set_index("t_s")
-    rates = rates.sort_index()
-    found = pd.DataFrame(
-        {
-            "throughput": rates["acked_per_s"] * bundle * 60 / 1e6,
-            "latency": means["complete_mean_ms"].reindex(rates.index) / bundle,
-        }
-    )
+    rates, means = (t[t["variant"] == SUPPLIED] for t in (tables.throughput_10s, tables.latency_10s))
+    found = series(rates, means, bundle)
     found.index = found.index - SUPPLIED_AT_S
     return found[found.index >= -120.0]
 
@@ -171,7 +139,7 @@ def other_order(parameters: Parameters) -> str:
 
 def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
     """The seeds that play the readings."""
-    return tuple(dict.fromkeys(parameters.integers("seeds")))[: parameters.integer("reading_seeds")]
+    return parameters.seeds[: parameters.integer("reading_seeds")]
 
 
 def readings(parameters: Parameters) -> dict[str, str]:
@@ -196,27 +164,30 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     rates = throughput_by_stage(tables, parameters, seeds)
     latencies = latency_by_stage(tables, parameters, seeds)
-    half = "second half of the stage"
-    found = [
-        measurement(
-            f"twitter-{name}-{machines}m",
-            values[machines],
-            unit=unit,
-            how=f"{how}, {half}",
-        )
-        for name, values, unit, how in (
-            ("thr", rates, "million tuples/min", "root tuples acked a minute"),
-            ("lat", latencies, "ms", "mean complete latency"),
-        )
-        for machines in MACHINES
-    ]
-    for name, values, unit in (("thr", rates, "million tuples/min"), ("lat", latencies, "ms")):
-        labelled = tuple(measured(values[machines], label=f"{machines}-machines") for machines in MACHINES)
-        found.append(Measurement(f"twitter-{name}-order", labelled, unit, f"as twitter-{name}-16m"))
-    return (*found, *_spikes(tables, parameters, seeds))
+    figures = (
+        ("thr", rates, "million tuples/min", "root tuples acked a minute, second half of the stage"),
+        ("lat", latencies, "ms", "mean complete latency, second half of the stage"),
+    )
+    return (
+        *(
+            measurement(f"twitter-{name}-{machines}m", values[machines], unit=unit, how=how)
+            for name, values, unit, how in figures
+            for machines in MACHINES
+        ),
+        *(
+            by_label(
+                f"twitter-{name}-order",
+                {f"{machines}-machines": values[machines] for machines in MACHINES},
+                unit=unit,
+                how=f"as twitter-{name}-16m",
+            )
+            for name, values, unit, _ in figures
+        ),
+        *_spikes(tables, parameters, seeds),
+    )
 
 
 def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[Measurement, Measurement]:
@@ -227,25 +198,23 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
         _worst([d.settled_s if d else None for d in (*found, *rate)], max)
         for found, rate in zip(by_seed, rates, strict=True)
     ]
-    heights: list[Measured] = []
-    for number in range(REMOVALS):
-        own = [found[number] for found in by_seed]
-        heights.append(
-            measured([d.peak - d.level if d else None for d in own], label=f"removal-{number + 1}")
-        )
+    heights = {
+        f"removal-{number}": [d.peak - d.level if d else None for d in own]
+        for number, own in enumerate(zip(*by_seed, strict=True), start=1)
+    }
     return (
-        Measurement(
+        by_label(
             "twitter-spike-recover",
-            (measured(ratios, label="spike"), measured(settled, label="settled-after")),
-            "mixed",
-            "minutes after each removal against the second half of its stage: least ratio of the highest "
+            {"spike": ratios, "settled-after": settled},
+            unit="mixed",
+            how="minutes after each removal against the second half of its stage: least ratio of the highest "
             "latency to the mean; longest time until latency and throughput stay within 10 % of the mean",
         ),
-        Measurement(
+        by_label(
             "twitter-spike-size",
-            tuple(heights),
-            "ms",
-            "highest minute latency after a removal, less the mean of the second half of its stage",
+            heights,
+            unit="ms",
+            how="highest minute latency after a removal, less the mean of the second half of its stage",
         ),
     )
 

@@ -19,21 +19,21 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, mean_over, measured, measurement, of_run
-from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.experiments.readings import (
+    Samples,
+    Tables,
+    by_label,
+    mean_over,
+    measurement,
+    of_run,
+    quotients,
+)
+from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
-from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import (
-    EVENT_FIELDS,
-    REPORT_FIELDS,
-    ClientEventCosts,
-    CountUsers,
-    Distribute,
-    ReadEvents,
-)
+from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.trace import WorkloadTrace
 
 SLUG = "twitter-max-spout-pending"
@@ -80,22 +80,8 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def topology(limit: int) -> Topology:
     """Spout 4, work 24, count 8, an acker a worker; ``limit`` 0 is none."""
-    return Topology(
-        TOPOLOGY,
-        (
-            Component("spout", SPOUTS, outputs={"default": EVENT_FIELDS}),
-            Component("work", 24, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}),
-            Component(
-                "count",
-                8,
-                inputs=(Subscription("work", grouping=Grouping.FIELDS, fields=("user_id",)),),
-                outputs={"default": REPORT_FIELDS},
-            ),
-        ),
-        workers=WORKERS,
-        ackers=WORKERS,
-        max_spout_pending=limit or None,
-    )
+    layers = (spouts(SPOUTS), passing("work", 24), counting("count", 8, "work"))
+    return Topology(TOPOLOGY, layers, workers=WORKERS, ackers=WORKERS, max_spout_pending=limit or None)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -119,17 +105,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         ),
     ]
     return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=values,
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=100,
-        )
+        RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=100)
         for variant, values in settings
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
@@ -139,16 +117,7 @@ def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
     costs = ClientEventCosts(
         read_us=23.0, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
-    return build_trace(
-        topology(0),
-        {
-            "spout": ReadEvents(5000, 1_000_000, seed, costs),
-            "work": Distribute(costs),
-            "count": CountUsers(costs),
-        },
-        version,
-        reference_mhz=CORE_MHZ,
-    )
+    return trace_of(topology(0), costs, seed, version, events=5000, users=1_000_000)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
@@ -206,7 +175,7 @@ def unreliable_variant(limit: int) -> str:
     return f"unreliable-{limit or 'none'}"
 
 
-def progress_per_s(tables: Tables, variant: str, seeds: Sequence[int], from_s: float) -> list[float | None]:
+def progress_per_s(tables: Tables, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
     """Lines acked a second from ``from_s`` on; a line is acked once, however often it is emitted."""
     return mean_over(tables.throughput_60s, "acked_per_s", variant, seeds, from_s=from_s, weight="width_s")
 
@@ -239,7 +208,7 @@ def tuning(tables: Tables, variant: str, seed: int) -> pd.DataFrame:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.3."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     half = parameters.number("static_s") / 2
     smallest = min(parameters.integers("limits"))
     best_limit, best = best_static(tables, parameters, seeds)
@@ -254,20 +223,20 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     # The first value that does worst: the tuner has to find its way from all of them.
     tuned = [min((rate or 0.0) for rate in rates) for rates in zip(*by_start, strict=True)]
     return (
-        measurement("twitter-msp-small", _ratios(starved, best), unit="ratio", how=window),
-        Measurement(
+        measurement("twitter-msp-small", quotients(starved, best), unit="ratio", how=window),
+        by_label(
             "twitter-msp-large",
-            (
-                measured(_failures(tables, "failed", seeds), label="timed-out"),
-                measured(_failures(tables, "replayed", seeds), label="replayed"),
-                measured(_ratios(unlimited, best), label="progress"),
-            ),
-            "mixed",
-            f"no limit, more lines than the machine can work off; {window}",
+            {
+                "timed-out": _failures(tables, "failed", seeds),
+                "replayed": _failures(tables, "replayed", seeds),
+                "progress": quotients(unlimited, best),
+            },
+            unit="mixed",
+            how=f"no limit, more lines than the machine can work off; {window}",
         ),
         measurement(
             "twitter-msp-autotune",
-            _ratios(tuned, best),
+            quotients(tuned, best),
             unit="ratio",
             how=f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one",
         ),
@@ -286,14 +255,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     )
 
 
-def _ratios(values: Sequence[float | None], bases: Sequence[float]) -> list[float | None]:
-    return [
-        value / base if value is not None and base > 0 else None
-        for value, base in zip(values, bases, strict=True)
-    ]
-
-
-def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> list[float | None]:
+def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> Samples:
     return [
         float(of_run(tables.failures_60s, static_variant(NO_LIMIT), seed)[column].sum()) for seed in seeds
     ]

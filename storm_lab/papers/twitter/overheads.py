@@ -14,7 +14,7 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
@@ -29,19 +29,10 @@ from storm_lab.papers.twitter.overheads_measures import (
     measure,
     on_machines,
 )
-from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import (
-    EVENT_FIELDS,
-    REPORT_FIELDS,
-    ClientEventCosts,
-    CountUsers,
-    Distribute,
-    ReadEvents,
-)
+from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.trace import WorkloadTrace
-from storm_lab.workloads.usercode import Bolt, Spout
 
 SLUG = "twitter-overheads"
 TOPOLOGY = "deserialise"
@@ -76,12 +67,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         chosen_on=("twitter-ovh-orig-10",),
     ),
     Parameter(
-        "machines_off",
-        (1, 2),
-        "numbers of machines to try without acking",
-        unit="machines",
-        low=1,
-        high=40,
+        "machines_off", (1, 2), "numbers of machines to try without acking", unit="machines", low=1, high=40
     ),
     Parameter(
         "machines_on",
@@ -112,7 +98,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         for count in dict.fromkeys(parameters.integers(name))
     ]
     shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us"))
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     return tuple(
         RunSpec(
             experiment=SLUG,
@@ -135,44 +121,22 @@ def topology(program: str, count: int) -> Topology:
     """The topology of a program for ``count`` machines."""
     if program == ORIGINAL:
         workers = ORIGINAL_PROCESSES * count
-        return Topology(
-            TOPOLOGY,
-            (
-                Component("spout", 4 * workers, outputs={"default": EVENT_FIELDS}),
-                Component(
-                    "first", 4 * workers, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}
-                ),
-                Component(
-                    "second",
-                    4 * workers,
-                    inputs=(Subscription("first", grouping=Grouping.FIELDS, fields=("user_id",)),),
-                    outputs={"default": REPORT_FIELDS},
-                ),
-            ),
-            workers=workers,
-            ackers=0,
-        )
+        each = 4 * workers
+        layers = (spouts(each), passing("first", each), counting("second", each, "first"))
+        return Topology(TOPOLOGY, layers, workers=workers, ackers=0)
     workers = PROCESSES * count
-    spouts = (THREADS_OFF - 4) // 2 if program == ACKS_OFF else 1
-    return Topology(
-        TOPOLOGY,
-        (Component("spout", spouts * workers, outputs={"default": EVENT_FIELDS}),),
-        workers=workers,
-        ackers=workers if program == ACKS_ON else 0,
-    )
+    readers = (THREADS_OFF - 4) // 2 if program == ACKS_OFF else 1
+    ackers = workers if program == ACKS_ON else 0
+    return Topology(TOPOLOGY, (spouts(readers * workers),), workers=workers, ackers=ackers)
 
 
 @lru_cache(maxsize=16)
 def _trace(program: str, seed: int, read_us: float, logic_us: float, version: StormVersion) -> WorkloadTrace:
     """The same for every number of machines: a process that plays several runs needs it once."""
-    declared = topology(program, 1)
     costs = ClientEventCosts(
         read_us=read_us, distribute_us=logic_us, count_us=logic_us, aggregate_us=0.0, event_bytes=150
     )
-    code: dict[str, Spout | Bolt] = {"spout": ReadEvents(10_000, 10_000_000, seed, costs)}
-    if len(declared.components) > 1:
-        code |= {"first": Distribute(costs), "second": CountUsers(costs)}
-    return build_trace(declared, code, version, reference_mhz=CORE_MHZ)
+    return trace_of(topology(program, 1), costs, seed, version, events=10_000, users=10_000_000)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Tables, measured, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
 from storm_lab.papers.twitter.testbed import CORES
 
 ACKS_OFF = "storm-no-acks"
@@ -83,7 +83,7 @@ def java_percent(parameters: Parameters) -> float:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.2, and what comes out for them where further processes cost less."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     return measure_at(tables, parameters, AS_FITTED, seeds) + tuple(
         replace(each, reading=name)
         for processes, name in _CHEAPER.items()
@@ -107,19 +107,28 @@ def measure_at(
     """
     java = java_percent(parameters)
 
-    def needed(program: str, name: str) -> list[float | None]:
-        found = [
-            machines_needed(tables, parameters, program, parameters.integers(name), seed, processes)
-            for seed in seeds
-        ]
-        return [None if count is None else float(count) for count in found]
+    def needed(program: str, name: str) -> list[int | None]:
+        tried = parameters.integers(name)
+        return [machines_needed(tables, parameters, program, tried, seed, processes) for seed in seeds]
 
-    off = [cpu_percent(tables, on_machines(ACKS_OFF, 1, processes), seed) for seed in seeds]
-    off_total = _whole_load(tables, parameters, ACKS_OFF, "machines_off", seeds, processes)
-    on_total = _whole_load(tables, parameters, ACKS_ON, "machines_on", seeds, processes)
+    def whole_load(program: str, counts: Sequence[int | None]) -> Samples:
+        """CPU of all machines, % of a core, on the fewest that keep up."""
+        return [
+            None
+            if count is None
+            else count * cpu_percent(tables, on_machines(program, count, processes), seed)
+            for count, seed in zip(counts, seeds, strict=True)
+        ]
+
+    off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1, processes), seed) for seed in seeds]
+    needed_on = needed(ACKS_ON, "machines_on")
     cost = [
         (b - a) / a if a is not None and b is not None else None
-        for a, b in zip(off_total, on_total, strict=True)
+        for a, b in zip(
+            whole_load(ACKS_OFF, needed(ACKS_OFF, "machines_off")),
+            whole_load(ACKS_ON, needed_on),
+            strict=True,
+        )
     ]
     keeps = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
     last = "CPU of a machine in the last minute"
@@ -142,14 +151,14 @@ def measure_at(
             unit="% of a core",
             how="messages times the CPU of a read, which is chosen for it",
         ),
-        measurement("twitter-ovh-storm-noack-cpu", list(off), unit="% of a core", how=f"{last}, one machine"),
-        Measurement(
+        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=f"{last}, one machine"),
+        by_label(
             "twitter-ovh-noack-le-java",
-            (measured(list(off), label="storm-no-acks"), measured([java], label="plain-java")),
-            "% of a core",
-            f"{last}, one machine",
+            {"storm-no-acks": off, "plain-java": [java]},
+            unit="% of a core",
+            how=f"{last}, one machine",
         ),
-        measurement("twitter-ovh-ack-machines", needed(ACKS_ON, "machines_on"), unit="machines", how=keeps),
+        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=keeps),
         measurement(
             "twitter-ovh-ack-cpu",
             [cpu_percent(tables, on_machines(ACKS_ON, 3, processes), seed) for seed in seeds],
@@ -163,22 +172,3 @@ def measure_at(
             how="CPU of all machines on the fewest that keep up, less that without acking, over the latter",
         ),
     )
-
-
-def _whole_load(
-    tables: Tables,
-    parameters: Parameters,
-    program: str,
-    name: str,
-    seeds: Sequence[int],
-    processes: str,
-) -> list[float | None]:
-    """CPU of all machines, % of a core, on the fewest that keep up."""
-    found: list[float | None] = []
-    for seed in seeds:
-        count = machines_needed(tables, parameters, program, parameters.integers(name), seed, processes)
-        if count is None:
-            found.append(None)
-        else:
-            found.append(count * cpu_percent(tables, on_machines(program, count, processes), seed))
-    return found

@@ -8,12 +8,13 @@ flow; there the control plane, which does not slow down, meets the tuples, which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter.event_counting import (
@@ -22,8 +23,9 @@ from storm_lab.papers.twitter.event_counting import (
     TOPOLOGY_PARAMETERS,
     counting,
     filling,
+    series,
 )
-from storm_lab.papers.twitter.testbed import VERSION, machines
+from storm_lab.papers.twitter.testbed import VERSION, failing, machines
 from storm_lab.papers.twitter.timeline import MACHINES
 
 SLUG = "twitter-scaling"
@@ -37,9 +39,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
     Parameter(
-        "full_scale",
-        True,
-        "whether the window is played tuple by tuple too; a real second takes about five",
+        "full_scale", True, "whether the window is played tuple by tuple too; a real second takes about five"
     ),
     Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
     Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
@@ -57,41 +57,32 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Windows and removals."""
+
+    def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
+        return [RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=1000) for seed in seeds]
+
     shared = parameters.only(name for name in TOPOLOGY_NAMES if name in parameters)
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
-    sizes = tuple(dict.fromkeys(parameters.integers("bundles")))
+    seeds, first = parameters.seeds, parameters.seeds[:1]
     timeouts = tuple(sorted(set(parameters.numbers("timeouts_s"))))
     windows = shared.changed(window_s=parameters.number("window_s"), message_timeout_s=timeouts[-1])
-    settings = [
-        *(
-            (window_variant(size, delays), windows.changed(bundle=size, delays=delays), seed, describe_window)
-            for size in sizes
-            for delays in (True, False)
-            for seed in (seeds if delays else seeds[:1])
-        ),
+    sizes = [
+        (size, delays, seeds if delays else first)
+        for size in dict.fromkeys(parameters.integers("bundles"))
+        for delays in (True, False)
     ]
     if parameters.flag("full_scale"):
-        settings.append(
-            (window_variant(1, True), windows.changed(bundle=1, delays=True), seeds[0], describe_window)
-        )
+        sizes.append((1, True, first))
+    specs: list[RunSpec] = []
+    for size, delays, played in sizes:
+        values = windows.changed(bundle=size, delays=delays)
+        specs += play(window_variant(size, delays), values, describe_window, played)
     removals = sorted(set(parameters.integers("removal_bundles")))
     for size in removals:
         for timeout in timeouts:
             if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
                 values = shared.changed(bundle=size, message_timeout_s=timeout)
-                settings.append((removal_variant(size, timeout), values, seeds[0], describe_removal))
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=values,
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=1000,
-        )
-        for variant, values, seed, describe in settings
-    )
+                specs += play(removal_variant(size, timeout), values, describe_removal, first)
+    return tuple(specs)
 
 
 def describe_window(spec: RunSpec) -> EmulationSpec:
@@ -112,14 +103,10 @@ def describe_window(spec: RunSpec) -> EmulationSpec:
 
 def describe_removal(spec: RunSpec) -> EmulationSpec:
     """Describe one removal: sixteen machines, then thirteen."""
-    rows = [
-        {"fault": "kill-node", "at_s": AT_S, "node": f"machine{number:02d}"}
-        for number in range(MACHINES[1] + 1, MACHINES[0] + 1)
-    ]
     return counting(
         spec,
         cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(rows),
+        faults=FaultPlan.of_rows(failing(AT_S, *MACHINES[:2])),
         duration_s=REMOVAL_S,
         warm_up_s=AT_S,
         window_s=REMOVAL_S,
@@ -166,24 +153,16 @@ def removal_series(tables: Tables, variant: str, seed: int, bundle: int) -> pd.D
     ``throughput`` (million tuples a minute), ``latency`` (ms), ``failed`` a minute in units of root tuples in
     flight.
     """
-    rates = of_run(tables.throughput_10s, variant, seed).set_index("t_s")["acked_per_s"].sort_index()
-    means = of_run(tables.latency_10s, variant, seed).set_index("t_s")["complete_mean_ms"]
-    return pd.DataFrame(
-        {"throughput": rates * bundle * 60 / 1e6, "latency": means.reindex(rates.index) / bundle}
-    )
+    rates, means = (of_run(table, variant, seed) for table in (tables.throughput_10s, tables.latency_10s))
+    return series(rates, means, bundle)
 
 
-def outage_s(series: pd.DataFrame, share: float = 0.9) -> float:
-    """Seconds from the removal until throughput stays above ``share`` of its last two minutes' mean."""
-    level = float(series["throughput"].iloc[-12:].mean())
-    after = series[series.index >= AT_S]["throughput"]
-    low = after[after < share * level]
+def outage_s(removal: pd.DataFrame) -> float:
+    """Seconds from the removal until throughput stays above 90 % of its last two minutes' mean."""
+    level = float(removal["throughput"].iloc[-12:].mean())
+    after = removal[removal.index >= AT_S]["throughput"]
+    low = after[after < 0.9 * level]
     return float(low.index[-1]) + 10.0 - AT_S if len(low) else 0.0
-
-
-def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Nothing: no paper claims anything of it."""
-    return ()
 
 
 EXPERIMENT = Experiment(
@@ -195,6 +174,6 @@ EXPERIMENT = Experiment(
     notebook="twitter/scaling.ipynb",
     metrics=("latency_10s", "steady_latency", "throughput_10s", "failures_60s", "node_cpu_60s"),
     runs=runs,
-    measure=measure,
+    measure=no_claims,
 )
 """Answers no claim of its own: it says how far the runs of machine removal can be trusted."""

@@ -16,19 +16,11 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, measured, of_run
-from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.twitter.testbed import CORE_MHZ, VERSION, machines
+from storm_lab.experiments.readings import Tables, by_label, of_run
+from storm_lab.model.topology import Topology
+from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import (
-    EVENT_FIELDS,
-    REPORT_FIELDS,
-    ClientEventCosts,
-    CountUsers,
-    Distribute,
-    ReadEvents,
-)
+from storm_lab.workloads.client_events import ClientEventCosts
 
 SLUG = "twitter-semantics"
 TOPOLOGY = "word-trail"
@@ -59,16 +51,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every kind of source, and Nimbus down, for every seed."""
     values = parameters.only(("lines_per_s", "duration_s"))
     return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=values.changed(scenario=variant),
-            describe=describe,
-            storm_version=VERSION,
-        )
+        RunSpec(SLUG, variant, seed, values.changed(scenario=variant), describe, VERSION)
         for variant in (LOG, HOLDING, FORGETTING, ACKS_OFF, NIMBUS_DOWN)
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )
 
 
@@ -106,34 +91,12 @@ def failures(scenario: str) -> list[dict[str, object]]:
 def plan(spec: RunSpec) -> TopologyPlan:
     """Spout 4, pass on 8, count 8 and an acker a worker, on a worker a machine."""
     scenario = spec.parameters.text("scenario")
-    declared = Topology(
-        TOPOLOGY,
-        (
-            Component("spout", 4, outputs={"default": EVENT_FIELDS}),
-            Component("pass-on", 8, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}),
-            Component(
-                "count",
-                8,
-                inputs=(Subscription("pass-on", grouping=Grouping.FIELDS, fields=("user_id",)),),
-                outputs={"default": REPORT_FIELDS},
-            ),
-        ),
-        workers=MACHINES,
-        ackers=MACHINES,
-    )
+    layers = (spouts(4), passing("pass-on", 8), counting("count", 8, "pass-on"))
+    declared = Topology(TOPOLOGY, layers, workers=MACHINES, ackers=MACHINES)
     costs = ClientEventCosts(
         read_us=23.0, distribute_us=500.0, count_us=200.0, aggregate_us=0.0, event_bytes=150
     )
-    trace = build_trace(
-        declared,
-        {
-            "spout": ReadEvents(5000, 1_000_000, spec.seed, costs),
-            "pass-on": Distribute(costs),
-            "count": CountUsers(costs),
-        },
-        spec.storm_version,
-        reference_mhz=CORE_MHZ,
-    )
+    trace = trace_of(declared, costs, spec.seed, spec.storm_version, events=5000, users=1_000_000)
     return TopologyPlan(declared, trace, {"spout": source(scenario, spec.parameters.number("lines_per_s"))})
 
 
@@ -213,19 +176,20 @@ def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Nimbus down; the production figures are not testable, and acks are checked by the algorithms."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     found = [without_nimbus(tables, seed) for seed in seeds]
     return (
-        Measurement(
+        by_label(
             "twitter-nimbus-down",
-            (
-                measured([float(run.acked_while_down) for run in found], label="acked-while-down"),
-                measured([float(run.reassigned_while_down) for run in found], label="reassigned-while-down"),
-                measured([float(run.reassigned_after) for run in found], label="reassigned-after"),
-                measured([float(run.restarted) for run in found], label="restarted-by-supervisors"),
-            ),
-            "mixed",
-            f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine 20 s",
+            {
+                "acked-while-down": [run.acked_while_down for run in found],
+                "reassigned-while-down": [run.reassigned_while_down for run in found],
+                "reassigned-after": [run.reassigned_after for run in found],
+                "restarted-by-supervisors": [run.restarted for run in found],
+            },
+            unit="mixed",
+            how=f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine "
+            "20 s",
         ),
     )
 

@@ -1,14 +1,27 @@
-"""Storm@Twitter's machines, and the topology that counts client events."""
+"""Storm@Twitter's machines, their scheduler, and topologies that count client events."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TWITTER, numbered, ports
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.model.version import V0_8_2
-from storm_lab.workloads.client_events import EVENT_FIELDS, REPORT_FIELDS
+from storm_lab.model.version import V0_8_2, V0_9_3, StormVersion
+from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.workloads.build import build_trace
+from storm_lab.workloads.client_events import (
+    EVENT_FIELDS,
+    REPORT_FIELDS,
+    ClientEventCosts,
+    CountUsers,
+    Distribute,
+    ReadEvents,
+)
+from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.usercode import Bolt, Spout
 
 VERSION = V0_8_2
 """Played for Twitter's own build: its workers talk over ZeroMQ, as those of 0.8 do (section 2.2.3)."""
@@ -37,6 +50,66 @@ def machines(count: int, slots: int = SLOTS, *, process_sharing: float = 1.0) ->
     return Cluster(numbered(kind, "machine{:02d}", count))
 
 
+def failing(at_s: float, before: int, after: int) -> list[dict[str, object]]:
+    """Rows of a fault plan: of so many machines those with the highest numbers fail for good."""
+    return [
+        {"fault": "kill-node", "at_s": at_s, "node": f"machine{number:02d}"}
+        for number in range(after + 1, before + 1)
+    ]
+
+
+IN_TURN = "0.8.2"
+MOST_FREE_FIRST = "0.9.3"
+SLOT_ORDERS = (IN_TURN, MOST_FREE_FIRST)
+"""Up to 0.9.2 machines are taken in the order of a map, from 0.9.3 on those with most free slots first."""
+
+
+class DefaultSince093(Scheduler[NoParameters]):
+    """``DefaultScheduler`` as from 0.9.3 on, whatever version the cluster plays.
+
+    Nobody knows which order Twitter's own build had in 2014.
+    """
+
+    name: ClassVar[str] = "default-0.9.3"
+    version: ClassVar[str] = "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Schedule as Storm 0.9.3 does."""
+        return DefaultScheduler().schedule(replace(view, version=V0_9_3))
+
+
+def default_scheduler(slot_order: str) -> Scheduler[NoParameters]:
+    """The default scheduler with the slot order of this version."""
+    return DefaultScheduler() if slot_order == IN_TURN else DefaultSince093()
+
+
+def spouts(executors: int) -> Component:
+    """Spouts that read events."""
+    return Component("spout", executors, outputs={"default": EVENT_FIELDS})
+
+
+def passing(name: str, executors: int) -> Component:
+    """Bolts that pass on the spouts' events."""
+    return Component(name, executors, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS})
+
+
+def counting(name: str, executors: int, source: str, tick_seconds: float | None = None) -> Component:
+    """Bolts that count the events of a user."""
+    by_user = Subscription(source, grouping=Grouping.FIELDS, fields=("user_id",))
+    outputs = {"default": REPORT_FIELDS}
+    return Component(name, executors, inputs=(by_user,), outputs=outputs, tick_seconds=tick_seconds)
+
+
+def trace_of(
+    topology: Topology, costs: ClientEventCosts, seed: int, version: StormVersion, *, events: int, users: int
+) -> WorkloadTrace:
+    """The trace of spouts that read so many events of so many users, and the bolts that there are behind."""
+    code: dict[str, Spout | Bolt] = {"spout": ReadEvents(events, users, seed, costs)}
+    for bolt, kind in zip(topology.bolts, (Distribute, CountUsers), strict=False):
+        code[bolt.id] = kind(costs)
+    return build_trace(topology, code, version, reference_mhz=CORE_MHZ)
+
+
 def client_event_count(
     *, ackers: int | None = None, max_spout_pending: int | None = None, message_timeout_s: float = 30.0
 ) -> Topology:
@@ -44,15 +117,9 @@ def client_event_count(
     return Topology(
         COUNT_TOPOLOGY,
         (
-            Component("spout", SPOUTS, outputs={"default": EVENT_FIELDS}),
-            Component("distributor", 200, inputs=(Subscription("spout"),), outputs={"default": EVENT_FIELDS}),
-            Component(
-                "user-count",
-                300,
-                inputs=(Subscription("distributor", grouping=Grouping.FIELDS, fields=("user_id",)),),
-                outputs={"default": REPORT_FIELDS},
-                tick_seconds=REPORT_S,
-            ),
+            spouts(SPOUTS),
+            passing("distributor", 200),
+            counting("user-count", 300, "distributor", tick_seconds=REPORT_S),
             Component(
                 "aggregator",
                 20,

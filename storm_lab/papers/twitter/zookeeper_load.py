@@ -19,7 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, measured, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
 from storm_lab.model.topology import Component, Topology
 from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
@@ -43,8 +43,23 @@ ELSEWHERE = "elsewhere"
 CAPTURE = "capture"
 WAITING = "-waiting"
 """Ends the variant in which a heartbeat's timer waits for its write."""
-MINUTE_S = 60.0
 
+PARTITIONS = Parameter(
+    "partitions",
+    33,
+    "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
+    low=15,
+    high=150,
+    chosen_on=("twitter-zk-kafka-writes",),
+)
+CAPTURED_WORKERS = Parameter(
+    "captured_workers",
+    472,
+    "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
+    low=20,
+    high=1200,
+    chosen_on=("twitter-zk-share", "twitter-zk-heartbeat-share"),
+)
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("of the phases of the supervisors' cycles"),
     Parameter(
@@ -87,25 +102,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=20,
         high=6000,
     ),
-    Parameter(
-        "partitions",
-        33,
-        "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
-        low=15,
-        high=150,
-        chosen_on=("twitter-zk-kafka-writes",),
-    ),
-    Parameter(
-        "captured_workers",
-        472,
-        "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
-        low=20,
-        high=1200,
-        chosen_on=(
-            "twitter-zk-share",
-            "twitter-zk-heartbeat-share",
-        ),
-    ),
+    PARTITIONS,
+    CAPTURED_WORKERS,
     Parameter(
         "heartbeat_timeout_s",
         30.0,
@@ -124,12 +122,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     tried = [
         (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
-        for configuration, name in (
-            (DATABASE, "database_workers"),
-            (ELSEWHERE, "elsewhere_workers"),
-            (DEDICATED, "dedicated_workers"),
-        )
-        for count in dict.fromkeys(parameters.integers(name))
+        for configuration, counts in _tried(parameters).items()
+        for count in dict.fromkeys(counts)
     ]
     tried.append((CAPTURE, DATABASE, parameters.integer("captured_workers"), CAPTURE_S))
     shared = parameters.only(("partitions", "heartbeat_timeout_s"))
@@ -143,24 +137,22 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     ]
     most = workers_variant(DEDICATED, max(parameters.integers("dedicated_workers")))
     values = next(values for variant, values, _ in played if variant == most)
-    played.append((most + WAITING, values.changed(timers_drift=True), parameters.integers("seeds")[:1]))
+    played.append((most + WAITING, values.changed(timers_drift=True), parameters.seeds[:1]))
     return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=variant,
-            seed=seed,
-            parameters=values,
-            describe=describe,
-            storm_version=VERSION,
-        )
+        RunSpec(SLUG, variant, seed, values, describe, VERSION)
         for variant, values, seeds in played
         for seed in seeds
     )
 
 
-def offset_writes_per_s(parameters: Parameters) -> float:
-    """Offsets that the Kafka spouts of all topologies store in a second."""
-    return TOPOLOGIES * parameters.integer("partitions") / OFFSETS_S
+def _tried(parameters: Parameters) -> dict[str, tuple[int, ...]]:
+    """Numbers of workers to try with each configuration."""
+    return {name: parameters.integers(f"{name}_workers") for name in (DATABASE, ELSEWHERE, DEDICATED)}
+
+
+def offset_writes_per_s(partitions: int) -> float:
+    """Offsets that the Kafka spouts of all topologies store in a second, each of so many partitions."""
+    return TOPOLOGIES * partitions / OFFSETS_S
 
 
 def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
@@ -208,7 +200,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
             refresh_s=duration_s,
             task_timeout_s=values.number("heartbeat_timeout_s"),
         ),
-        zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values)),
+        zookeeper=zookeeper(values.text("configuration"), offset_writes_per_s(values.integer("partitions"))),
         services=(WriteCapture(),),
         window_s=duration_s,
         control_only=True,
@@ -217,7 +209,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def seeds_of(parameters: Parameters, configuration: str) -> tuple[int, ...]:
     """Seeds with which a configuration is played: all where clusters are small, the first ones elsewhere."""
-    seeds = tuple(dict.fromkeys(parameters.integers("seeds")))
+    seeds = parameters.seeds
     return seeds if configuration in (DEDICATED, CAPTURE) else seeds[: parameters.integer("large_seeds")]
 
 
@@ -235,11 +227,9 @@ def given_up(tables: Tables, configuration: str, workers: int, seed: int, tag: s
     return int((rows["action"] == "start-worker").sum()) - workers
 
 
-def limit(
-    tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]
-) -> list[float | None]:
+def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]) -> Samples:
     """Most workers of those tried that all kept their heartbeats, with every smaller number too; by seed."""
-    found: list[float | None] = []
+    found: Samples = []
     for seed in seeds:
         best: float | None = None
         for workers in sorted(set(tried)):
@@ -262,12 +252,8 @@ def writes(tables: Tables, variant: str, seed: int) -> dict[str, int]:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.1."""
-    seeds = {name: seeds_of(parameters, name) for name in (DEDICATED, DATABASE, ELSEWHERE)}
-    tried = {
-        DEDICATED: parameters.integers("dedicated_workers"),
-        DATABASE: parameters.integers("database_workers"),
-        ELSEWHERE: parameters.integers("elsewhere_workers"),
-    }
+    tried = _tried(parameters)
+    seeds = {name: seeds_of(parameters, name) for name in tried}
     limits = {name: limit(tables, name, counts, seeds[name]) for name, counts in tried.items()}
     how = (
         "most workers of those tried of which none was taken for dead in "
@@ -288,40 +274,34 @@ def _churn(
     below, above = [], []
     for seed in seeds[DEDICATED]:
         restarts = [
-            (
-                given_up(tables, name, min(tried[name]), seed),
-                given_up(tables, name, max(tried[name]), seed),
-            )
+            (given_up(tables, name, min(tried[name]), seed), given_up(tables, name, max(tried[name]), seed))
             for name in (DEDICATED, DATABASE)
             if seed in seeds[name]
         ]
         below.append(float(max(few for few, _ in restarts)))
         above.append(float(min(many for _, many in restarts)))
-    return Measurement(
+    return by_label(
         "twitter-zk-churn",
-        (measured(below, label="below"), measured(above, label="above")),
-        "workers",
-        "worker processes started again, with the fewest and with the most workers tried, the worse of the "
-        "two kinds of hardware",
+        {"below": below, "above": above},
+        unit="workers",
+        how="worker processes started again, with the fewest and with the most workers tried, the worse of "
+        "the two kinds of hardware",
     )
 
 
 def _fix(
-    tables: Tables,
-    tried: dict[str, tuple[int, ...]],
-    limits: Sequence[float | None],
-    seeds: Sequence[int],
+    tables: Tables, tried: dict[str, tuple[int, ...]], limits: Sequence[float | None], seeds: Sequence[int]
 ) -> Measurement:
     left = []
     for seed in seeds:
         before = writes(tables, workers_variant(DATABASE, min(tried[DATABASE])), seed)
         after = writes(tables, workers_variant(ELSEWHERE, min(tried[ELSEWHERE])), seed)
         left.append(100 * sum(after.values()) / sum(before.values()))
-    return Measurement(
+    return by_label(
         "twitter-zk-fix",
-        (measured(left, label="writes-left"), measured(limits, label="workers")),
-        "mixed",
-        "writes that reach ZooKeeper's disk in the last minute, against the third configuration's; most "
+        {"writes-left": left, "workers": limits},
+        unit="mixed",
+        how="writes that reach ZooKeeper's disk in the last minute, against the third configuration's; most "
         "workers of those tried of which none was taken for dead",
     )
 

@@ -10,17 +10,14 @@ from storm_lab.reporting.figures.dependence import Scale, dependence
 from storm_lab.reporting.figures.grouped_bars import grouped_bars
 from storm_lab.reporting.figures.latency_distribution import latency_distribution
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
-from storm_lab.reporting.figures.node_cpu import node_cpu
 from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.printed import Mark, Printed, draw_printed, printed
-from storm_lab.reporting.figures.saved import SavedFigure, read_figure, save_figure
+from storm_lab.reporting.figures.saved import read_figure, save_figure
 from storm_lab.reporting.figures.style import About, house_style, in_force
 from storm_lab.reporting.figures.time_panels import Quantity, time_panels
 from storm_lab.reporting.figures.time_series import Event, EventKind, Panel, time_series
-from storm_lab.reporting.figures.topology_graph import topology_graph
 from storm_lab.reporting.figures.trade_off import trade_off
-from storm_lab.reporting.figures.traffic_matrix import traffic_matrix
 
 __all__ = [
     "About",
@@ -30,7 +27,6 @@ __all__ = [
     "Panel",
     "Printed",
     "Quantity",
-    "SavedFigure",
     "Scale",
     "comparison",
     "dependence",
@@ -40,7 +36,6 @@ __all__ = [
     "in_force",
     "latency_distribution",
     "migration_gantt",
-    "node_cpu",
     "nodes_by_gamma",
     "placement_map",
     "printed",
@@ -48,7 +43,5 @@ __all__ = [
     "save_figure",
     "time_panels",
     "time_series",
-    "topology_graph",
     "trade_off",
-    "traffic_matrix",
 ]

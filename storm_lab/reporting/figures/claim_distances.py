@@ -6,7 +6,7 @@ Each row has a scale of its own: 0 is the printed value (or bound), 100 % is as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 from storm_lab.experiments.claim import Target, number, with_unit
 from storm_lab.experiments.measurement import Measured
-from storm_lab.reporting.figures.style import INK, LINES, foot, head, house_style, new_figure
+from storm_lab.reporting.figures.style import INK, LINES, finish, house_style, new_figure
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 _EDGE = 1.25
@@ -33,6 +33,7 @@ _LOOKS = {
 class _Row:
     label: str
     target: Target
+    value: float
     measured: Measured
     others: tuple[Measured, ...]
     outcome: Outcome
@@ -40,10 +41,8 @@ class _Row:
     @property
     def origin(self) -> float:
         """The printed value, or the bound where there is no more."""
-        for given in (self.target.expected, self.target.low, self.target.high):
-            if given is not None:
-                return given
-        return 0.0
+        given = (self.target.expected, self.target.low, self.target.high)
+        return next((value for value in given if value is not None), 0.0)
 
     @property
     def unit(self) -> float:
@@ -76,21 +75,23 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=8.5)
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-        axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda share, _: f"{100 * share:+.0f} %" if share else "0")
+        )
         axes.set_xlabel("distance from the printed value")
         axes.grid(axis="y", visible=False)
+        said = [
+            f"{row.target.expected_text}, {with_unit(number(row.value), row.target.unit)}" for row in rows
+        ]
         right = axes.secondary_yaxis("right")
-        right.set_yticks(range(len(rows)), [_said(row) for row in rows], fontsize=8)
+        right.set_yticks(range(len(rows)), said, fontsize=8)
         right.tick_params(length=0)
         handles = _handles(rows)
-        head(figure, title, {str(handle.get_label()): handle for handle in handles}, len(handles))
         beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
-        foot(figure, "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond)
+        note = "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond
+        legend = {str(handle.get_label()): handle for handle in handles}
+        finish(figure, title, note, legend=legend, columns=len(handles))
     return figure
-
-
-def _percent(share: float, _: int | None) -> str:
-    return f"{100 * share:+.0f} %" if share else "0"
 
 
 def _rows(verdict: Verdict) -> list[_Row]:
@@ -108,25 +109,21 @@ def _rows(verdict: Verdict) -> list[_Row]:
             if reading.measurement is not None
         )
         label = f"{claim.id}, {target.label}" if target.label else claim.id
-        rows.append(_Row(label, target, own, others, verdict.outcome))
-    if len(rows) > 1 and all(row.measured.value == row.target.expected for row in rows):
-        return [_Row(f"{claim.id}, {len(rows)} numbers", *_parts(rows[0]))]
+        rows.append(_Row(label, target, own.value, own, others, verdict.outcome))
+    if len(rows) > 1 and all(row.value == row.target.expected for row in rows):
+        return [replace(rows[0], label=f"{claim.id}, {len(rows)} numbers")]
     return rows
-
-
-def _parts(row: _Row) -> tuple[Target, Measured, tuple[Measured, ...], Outcome]:
-    return row.target, row.measured, row.others, row.outcome
-
-
-def _spot(row: _Row) -> float:
-    assert row.measured.value is not None
-    return row.at(row.measured.value)
 
 
 def _leaves(row: _Row) -> bool:
     """Whether some value of the row lies beyond the axis."""
-    others = [row.at(other.value) for other in row.others if other.value is not None]
-    return any(abs(at) > _EDGE for at in (_spot(row), *others))
+    values = [row.value, *(other.value for other in row.others)]
+    return any(abs(row.at(value)) > _EDGE for value in values if value is not None)
+
+
+def _arrow(at: float) -> tuple[float, str]:
+    """Where on the axis, and by which sign, a value beyond it is marked."""
+    return (0.985 * _EDGE, ">") if at > 0 else (-0.985 * _EDGE, "<")
 
 
 def _draw(axes: Axes, row: _Row, place: int) -> None:
@@ -143,23 +140,14 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
     for other in row.others:
         if other.value is not None:
             at = row.at(other.value)
-            if abs(at) > _EDGE:
-                at, sign = (0.985 * _EDGE, ">") if at > 0 else (-0.985 * _EDGE, "<")
-            else:
-                sign = "o"
+            at, sign = _arrow(at) if abs(at) > _EDGE else (at, "o")
             axes.plot(at, place, sign, markersize=6, fillstyle="none", color=INK, zorder=3)
-    at = _spot(row)
+    at = row.at(row.value)
     if abs(at) > _EDGE:
-        axes.plot(
-            (0.985 if at > 0 else -0.985) * _EDGE, place, ">" if at > 0 else "<", markersize=6.5, color=colour
-        )
+        at, sign = _arrow(at)
+        axes.plot(at, place, sign, markersize=6.5, color=colour)
     else:
         axes.plot(at, place, mark, markersize=6, color=colour, zorder=4)
-
-
-def _said(row: _Row) -> str:
-    assert row.measured.value is not None
-    return f"{row.target.expected_text}, {with_unit(number(row.measured.value), row.target.unit)}"
 
 
 def _handles(rows: Sequence[_Row]) -> list[Line2D | Patch]:

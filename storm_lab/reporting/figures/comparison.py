@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     MUTED,
     About,
     few_ticks,
-    foot,
+    finish,
     house_style,
-    log_ticks,
     need,
     new_figure,
     seed_interval,
@@ -31,7 +30,6 @@ def comparison(
     about: About,
     variants: Sequence[str] = (),
     printed: Mapping[tuple[str, str], Printed] | None = None,
-    logarithmic: Collection[str] = (),
     title: str = "",
 ) -> Figure:
     """Panels beside each other that share their rows.
@@ -42,7 +40,6 @@ def comparison(
         about: seeds and warm-up, for the foot; a ``baseline`` that is a variant is drawn as a dotted line.
         variants: rows from top to bottom; those of the table, in order of appearance, by default.
         printed: (variant, column) -> what the paper prints there.
-        logarithmic: columns whose axis is logarithmic.
         title: above the figure; nothing if empty.
 
     Raises:
@@ -54,30 +51,21 @@ def comparison(
         figure = new_figure(1.15 + 0.34 * len(rows))
         axes = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
         for place, (column, label) in enumerate(metrics.items()):
-            _draw(axes[place], results, rows, column, about.baseline, logarithmic=column in logarithmic)
+            _draw(axes[place], results, rows, column, about.baseline)
             for (variant, of_column), number in (printed or {}).items():
                 if of_column == column and variant in rows:
                     at = rows.index(variant)
                     draw_printed(axes[place], number, between=(at - 0.36, at + 0.36), upright=True)
             axes[place].set(xlabel=label, ylabel="")
-            if column in logarithmic:
-                log_ticks(axes[place].xaxis)
-            else:
-                few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(
-            figure, about.line("dots: seeds, bar: mean and 95 % interval") + (f" · {FOOT}" if printed else "")
-        )
+            few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
+        note = about.line("dots: seeds, bar: mean and 95 % interval")
+        finish(figure, title, note, printed=bool(printed))
     return figure
 
 
-def _draw(
-    axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, baseline: str, *, logarithmic: bool
-) -> None:
-    drawn = results[results["variant"].isin(rows)]
+def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, baseline: str) -> None:
     for place, variant in enumerate(rows):
-        values = drawn.loc[drawn["variant"] == variant, column]
+        values = results.loc[results["variant"] == variant, column]
         if values.dropna().empty:
             spot = (0.02, place)
             axes.annotate("no result", spot, xycoords=("axes fraction", "data"), va="center", fontsize=8)
@@ -91,10 +79,6 @@ def _draw(
         axes.axvline(mean, color=INK, linestyle=":", linewidth=1.1)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.6)
-    if logarithmic:
-        axes.set_xscale("log")
-        axes.grid(axis="y", visible=False)
-        return
     low, high = axes.get_xlim()
     low = min(0.0, low)
     # Room for the dots of the largest value, which would be cut in two at the frame.

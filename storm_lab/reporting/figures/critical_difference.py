@@ -17,7 +17,6 @@ def critical_difference(
     groups: Sequence[Sequence[str]] = (),
     instances: int,
     highlight: Sequence[str] = (),
-    title: str = "",
 ) -> Figure:
     """The diagram; the best rank is on the left.
 
@@ -27,7 +26,6 @@ def critical_difference(
         groups: schedulers that do not differ.
         instances: over how many instances ranks were averaged.
         highlight: schedulers whose names are drawn bold.
-        title: above the diagram; none by default.
 
     Raises:
         UserError: there are fewer than two schedulers.
@@ -49,46 +47,30 @@ def critical_difference(
             axes.annotate(str(rank), (rank, 0.3), ha="center", va="bottom", fontsize=8)
         first = 0.7 * len(groups) + 0.8
         for place, name in enumerate(names):
-            left = place < half
-            row = place if left else len(names) - 1 - place
-            level = -(first + row)
+            left, mean = place < half, mean_ranks[name]
+            level = -(first + (place if left else len(names) - 1 - place))
             edge = 0.9 if left else len(names) + 0.1
-            axes.plot([mean_ranks[name]] * 2, [0, level], color=MUTED, linewidth=0.8)
-            axes.plot([mean_ranks[name], edge], [level, level], color=MUTED, linewidth=0.8)
+            axes.plot([mean] * 2, [0, level], color=MUTED, linewidth=0.8)
+            axes.plot([mean, edge], [level, level], color=MUTED, linewidth=0.8)
             axes.annotate(
-                f"{name}  {mean_ranks[name]:.2f}",
-                (edge, level),
-                ha="right" if left else "left",
-                va="center",
-                fontsize=8.5,
-                fontweight="bold" if name in highlight else "normal",
-                annotation_clip=False,
-                xytext=(-3 if left else 3, 0),
-                textcoords="offset points",
-            )
+                f"{name}  {mean:.2f}", (edge, level), xytext=(-3 if left else 3, 0),
+                textcoords="offset points", ha="right" if left else "left", va="center", fontsize=8.5,
+                fontweight="bold" if name in highlight else "normal", annotation_clip=False,
+            )  # fmt: skip
         for row, group in enumerate(groups):
             ends = [mean_ranks[name] for name in group]
             level = -(0.45 + 0.7 * row)
             axes.plot(
-                [min(ends) - 0.04, max(ends) + 0.04],
-                [level, level],
-                color=LINES[0],
-                linewidth=3.2,
+                [min(ends) - 0.04, max(ends) + 0.04], [level, level], color=LINES[0], linewidth=3.2,
                 solid_capstyle="butt",
-            )
+            )  # fmt: skip
         foot = f"mean rank over {instances} instances, 1 is best"
         if difference is not None:
             axes.plot([1, 1 + difference], [1.5, 1.5], color=INK, linewidth=1.4)
             axes.annotate(
-                f"critical difference {difference:.2f} (Nemenyi, 5 %)",
-                (1 + difference, 1.5),
-                xytext=(5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-            )
+                f"critical difference {difference:.2f} (Nemenyi, 5 %)", (1 + difference, 1.5), xytext=(5, 0),
+                textcoords="offset points", va="center", fontsize=8,
+            )  # fmt: skip
             foot += "; schedulers joined by a bar do not differ"
         figure.text(0.01, 0.01, foot, fontsize=7.5, color=MUTED)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure

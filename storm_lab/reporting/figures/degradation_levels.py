@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     About,
     bar_look,
-    foot,
+    finish,
     house_style,
     need,
     new_figure,
@@ -53,9 +53,7 @@ def degradation_levels(
             groups = rows.groupby("level")["degraded_s"]
             means = groups.mean().reindex(levels)
             offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
-            axes.bar(
-                offsets, means, width=width * 0.92, **bar_look(place, LINES), label=label,
-            )  # fmt: skip
+            axes.bar(offsets, means, width=width * 0.92, **bar_look(place, LINES), label=label)
             for offset, level in zip(offsets, levels, strict=True):
                 low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
                 axes.plot([offset, offset], [low, high], color=INK, linewidth=1.2)
@@ -71,7 +69,5 @@ def degradation_levels(
         axes.set_ylabel("seconds of the run")
         axes.grid(axis="x", visible=False)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, about.line("line: 95 % interval") + (f" · {FOOT}" if printed else ""))
+        finish(figure, title, about.line("line: 95 % interval"), printed=bool(printed))
     return figure

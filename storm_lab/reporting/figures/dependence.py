@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from textwrap import fill
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
-    INK,
     LINES,
+    broken_label,
     few_ticks,
-    foot,
-    head,
+    finish,
     house_style,
     line_look,
     log_ticks,
     need,
     new_figure,
+    reference_line,
 )
 
 
@@ -106,7 +105,7 @@ def dependence(
             _draw_printed(axes, (printed or {}).get(column, ()), points[x])
             for number in printed_across:
                 draw_printed(axes, number, upright=True)
-            axes.set(xlabel=x_label, ylabel=_broken(label))
+            axes.set(xlabel=x_label, ylabel=broken_label(label, 22))
             if up.logarithmic:
                 log_ticks(axes.yaxis)
             else:
@@ -117,8 +116,8 @@ def dependence(
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
             if series
         }
-        head(figure, title, handles, columns)
-        foot(figure, note + (f" · {FOOT}" if printed or printed_across else ""))
+        marked = bool(printed or printed_across)
+        finish(figure, title, note, printed=marked, legend=handles, columns=columns)
     return figure
 
 
@@ -166,11 +165,7 @@ def _draw_reference(axes: Axes, text: str, height: float) -> None:
     low, high = sorted(axes.get_ylim())
     if not low <= height <= high:
         axes.set_ylim(min(low, height), max(high, height + 0.08 * (max(high, height) - low)))
-    axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=1.5)
-    axes.annotate(
-        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-        ha="right", va="bottom", fontsize=8,
-    )  # fmt: skip
+    reference_line(axes, text, height, zorder=1.5)
 
 
 def _draw_printed(
@@ -184,8 +179,3 @@ def _draw_printed(
     apart = min((b - a for a, b in pairwise(places)), default=1.0)
     for place, number in printed.items():
         draw_printed(axes, number, between=(place - 0.18 * apart, place + 0.18 * apart))
-
-
-def _broken(label: str) -> str:
-    """The label in lines that fit the height of an axis; the unit stays with the word before it."""
-    return fill(",\N{NO-BREAK SPACE}".join(label.rsplit(", ", 1)), 22)

@@ -9,15 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     MUTED,
     About,
     bar_look,
     few_ticks,
-    foot,
-    head,
+    finish,
     house_style,
     need,
     new_figure,
@@ -58,10 +57,11 @@ def grouped_bars(
         axes = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
         cut = False
         width = _WIDTH / len(variants)
+        drawn = results[results["variant"].isin(variants)]
         for axis, (column, label) in zip(axes, metrics.items(), strict=True):
             _draw(axis, results, column, group, groups, variants)
             axis.set(ylabel=label)
-            cut = _scale(axis, results, column, group, variants) or cut
+            cut = _scale(axis, drawn.groupby([group, "variant"])[column].mean()) or cut
             for (of_group, variant, of_column), numbers in (printed or {}).items():
                 if of_column == column and of_group in groups and variant in variants:
                     at = groups.index(of_group) + (variants.index(variant) - (len(variants) - 1) / 2) * width
@@ -71,24 +71,24 @@ def grouped_bars(
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
-        head(figure, title, dict(zip(labels, handles, strict=True)), len(variants))
-        shown = results[results["variant"].isin(variants)].groupby([group, "variant"])[list(metrics)].count()
+        shown = drawn.groupby([group, "variant"])[list(metrics)].count()
         refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
         notes = [about.line("bar: mean, line: 95 % interval")]
         notes += ["×: refused"] if refused else []
         notes += ["long lines are cut"] if cut else []
-        notes += [FOOT] if printed else []
-        foot(figure, " · ".join(notes))
+        finish(
+            figure, title, " · ".join(notes), printed=bool(printed),
+            legend=dict(zip(labels, handles, strict=True)), columns=len(variants),
+        )  # fmt: skip
     return figure
 
 
-def _scale(axis: Axes, results: pd.DataFrame, column: str, group: str, variants: Sequence[str]) -> bool:
+def _scale(axis: Axes, bars: pd.Series[float]) -> bool:
     """Start at 0 and end at twice the highest bar at most; whether that cuts an interval.
 
     With two or three seeds an interval may be many times its mean, and would flatten all bars.
     """
-    drawn = results[results["variant"].isin(variants)]
-    highest = 2.0 * float(drawn.groupby([group, "variant"])[column].mean().max())
+    highest = 2.0 * float(bars.max())
     top = axis.get_ylim()[1]
     if not 0 < highest < top:
         axis.set_ylim(bottom=0)

@@ -15,14 +15,12 @@ from storm_lab.reporting.figures.style import (
     MUTED,
     PAPER,
     About,
-    foot,
+    finish,
     house_style,
     log_ticks,
     need,
     new_figure,
 )
-
-_PERCENTILES = ("p50", "p95", "p99")
 
 
 def latency_distribution(
@@ -31,7 +29,6 @@ def latency_distribution(
     variants: Mapping[str, str],
     *,
     about: About,
-    kind: str = "processing",
     title: str = "",
 ) -> Figure:
     """One row a variant, all on the same axis, so that they compare from top to bottom.
@@ -39,33 +36,30 @@ def latency_distribution(
     Args:
         cells: columns variant, seed, low_ms, high_ms, tuples; cells of equal width on a logarithmic axis.
             Seeds are added up.
-        percentiles: columns variant, seed and ``<kind>_p50_ms``, ``_p95_ms``, ``_p99_ms``; the
+        percentiles: columns variant, seed and ``processing_p50_ms``, ``_p95_ms``, ``_p99_ms``; the
             exact ones of each run, drawn as their mean over seeds.
         variants: label -> variant, from top to bottom.
         about: seeds and warm-up, for the foot.
-        kind: processing or complete.
         title: above the figure; nothing if empty.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.
     """
     need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
-    columns = [f"{kind}_{name}_ms" for name in _PERCENTILES]
+    columns = {f"processing_{name}_ms": name for name in ("p50", "p95", "p99")}
     need(percentiles, ["variant", *columns], "latency percentiles")
     with house_style():
         figure = new_figure(0.9 + 1.25 * len(variants))
         axes = figure.subplots(len(variants), 1, sharex=True, squeeze=False)[:, 0]
         for place, (label, variant) in enumerate(variants.items()):
             _draw_cells(axes[place], cells[cells["variant"] == variant], LINES[place % len(LINES)])
-            marks = percentiles[percentiles["variant"] == variant][columns].mean()
-            _draw_percentiles(axes[place], {name: float(marks[f"{kind}_{name}_ms"]) for name in _PERCENTILES})
+            marks = percentiles[percentiles["variant"] == variant][list(columns)].mean()
+            _draw_percentiles(axes[place], {name: float(marks[column]) for column, name in columns.items()})
             axes[place].set(title=label, ylabel="share of\ntuples, %")
         axes[-1].set_xscale("log")
         log_ticks(axes[-1].xaxis)
-        axes[-1].set_xlabel(f"{kind} {'time' if kind == 'processing' else 'latency'}, ms (logarithmic)")
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, about.line("percentiles: mean over seeds"))
+        axes[-1].set_xlabel("processing time, ms (logarithmic)")
+        finish(figure, title, about.line("percentiles: mean over seeds"))
     return figure
 
 

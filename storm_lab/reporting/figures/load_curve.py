@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.style import LINES, About, foot, house_style, log_ticks, need, new_figure
+from storm_lab.reporting.figures.style import LINES, About, finish, house_style, log_ticks, need, new_figure
 
 
 def load_curve(
@@ -41,7 +41,5 @@ def load_curve(
                 axes.axvline(present_per_s, color=LINES[2], linestyle=":", label="present load")
         # Above the panel: the curves may go anywhere in it.
         upper.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, about.line("means"))
+        finish(figure, title, about.line("means"))
     return figure

@@ -5,29 +5,40 @@ Which executor ran where, what the control plane did, and what became of tuples 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from storm_lab.errors import UserError
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     PAPER,
     About,
     colour_of,
-    foot,
+    finish,
     house_style,
     natural,
     need,
     new_figure,
 )
-from storm_lab.reporting.figures.tuple_fates import LOST, draw_fates, tuple_fates
 
 _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*", "<", ">")
 _MOST_ROWS = 40
+
+LOST = "lost"
+BUFFERED = "buffered"
+"""What became of tuples: died with their place; waited in a sender until the receiver was reached again."""
+
+_FATES = {BUFFERED: (1, LINES[0]), LOST: (-1, LINES[1])}
+"""Side of the axis, and colour of its bars."""
+
+_BINS = 60
 
 
 def migration_gantt(
@@ -71,23 +82,22 @@ def migration_gantt(
     lanes = sorted({_lane(actor) for actor in events["actor"]}, key=natural)
     nodes = sorted(set(shown["node"]), key=natural)
     colours = colour_of(nodes)
-    rows = max(1, moved["start_task"].nunique())
-    heights = [0.7 + 0.26 * max(2, len(lanes)), 0.7 + 0.2 * max(3, min(rows, _MOST_ROWS)), 1.3]
+    keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
+    rows = min(moved["start_task"].nunique(), _MOST_ROWS)
+    heights = [0.7 + 0.26 * max(2, len(lanes)), 0.7 + 0.2 * max(3, rows), 1.3]
     with house_style():
         figure = new_figure(1.0 + sum(heights))
         upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=heights)
         _draw_events(upper, events, lanes)
-        _draw_bars(middle, moved, colours, start_s, end_s)
-        _draw_losses(middle, moved, fates)
+        _draw_bars(middle, moved, keys, colours, start_s, end_s)
+        _draw_losses(middle, keys, fates)
         draw_fates(lower, fates, start_s, end_s)
         lower.set_xlim(start_s, end_s)
         lower.set_xlabel("time since submission, s")
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in nodes]
         middle.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         staying = f"{still} executors stayed where they were and are left out · " if still else ""
-        foot(figure, staying + about.line("one of them shown", warm_up=False))
+        finish(figure, title, staying + about.line("one of them shown", warm_up=False))
     return figure
 
 
@@ -127,10 +137,13 @@ def _draw_events(axes: Axes, events: pd.DataFrame, lanes: Sequence[str]) -> None
 
 
 def _draw_bars(
-    axes: Axes, moved: pd.DataFrame, colours: Mapping[str, str], start_s: float, end_s: float
+    axes: Axes,
+    moved: pd.DataFrame,
+    keys: Sequence[tuple[str, int]],
+    colours: Mapping[str, str],
+    start_s: float,
+    end_s: float,
 ) -> None:
-    keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))
-    keys = keys[:_MOST_ROWS]
     row_of = {task: row for row, (_, task) in enumerate(keys)}
     latest = moved.groupby("start_task")["from_s"].transform("max")
     for task, first, last, node, newest in zip(
@@ -146,9 +159,8 @@ def _draw_bars(
     axes.set_yticks(range(len(keys)), [f"{component} {task}" for component, task in keys], fontsize=8)
     axes.set_ylim(max(1, len(keys)) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_title(
-        "executors that moved" + ("" if len(row_of) == len(set(moved["start_task"])) else " (first 40)")
-    )
+    left_out = len(row_of) < moved["start_task"].nunique()
+    axes.set_title(f"executors that moved (first {_MOST_ROWS})" if left_out else "executors that moved")
 
 
 def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, row: int) -> None:
@@ -163,17 +175,12 @@ def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, r
     )  # fmt: skip
 
 
-def _draw_losses(axes: Axes, moved: pd.DataFrame, fates: pd.DataFrame) -> None:
+def _draw_losses(axes: Axes, keys: Sequence[tuple[str, int]], fates: pd.DataFrame) -> None:
     """A cross at the stop of each thread that took tuples with it; a worker's losses belong to no row."""
-    rows = {
-        f"{component}[{task}": place
-        for place, (component, task) in enumerate(
-            list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
-        )
-    }
+    # The log names an executor by its range of tasks, count[21,21].
+    rows = {f"{component}[{task}": row for row, (component, task) in enumerate(keys)}
     lost = fates[fates["kind"] == LOST].groupby(["time_s", "subject"], as_index=False)["tuples"].sum()
     for time_s, subject, tuples in zip(lost["time_s"], lost["subject"], lost["tuples"], strict=True):
-        # The log names an executor by its range of tasks, count[21,21].
         row = rows.get(str(subject).partition(",")[0])
         if row is not None:
             axes.plot(time_s, row, marker="X", color=LINES[1], markersize=min(5 + tuples**0.5, 12), zorder=4)
@@ -181,3 +188,87 @@ def _draw_losses(axes: Axes, moved: pd.DataFrame, fates: pd.DataFrame) -> None:
                 f"{tuples} lost", (time_s, row), xytext=(5, 0), textcoords="offset points", va="center",
                 fontsize=7,
             )  # fmt: skip
+
+
+def tuple_fates(control: pd.DataFrame) -> pd.DataFrame:
+    """The counts of tuples in the details of a control log; counts of 0 are left out.
+
+    Args:
+        control: columns time_s, action, subject, detail (JSON, empty where there is none).
+
+    Returns:
+        Columns time_s, subject, kind (`LOST` or `BUFFERED`), place (``receive_queue``, ``executing``,
+        ``send_queue``, ``transfer_queue``; ``sender`` for those that were held), tuples.
+
+    Raises:
+        UserError: a detail is not JSON.
+    """
+    rows = []
+    columns = (control[name] for name in ("time_s", "action", "subject", "detail"))
+    for time_s, action, subject, detail in zip(*columns, strict=True):
+        counts = _parsed(detail)
+        if action == "send-buffered":
+            found = [(BUFFERED, "sender", counts.get("tuples"))]
+        else:
+            found = [
+                (LOST, name.removeprefix("lost_"), count)
+                for name, count in counts.items()
+                if name.startswith("lost_")
+            ]
+        rows += [
+            (float(time_s), subject, kind, place, count)
+            for kind, place, count in found
+            if isinstance(count, int) and count > 0
+        ]
+    return pd.DataFrame(rows, columns=["time_s", "subject", "kind", "place", "tuples"])
+
+
+def _parsed(detail: object) -> Mapping[str, object]:
+    if not detail:
+        return {}
+    try:
+        parsed = json.loads(str(detail))
+    except ValueError as error:
+        raise UserError("a control event's detail is not JSON", field="detail", value=detail) from error
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) -> None:
+    """Bars over time: upwards tuples that were held and sent on, downwards tuples that were lost.
+
+    Bars gather a sixtieth of the window, and say how many tuples they stand for; the legend has the totals,
+    the lost ones by the place where they died.
+    """
+    inside = fates[(fates["time_s"] >= start_s) & (fates["time_s"] <= end_s)]
+    width = (end_s - start_s) / _BINS
+    highest = 1.0
+    handles = []
+    for kind, (sign, colour) in _FATES.items():
+        rows = inside[inside["kind"] == kind]
+        bins = np.minimum((rows["time_s"] - start_s) // width, _BINS - 1)
+        counted = rows.groupby(bins)["tuples"].sum()
+        handles.append(Patch(facecolor=colour, edgecolor=INK, label=_total(rows, kind)))
+        highest = max(highest, float(counted.max()) if len(counted) else 0.0)
+        axes.bar(
+            start_s + (counted.index.to_numpy(float) + 0.5) * width, sign * counted, width=width * 0.8,
+            color=colour, edgecolor=INK, linewidth=0.4,
+        )  # fmt: skip
+        for place, tuples in counted.items():
+            axes.annotate(
+                str(int(tuples)), (start_s + (float(str(place)) + 0.5) * width, sign * tuples),
+                xytext=(0, sign * 2), textcoords="offset points", ha="center",
+                va="bottom" if sign > 0 else "top", fontsize=7.5,
+            )  # fmt: skip
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.set_ylim(-1.5 * highest, 1.5 * highest)
+    axes.set_yticks([])
+    axes.set_ylabel("tuples")
+    axes.grid(axis="y", visible=False)
+    axes.set_title("tuples: held by a sender and sent on (up), lost (down)")
+    axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _total(rows: pd.DataFrame, kind: str) -> str:
+    places = rows.groupby("place")["tuples"].sum()
+    parts = [f"\n  {str(place).replace('_', ' ')} {int(n)}" for place, n in places.items() if kind == LOST]
+    return f"{kind} {int(places.sum())}" + "".join(parts)

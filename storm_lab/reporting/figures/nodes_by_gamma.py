@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
-from storm_lab.reporting.figures.style import LINES, foot, house_style, need, new_figure
+from storm_lab.reporting.figures.printed import Printed, draw_printed
+from storm_lab.reporting.figures.style import LINES, finish, house_style, need, new_figure
 
 _HALF = 0.35
 """Half the length of a printed number's line, in units of gamma."""
@@ -42,7 +42,5 @@ def nodes_by_gamma(
                 if of_topology == topology:
                     draw_printed(axis, number, between=(gamma - _HALF, gamma + _HALF), colour=LINES[1])
             axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, f"the same for every seed · {FOOT}")
+        finish(figure, title, "the same for every seed", printed=True)
     return figure

@@ -14,7 +14,7 @@ from storm_lab.reporting.figures.style import (
     MUTED,
     About,
     colour_of,
-    foot,
+    finish,
     house_style,
     natural,
     need,
@@ -67,17 +67,15 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             axes.xaxis.tick_top()
             axes.set_yticks([])
             axes.grid(visible=False)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
+            axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
         handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
         figure.legend(handles=handles, loc="outside right upper")
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         used = placements["node"].nunique()
         workers = placements["worker"].nunique()
-        foot(
+        finish(
             figure,
+            title,
             f"{len(placements)} executors in {_many(workers, 'worker')} "
             f"on {used} of {_many(len(names), 'node')} · "
             "number: first task of the executor · " + about.line("one of them shown", warm_up=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,7 @@ from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     MUTED,
-    foot,
-    head,
+    finish,
     house_style,
     log_ticks,
     need,
@@ -30,7 +30,7 @@ FACTORS = (1.1, 1.25)
 _WIDE = 60.0
 """Largest over smallest value, from which on powers of ten alone are written at an axis."""
 
-_LOOKS = {
+_LOOKS: dict[str, dict[str, Any]] = {
     "predicted": {"marker": "o", "color": LINES[0], "markerfacecolor": LINES[0]},
     "calibrates": {"marker": "^", "color": LINES[1], "markerfacecolor": "none"},
 }
@@ -63,15 +63,13 @@ def predicted_measured(
             axes[place].set(title=f"{name}, {unit}", xlabel="real Storm", ylabel="emulator")
         for spare in axes[len(panels) :]:
             spare.set_visible(False)
-        head(figure, title, _handles(), 2)
-        foot(figure, note)
+        finish(figure, title, note, legend=_handles(), columns=2)
     return figure
 
 
 def _handles() -> dict[str, object]:
     marks: dict[str, object] = {
-        half: Line2D([], [], linestyle="", markersize=5, **look)  # type: ignore[arg-type]
-        for half, look in _LOOKS.items()
+        half: Line2D([], [], linestyle="", markersize=5, **look) for half, look in _LOOKS.items()
     }
     bands = {
         f"factor {factor:g}": Patch(color=MUTED, alpha=_BANDS[factor], linewidth=0) for factor in FACTORS
@@ -95,15 +93,9 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
         low = np.clip(own["measured"] - own["low"].fillna(own["measured"]), 0, own["measured"] * 0.9)
         high = np.clip(own["high"].fillna(own["measured"]) - own["measured"], 0, None)
         axes.errorbar(
-            own["measured"],
-            own["predicted"],
-            xerr=[low, high],
-            linestyle="",
-            markersize=4.5,
-            markeredgewidth=1.0,
-            elinewidth=0.8,
-            **look,  # type: ignore[arg-type]
-        )
+            own["measured"], own["predicted"], xerr=[low, high], linestyle="", markersize=4.5,
+            markeredgewidth=1.0, elinewidth=0.8, **look,
+        )  # fmt: skip
     axes.set(xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
         log_ticks(axis)

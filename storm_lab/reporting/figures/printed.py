@@ -11,15 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.figures.style import INK
-
-FOOT = "dashed, light band: as printed, with the claim's band"
-"""What a figure with such marks says at its foot."""
 
 _SIGN = "claim:"
 _DASH = (0, (5, 2))
@@ -166,11 +162,8 @@ def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
 
 def claims_drawn(figure: Figure) -> tuple[str, ...]:
     """Ids of the claims whose numbers `draw_printed` put into the figure, in ledger order."""
-
-    def is_mark(artist: Artist) -> bool:
-        return str(artist.get_gid() or "").startswith(_SIGN)
-
-    return in_order(str(artist.get_gid())[len(_SIGN) :] for artist in figure.findobj(is_mark))
+    marks = (str(artist.get_gid() or "") for artist in figure.findobj())
+    return in_order(mark.removeprefix(_SIGN) for mark in marks if mark.startswith(_SIGN))
 
 
 def in_order(claims: Iterable[str]) -> tuple[str, ...]:

@@ -1,12 +1,17 @@
-"""Figures as files: SVG that follows the reader's light or dark setting and says in words what it shows."""
+"""Figures as files: SVG that follows the reader's light or dark setting and says in words what it shows.
+
+Beside it the other formats, for those who put figures into a text of their own, and the picture that a
+notebook shows: sharp on screen and on paper, small on disk.
+"""
 
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -18,6 +23,19 @@ from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, house_sty
 
 _LIGHT = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
 _DARK = {"ink": "#e8eaf0", "muted": "#a4abb8", "grid": "#3a3f4a", "paper": "#16181d"}
+
+FORMATS = ("svg", "png", "pdf")
+
+VARIABLE = "STORM_LAB_FIGURES"
+"""Environment variable that asks a notebook for more than it keeps: folder, path separator, formats."""
+
+_PRINT_DPI = 300
+"""Dots per inch of a PNG, what printers ask for."""
+
+_NOTEBOOK_DPI = 220
+"""Dots of a notebook's picture for one inch of the figure: two for each pixel of an ordinary screen."""
+
+_SCREEN_DPI = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +148,52 @@ def _themed(svg: str, title: str, alt: str, claims: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(" ".join(text.split()), quote=False)
+
+
+def write_formats(figure: Figure, name: str) -> None:
+    """Write the figure in the formats that `VARIABLE` asks for. Same figure, same bytes."""
+    asked = os.environ.get(VARIABLE, "")
+    if not asked:
+        return
+    folder, _, formats = asked.rpartition(os.pathsep)
+    for kind in formats.split(","):
+        path = Path(folder) / f"{name}.{kind}"
+        # A date would be another one each time.
+        date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+        with house_style():
+            figure.savefig(path, format=kind, dpi=_PRINT_DPI, metadata={date: None} if date else None)
+
+
+def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
+    """The figure as PNG, and what a notebook keeps beside it.
+
+    That is its size on screen in pixels, a text alternative, and the name of the file that it was saved as.
+    The text is the figure's label, which `save_figure` sets, else its title. Same figure, same bytes.
+    """
+    # Only notebooks show, and what else draws needs neither Pillow nor IPython.
+    from PIL import Image
+
+    stream = BytesIO()
+    with house_style():
+        # Nobody keeps this one: it need not be small.
+        figure.savefig(stream, format="png", dpi=_NOTEBOOK_DPI, pil_kwargs={"compress_level": 0})
+    # Some flat colours with soft edges: 256 of them are all that is needed, at a third of the size.
+    picture = Image.open(stream).convert("RGB")
+    picture = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small = BytesIO()
+    picture.save(small, format="PNG", optimize=True)
+    width, height = (round(side * _SCREEN_DPI / _NOTEBOOK_DPI) for side in picture.size)
+    about: dict[str, str | int] = {"width": width, "height": height}
+    if figure.get_gid():
+        about["file"] = str(figure.get_gid())
+    alt = str(figure.get_label()) or figure.get_suptitle().strip()
+    return small.getvalue(), {**about, "alt": alt} if alt else about
+
+
+def show_in_notebook() -> None:
+    """Have this notebook show figures as `picture_of` makes them; nothing outside of one."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is not None:
+        shell.display_formatter.formatters["image/png"].for_type(Figure, picture_of)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Printed, draw_printed
+from storm_lab.reporting.figures.printed import Printed, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     About,
     few_ticks,
-    foot,
+    finish,
     house_style,
     log_ticks,
     need,
@@ -59,8 +59,7 @@ def sensitivity(
             for place, name in enumerate(series):
                 own = values[values["series"] == name]
                 at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
-                colour = LINES[place % len(LINES)]
-                mark = _MARKS[place % len(_MARKS)]
+                colour, mark = LINES[place % len(LINES)], _MARKS[place % len(_MARKS)]
                 axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
             if logarithmic:
                 axis.set_xscale("log")
@@ -79,7 +78,5 @@ def sensitivity(
         axes[0].set_yticks(range(len(rows)), rows)
         axes[0].set_ylim(len(rows) - 0.5, -0.5)
         axes[-1].legend(loc="lower right", ncols=len(series), bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        foot(figure, about.line("dots: means over seeds") + (f" · {FOOT}" if printed else ""))
+        finish(figure, title, about.line("dots: means over seeds"), printed=bool(printed))
     return figure

@@ -6,17 +6,19 @@ text column. Colours never carry a distinction alone: lines differ in dash, mark
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -50,10 +52,6 @@ MACHINES = (
     "#44BB99", "#BBCC33", "#AAAA00", "#CC99BB", "#C2C2C2",
 )  # fmt: skip
 """Fills for machines and components, after Paul Tol's light scheme: dark labels are legible on each."""
-
-HEAT = ListedColormap(mpl.colormaps["cividis"](np.linspace(0.28, 1.0, 256)))
-"""Colour map of heat maps: rises in lightness alone, for every kind of colour vision. Its dark end is left
-out, which a dark background would swallow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +160,37 @@ def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -
     figure.suptitle("\n" * len(rows) * meets + title, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
+def finish(
+    figure: Figure,
+    title: str,
+    note: str,
+    *,
+    printed: bool = False,
+    legend: Mapping[str, Any] | None = None,
+    columns: int = 1,
+) -> None:
+    """Put title, legend and foot line to a figure; ``printed``: printed numbers are marked in it."""
+    head(figure, title, legend or {}, columns)
+    foot(figure, f"{note} · {_PRINTED}" if printed else note)
+
+
+_PRINTED = "dashed, light band: as printed, with the claim's band"
+
+
+def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0) -> None:
+    """A dotted line across the axes, with words at its right end."""
+    axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=zorder)
+    axes.annotate(
+        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
+        ha="right", va="bottom", fontsize=8,
+    )  # fmt: skip
+
+
+def broken_label(label: str, width: int) -> str:
+    """The label of an axis in lines of ``width`` letters; the unit stays with the word before it."""
+    return fill(",\N{NO-BREAK SPACE}".join(label.rsplit(", ", 1)), width)
+
+
 def few_ticks(axis: Axis, most: int = 5) -> None:
     """So few ticks, and large numbers as 25k or 1.5M, that neighbours do not run into each other."""
     axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
@@ -217,9 +246,8 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
     if not present:
         return float("nan"), float("nan")
     measured = over_seeds(present)
-    bottom, top = measured.bottom, measured.top
-    assert bottom is not None and top is not None
-    return bottom, top
+    assert measured.bottom is not None and measured.top is not None
+    return measured.bottom, measured.top
 
 
 def colour_of(names: Sequence[str]) -> dict[str, str]:
@@ -261,14 +289,5 @@ def in_force(stays: pd.DataFrame, at_s: float) -> pd.DataFrame:
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key that puts node-2 before node-10."""
-    parts: list[tuple[int, int, str]] = []
-    digits = ""
-    for sign in name + "\0":
-        if sign.isdigit():
-            digits += sign
-            continue
-        if digits:
-            parts.append((0, int(digits), ""))
-            digits = ""
-        parts.append((1, 0, sign))
-    return tuple(parts)
+    parts = re.findall(r"\d+|\D", name + "\0")
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)

@@ -9,18 +9,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Mark, draw_printed
+from storm_lab.reporting.figures.printed import Mark, draw_printed
 from storm_lab.reporting.figures.style import (
     INK,
     LINES,
     few_ticks,
-    foot,
-    head,
+    finish,
     house_style,
     line_look,
     log_ticks,
     need,
     new_figure,
+    reference_line,
     seed_interval,
 )
 
@@ -55,7 +55,6 @@ def time_panels(
     minutes: bool = False,
     ends_s: tuple[float | None, float | None] = (None, None),
     x_label: str = "time since submission",
-    title: str = "",
 ) -> Figure:
     """Panels below each other that share the time axis; each value holds from its time to the next.
 
@@ -70,7 +69,6 @@ def time_panels(
         minutes: the axis counts minutes instead of seconds.
         ends_s: ends of the time axis in seconds; those of the data by default.
         x_label: what the time is counted from.
-        title: above the figure.
 
     Raises:
         UserError: a column is missing or there is nothing to draw.
@@ -100,9 +98,9 @@ def time_panels(
         panels[-1].set_xlabel(f"{x_label}, {'min' if minutes else 's'}")
         panels[-1].set_xlim(first / unit, last / unit)
         handles, texts = panels[0].get_legend_handles_labels()
-        head(figure, title, dict(zip(texts, handles, strict=True)) if line or spans else {}, 3)
+        legend = dict(zip(texts, handles, strict=True)) if line or spans else {}
         marked = any(quantity.printed for quantity in quantities)
-        foot(figure, note + (f" · {FOOT}" if marked else ""))
+        finish(figure, "", note, printed=marked, legend=legend, columns=3)
     return figure
 
 
@@ -125,11 +123,7 @@ def _finish(axes: Axes, quantity: Quantity, unit: float, ends_s: tuple[float, fl
     else:
         axes.set_ylim(bottom=0)
     for text, height in quantity.reference.items():
-        axes.axhline(height, color=INK, linestyle=":", linewidth=1.1)
-        axes.annotate(
-            text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2),
-            textcoords="offset points", ha="right", va="bottom", fontsize=8,
-        )  # fmt: skip
+        reference_line(axes, text, height)
     for mark in quantity.printed:
         if mark.moment:
             draw_printed(axes, mark.printed.mapped(lambda at: at / unit), upright=True)

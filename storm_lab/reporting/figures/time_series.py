@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from textwrap import fill
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.printed import FOOT, Mark, draw_printed
+from storm_lab.reporting.figures.printed import Mark, draw_printed
 from storm_lab.reporting.figures.style import (
-    DASHES,
     INK,
-    LINES,
     MUTED,
     PAPER,
     About,
-    foot,
+    broken_label,
+    finish,
     house_style,
+    line_look,
     log_ticks,
     need,
     new_figure,
@@ -121,7 +120,7 @@ def time_series(
             _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
             # Without a strip below a panel is too low for a long label in one line.
-            label = unit if nodes is not None else fill(",\N{NO-BREAK SPACE}".join(unit.rsplit(", ", 1)), 16)
+            label = unit if nodes is not None else broken_label(unit, 16)
             upper.set(title=panel.title, ylabel=label, xlabel="")
             if nodes is not None:
                 strip = axes[place * 2 + 1]
@@ -130,14 +129,9 @@ def time_series(
                 _draw_events(strip, panel.events, labels_apart_s=None)
         axes[-1].set_xlabel("time since submission, s")
         axes[-1].set_xlim(0, right)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         clipped = top is not None and bool((_means(values, panels, value) > top).any())
         marked = any(panel.printed for panel in panels)
-        foot(
-            figure,
-            about.line() + (" · ▲ above the axis" if clipped else "") + (f" · {FOOT}" if marked else ""),
-        )
+        finish(figure, title, about.line() + (" · ▲ above the axis" if clipped else ""), printed=marked)
     return figure
 
 
@@ -169,17 +163,15 @@ def _draw_values(
 ) -> None:
     for place, (label, variant) in enumerate(panel.variants.items()):
         rows = values[values["variant"] == variant]
-        colour = LINES[place % len(LINES)]
+        look = line_look(place, marked=False)
         sns.lineplot(
-            rows, x="t_s", y=value, ax=axes, color=colour, errorbar=seed_interval, label=label,
-            dashes=False, linestyle=_dash(place), legend=False, err_kws={"alpha": 0.25, "linewidth": 0},
+            rows, x="t_s", y=value, ax=axes, errorbar=seed_interval, label=label, dashes=False, legend=False,
+            err_kws={"alpha": 0.25, "linewidth": 0}, **look,
         )  # fmt: skip
         if top:
             means = rows.groupby("t_s")[value].mean()
             over = means[means > top]
-            axes.plot(
-                over.index, [top * 0.965] * len(over), linestyle="", marker="^", markersize=5, color=colour
-            )
+            axes.plot(over.index, [top * 0.965] * len(over), "^", markersize=5, color=look["color"])
     if logarithmic:
         axes.set_yscale("log")
         log_ticks(axes.yaxis)
@@ -198,12 +190,10 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> 
             continue
         mean = _mean_steps(rows)
         highest = max(highest, float(mean.max()))
-        colour = LINES[place % len(LINES)]
-        axes.step(
-            [*mean.index, right], [*mean, mean.iloc[-1]], where="post", color=colour, linestyle=_dash(place)
-        )
+        look = line_look(place, marked=False)
+        axes.step([*mean.index, right], [*mean, mean.iloc[-1]], where="post", **look)
         value = float(mean.iloc[-1])
-        last[value] = INK if value in last else colour
+        last[value] = INK if value in last else look["color"]
     axes.set_ylim(0, highest * 1.3)
     axes.set_ylabel("nodes")
     axes.set_yticks([0, round(highest)])
@@ -226,11 +216,6 @@ def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:
     """Mean over seeds of step functions whose steps may lie at different times."""
     steps = rows.pivot_table(index="from_s", columns="seed", values="nodes", aggfunc="last").sort_index()
     return steps.ffill().mean(axis=1)
-
-
-def _dash(place: int) -> object:
-    dash = DASHES[place % len(DASHES)]
-    return (0, dash) if dash else "-"
 
 
 def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float | None) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.style import LINES, MUTED, foot, house_style, need, new_figure
+from storm_lab.reporting.figures.style import LINES, MUTED, finish, house_style, need, new_figure
 
 
 def trade_off(
@@ -43,7 +43,7 @@ def trade_off(
         for axes in grid[-1]:
             axes.set(xlabel=names[x])
         figure.supylabel(names[y], fontsize=9.5)
-        foot(figure, f"{note} · dotted: nothing gained, nothing lost")
+        finish(figure, "", f"{note} · dotted: nothing gained, nothing lost")
     return figure
 
 

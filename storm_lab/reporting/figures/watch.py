@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from storm_lab.errors import UserError
@@ -32,7 +31,7 @@ _FULL = 50.0
 
 
 @dataclass(frozen=True)
-class Film:
+class _Film:
     """The tables of a run that a film is drawn from, cut to its time, and the times of its pictures."""
 
     times_s: np.ndarray
@@ -45,7 +44,7 @@ class Film:
     sample_every: int
 
     @classmethod
-    def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> Film:
+    def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> _Film:
         """The film of a run between two times, a picture each so many seconds.
 
         Raises:
@@ -83,8 +82,7 @@ class Film:
 
     def busy(self, at_s: float) -> pd.Series[float]:
         """Utilisation of each node in the window around that time, 0 to 1."""
-        at, rows = at_s * _NS, self.cpu
-        inside = rows[(rows["start_ns"] <= at) & (rows["end_ns"] > at)]
+        inside = self._around(self.cpu, at_s)
         spent = inside.groupby("node")["cpu_ms"].sum() * 1e6
         length = (inside["end_ns"] - inside["start_ns"]).max() if len(inside) else 1.0
         cores = self.nodes.set_index("node")["cores"]
@@ -92,8 +90,7 @@ class Film:
 
     def flows(self, at_s: float) -> dict[tuple[str, str], float]:
         """Tuples a second from node to node in the window around that time."""
-        at, rows = at_s * _NS, self.traffic
-        inside = rows[(rows["start_ns"] <= at) & (rows["end_ns"] > at)]
+        inside = self._around(self.traffic, at_s)
         node_of: dict[int, str] = {}
         for row in self.placed(at_s).to_dict("records"):
             node_of.update(dict.fromkeys(range(row["start_task"], row["end_task"] + 1), row["node"]))
@@ -105,9 +102,13 @@ class Film:
                 found[pair] = found.get(pair, 0.0) + rate
         return found
 
-    def said(self, at_s: float, most: int = 4) -> list[str]:
-        """The control plane's last entries up to that time."""
-        rows = self.control[self.control["time_ns"] <= at_s * _NS].tail(most)
+    def _around(self, windows: pd.DataFrame, at_s: float) -> pd.DataFrame:
+        at = at_s * _NS
+        return windows[(windows["start_ns"] <= at) & (windows["end_ns"] > at)]
+
+    def said(self, at_s: float) -> list[str]:
+        """The control plane's last four entries up to that time."""
+        rows = self.control[self.control["time_ns"] <= at_s * _NS].tail(4)
         return [
             f"{row['time_ns'] / _NS:8.1f} s  {row['actor']}: {row['action']} {row['subject']}"[:88]
             for row in rows.to_dict("records")
@@ -127,14 +128,14 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
     Raises:
         UserError: it would have no picture or too many.
     """
-    film = Film.of(run, from_s=from_s, to_s=to_s, every_s=every_s)
+    film = _Film.of(run, from_s=from_s, to_s=to_s, every_s=every_s)
     with house_style(), mpl.rc_context({"animation.embed_limit": 64.0, "savefig.bbox": "standard"}):
         figure = new_figure(4.2)
         axes = figure.subplots()
 
         def picture(number: int) -> list[Axes]:
             axes.clear()
-            draw(axes, film, float(film.times_s[number]), title)
+            _draw(axes, film, float(film.times_s[number]), title)
             return [axes]
 
         moving = FuncAnimation(figure, picture, frames=len(film.times_s), interval=200, blit=False)
@@ -164,8 +165,7 @@ _SIGNS = {
 }
 
 
-def draw(axes: Axes, film: Film, at_s: float, title: str = "") -> Figure:
-    """One picture."""
+def _draw(axes: Axes, film: _Film, at_s: float, title: str) -> None:
     names = sorted(film.nodes["node"], key=natural)
     components = sorted(set(film.placements["component"]))
     colours = colour_of(components)
@@ -179,12 +179,10 @@ def draw(axes: Axes, film: Film, at_s: float, title: str = "") -> Figure:
     flows = film.flows(at_s)
     most = max(flows.values(), default=1.0)
     for (source, target), rate in flows.items():
-        low, high = names.index(source), names.index(target)
-        bend = "arc3,rad=-0.25"
         axes.annotate(
-            "", (high, 5.05), (low, 5.05),
-            arrowprops={"arrowstyle": "-|>", "connectionstyle": bend, "lw": 0.3 + 2.7 * rate / most,
-                        "color": LINES[1], "alpha": 0.6},
+            "", (names.index(target), 5.05), (names.index(source), 5.05),
+            arrowprops={"arrowstyle": "-|>", "connectionstyle": "arc3,rad=-0.25",
+                        "lw": 0.3 + 2.7 * rate / most, "color": LINES[1], "alpha": 0.6},
         )  # fmt: skip
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_ylim(8.4, -1.0)
@@ -195,9 +193,6 @@ def draw(axes: Axes, film: Film, at_s: float, title: str = "") -> Figure:
     )
     handles = [Patch(facecolor=colours[name], label=name) for name in components]
     axes.legend(handles=handles, loc="lower right", fontsize=7, ncols=min(4, len(handles)), frameon=False)
-    figure = axes.figure
-    assert isinstance(figure, Figure)
-    return figure
 
 
 def _draw_node(

@@ -127,9 +127,10 @@ class _Counted(_Base):
             works = self.works[problem.topology_of[members[0]]]
             for n in nodes:
                 self.model.add(row[n] <= len(members) * works[n])
+        milli_mhz = [round(problem.load[members[0]] * 1000) for members in classes]
         self.limit_nodes(
             [sum(row[n] for row in self.x) for n in nodes],
-            [sum(row[n] * self._milli_mhz(c) for row, c in zip(self.x, classes, strict=True)) for n in nodes],
+            [sum(row[n] * each for row, each in zip(self.x, milli_mhz, strict=True)) for n in nodes],
         )
         near = [dict(row) for row in problem.graph.near]
         gains = []
@@ -148,9 +149,6 @@ class _Counted(_Base):
                     gains.append(self.whole(rate) * pairs)
         self.model.maximize(sum(gains))
         self.scale *= 2.0
-
-    def _milli_mhz(self, members: Sequence[int]) -> int:
-        return round(self.problem.load[members[0]] * 1000)
 
     def placement(self, solver: Any) -> list[int]:
         place = [-1] * self.problem.executors

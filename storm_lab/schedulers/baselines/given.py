@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from storm_lab.model import Assignment
-from storm_lab.schedulers.contract import (
-    NoParameters,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
-from storm_lab.schedulers.keeping import in_view_order, kept
-from storm_lab.schedulers.view_checks import check_view
+from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.keeping import Round, kept
 
 
 class GivenPlacement(Scheduler[NoParameters]):
@@ -23,8 +14,8 @@ class GivenPlacement(Scheduler[NoParameters]):
         assignment: a slot for every executor.
     """
 
-    name: ClassVar[str] = "given"
-    version: ClassVar[str] = "1"
+    name = "given"
+    version = "1"
 
     def __init__(self, assignment: Assignment) -> None:
         super().__init__()
@@ -32,21 +23,21 @@ class GivenPlacement(Scheduler[NoParameters]):
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the missing executors of topologies where the assignment has them."""
-        check_view(view)
-        placed = kept(view)
+        work = Round(view, kept(view))
         usable = set(view.usable_slots)
-        status = {}
         for topology in view.topologies:
-            taken = {slot for executor, slot in placed.items() if executor.topology != topology.id}
+            taken = {slot for executor, slot in work.placed.items() if executor.topology != topology.id}
             without = 0
             for executor in view.executors[topology.id]:
-                if executor in placed:
+                if executor in work.placed:
                     continue
                 slot = self.assignment.slots.get(executor)
                 if slot is not None and slot in usable and slot not in taken:
-                    placed[executor] = slot
+                    work.placed[executor] = slot
                 else:
                     without += 1
-            said = f"{without} executors have no slot that can be used" if without else "placed as given"
-            status[topology.id] = TopologyStatus(not without, said)
-        return SchedulingResult(in_view_order(view, placed), status)
+            if without:
+                work.failed(topology.id, f"{without} executors have no slot that can be used")
+            else:
+                work.scheduled(topology.id, "placed as given")
+        return work.result()

@@ -1,20 +1,24 @@
-"""Placement as an optimisation problem: least traffic between nodes under T-Storm's constraints.
+"""Placement as an optimisation problem, and local search for it: little traffic under T-Storm's constraints.
 
 The constraints are those of T-Storm's Algorithm 1: at most one slot per topology and node, CPU within a
-share of the node's MHz, and at most ``cap`` executors per node.
+share of the node's MHz, and at most ``cap`` executors per node. The search starts somewhere, and moves or
+swaps single executors while that saves traffic.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.graph.traffic import Neighbours, Pairs, estimated_traffic
+from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
 from storm_lab.schedulers.papers.tstorm import TStormParameters
 from storm_lab.schedulers.slot_book import SlotBook
 
 _SLACK = 1e-9
+_LEAST_GAIN = 1e-9
+_MAX_ROUNDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +44,11 @@ class PlacementProblem:
         """
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
-        traffic: Pairs
-        if view.load is None:
-            traffic = {
-                pair: rate
-                for topology in view.topologies
-                for pair, rate in estimated_traffic(topology, view.executors[topology.id]).items()
-            }
-        else:
-            traffic = view.load.traffic
+        traffic = {
+            pair: rate
+            for topology in view.topologies
+            for pair, rate in expected_traffic(view, topology).items()
+        }
         cpu = view.load.cpu_mhz if view.load is not None else {}
         book = SlotBook(view, number)
         slots = tuple(book.free_count(n) for n in range(len(book.nodes)))
@@ -76,7 +76,10 @@ class PlacementProblem:
 
     def cost(self, place: Sequence[int]) -> float:
         """Traffic between nodes in tuples per second, for a complete placement."""
-        return self.graph.between(place)
+        crossing = sum(
+            rate for i, row in enumerate(self.graph.near) for j, rate in row if i < j and place[i] != place[j]
+        )
+        return float(crossing)
 
     def lower_bound(self) -> float:
         """No placement has less inter-node traffic: at most ``cap - 1`` others are beside an executor."""
@@ -85,3 +88,145 @@ class PlacementProblem:
             rates = sorted((rate for _, rate in row), reverse=True)
             bound += sum(rates[max(0, self.cap - 1) :])
         return bound / 2.0
+
+
+class LocalSearch:
+    """One placement of a problem, improved in place. Traffic with each node is kept per executor."""
+
+    def __init__(self, problem: PlacementProblem) -> None:
+        self._p = problem
+        self.place = [-1] * problem.executors
+        self._count = [0] * problem.nodes
+        self._load = [0.0] * problem.nodes
+        self._members: list[set[int]] = [set() for _ in range(problem.nodes)]
+        self._of_topology: list[dict[int, int]] = [{} for _ in range(problem.nodes)]
+        self._with: list[dict[int, float]] = [{} for _ in range(problem.executors)]
+
+    def start_greedily(self, order: Sequence[int]) -> bool:
+        """Place executors in this order, each where it has most traffic; False if one fits nowhere."""
+        for i in order:
+            fitting = [n for n in range(self._p.nodes) if self._fits(i, n)]
+            if not fitting:
+                return False
+            self._enter(i, max(fitting, key=lambda n: (self._with[i].get(n, 0.0), self._count[n], -n)))
+        return True
+
+    def start_from(self, place: Sequence[int]) -> None:
+        """Begin with a given complete placement."""
+        for i, node in enumerate(place):
+            self._enter(i, node)
+
+    def improve(self, draw: random.Random) -> float:
+        """Move and swap until nothing helps; returns the traffic between nodes, tuples per second."""
+        order = list(range(self._p.executors))
+        for _ in range(_MAX_ROUNDS):
+            draw.shuffle(order)
+            if not sum(self._move_or_swap(i) for i in order):
+                break
+        return self._p.cost(self.place)
+
+    def _move_or_swap(self, i: int) -> bool:
+        home = self.place[i]
+        here = self._with[i].get(home, 0.0)
+        for there, node in sorted(((t, n) for n, t in self._with[i].items() if n != home), reverse=True):
+            if there > here + _LEAST_GAIN and self._fits(i, node):
+                self._leave(i)
+                self._enter(i, node)
+                return True
+            partner = self._swap_partner(i, home, node, there - here)
+            if partner is not None:
+                self._leave(i)
+                self._leave(partner)
+                self._enter(i, node)
+                self._enter(partner, home)
+                return True
+        return False
+
+    def _swap_partner(self, i: int, home: int, node: int, gain: float) -> int | None:
+        """The executor on ``node`` with which a swap saves most traffic and keeps all constraints."""
+        rate_with = dict(self._p.graph.near[i])
+        best, best_gain = None, _LEAST_GAIN
+        for j in sorted(self._members[node]):
+            total = (
+                gain
+                + self._with[j].get(home, 0.0)
+                - self._with[j].get(node, 0.0)
+                - 2.0 * rate_with.get(j, 0.0)
+            )
+            if total > best_gain and self._swap_fits(i, home, j, node):
+                best, best_gain = j, total
+        return best
+
+    def _swap_fits(self, i: int, home: int, j: int, node: int) -> bool:
+        p = self._p
+        if self._load[node] - p.load[j] + p.load[i] > p.capacity[node]:
+            return False
+        if self._load[home] - p.load[i] + p.load[j] > p.capacity[home]:
+            return False
+        a, b = p.topology_of[i], p.topology_of[j]
+        return a == b or (self._slot_after_swap(home, a, b) and self._slot_after_swap(node, b, a))
+
+    def _slot_after_swap(self, node: int, leaving: int, coming: int) -> bool:
+        workers = set(self._of_topology[node])
+        if self._of_topology[node][leaving] == 1:
+            workers.discard(leaving)
+        return len(workers | {coming}) <= self._p.slots[node]
+
+    def _fits(self, i: int, node: int) -> bool:
+        p = self._p
+        there = self._of_topology[node]
+        return (
+            self._count[node] < p.cap
+            and self._load[node] + p.load[i] <= p.capacity[node]
+            and (p.topology_of[i] in there or len(there) < p.slots[node])
+        )
+
+    def _enter(self, i: int, node: int) -> None:
+        self.place[i] = node
+        self._account(i, node, 1)
+
+    def _leave(self, i: int) -> None:
+        self._account(i, self.place[i], -1)
+        self.place[i] = -1
+
+    def _account(self, i: int, node: int, sign: int) -> None:
+        self._count[node] += sign
+        self._load[node] += sign * self._p.load[i]
+        there, topology = self._of_topology[node], self._p.topology_of[i]
+        there[topology] = there.get(topology, 0) + sign
+        if there[topology] == 0:
+            del there[topology]
+        if sign > 0:
+            self._members[node].add(i)
+        else:
+            self._members[node].discard(i)
+        for j, rate in self._p.graph.near[i]:
+            self._with[j][node] = self._with[j].get(node, 0.0) + sign * rate
+
+
+def search(
+    problem: PlacementProblem, draw: random.Random, restarts: int, given: Sequence[Sequence[int]] = ()
+) -> tuple[list[int], float] | None:
+    """The best placement over several starts and its traffic; None if no start was feasible.
+
+    Args:
+        problem: the instance.
+        draw: random numbers for the starts.
+        restarts: number of greedy starts in random orders, after one in order of traffic.
+        given: complete feasible placements to start from as well.
+    """
+    by_traffic = sorted(range(problem.executors), key=lambda i: -problem.graph.total(i))
+    best: tuple[list[int], float] | None = None
+    starts: list[Sequence[int] | None] = [*given, None, *([None] * restarts)]
+    for number, start in enumerate(starts):
+        attempt = LocalSearch(problem)
+        if start is not None:
+            attempt.start_from(start)
+        else:
+            order = by_traffic if number == len(given) else draw.sample(by_traffic, len(by_traffic))
+            if not attempt.start_greedily(order):
+                continue
+        cost = attempt.improve(draw)
+        if best is None or cost < best[1] - _LEAST_GAIN:
+            best = (attempt.place, cost)
+    return best

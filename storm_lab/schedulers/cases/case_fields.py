@@ -5,11 +5,10 @@ Each function raises a `UserError` that names the place, ``what`` or ``owner``, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.model import Slot
 from storm_lab.model.topology import MOST_AMOUNT
 
 _MOST = 1 << 63
@@ -36,18 +35,6 @@ def required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
     return raw[key]
 
 
-def refuse_unknown_keys(raw: Mapping[str, Any], known: set[str], owner: str) -> None:
-    """Refuse keys that nobody reads: most are misspelt."""
-    for key in raw:
-        if key not in known:
-            raise UserError(
-                f"{owner} has an unknown key",
-                field="key",
-                value=key,
-                remedy=f"known: {', '.join(sorted(known))}",
-            )
-
-
 def a_name(raw: Any, what: str) -> str:
     """A text that is not empty, or a whole number, which stands for its digits."""
     if isinstance(raw, bool) or not isinstance(raw, str | int) or raw == "":
@@ -68,12 +55,6 @@ def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
     return row
 
 
-def a_slot(raw: Any, what: str) -> Slot:
-    """A row ``[node, port]``."""
-    node, port = a_row(raw, 2, what, "[node, port]")
-    return Slot(a_name(node, what), a_whole(port, what))
-
-
 def a_whole(raw: Any, what: str) -> int:
     """A whole number of at most 63 bits."""
     if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0 or abs(raw) >= _MOST:
@@ -90,7 +71,41 @@ def an_amount(raw: Any, what: str) -> float:
     return float(raw)
 
 
-def number_of(raw: Any, key: str, default: float, owner: str = "") -> float:
-    """The amount under a key, or the default."""
-    value = a_mapping(raw, key).get(key, default)
-    return an_amount(value, f"{key} of {owner}" if owner else key)
+class Fields:
+    """The fields of one thing in a case, which errors call ``owner``. Absent ones have their defaults.
+
+    Raises:
+        UserError: it has a key that nobody reads: most are misspelt.
+    """
+
+    def __init__(self, raw: Mapping[str, Any], owner: str, known: Set[str]) -> None:
+        self.raw = raw
+        self._owner = owner
+        for key in raw:
+            if key not in known:
+                raise UserError(
+                    f"{owner} has an unknown key",
+                    field="key",
+                    value=key,
+                    remedy=f"known: {', '.join(sorted(known))}",
+                )
+
+    def name(self, key: str, default: str) -> str:
+        """A text."""
+        return a_name(self.raw.get(key, default), f"{key} of {self._owner}")
+
+    def whole(self, key: str, default: int) -> int:
+        """A whole number."""
+        return a_whole(self.raw.get(key, default), f"{key} of {self._owner}")
+
+    def whole_or_none(self, key: str) -> int | None:
+        """A whole number, or None where there is none."""
+        return None if self.raw.get(key) is None else self.whole(key, 0)
+
+    def amount(self, key: str, default: float) -> float:
+        """A number that is not negative."""
+        return an_amount(self.raw.get(key, default), f"{key} of {self._owner}")
+
+    def items(self, key: str) -> list[Any]:
+        """A list, empty where there is none."""
+        return a_sequence(self.raw.get(key, []), f"{key} of {self._owner}")

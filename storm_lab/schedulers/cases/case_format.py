@@ -29,20 +29,17 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
-from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP, check_topology_settings
-from storm_lab.model.settings import number_of as setting_of
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP, check_topology_settings, number_of
 from storm_lab.model.topology import DEFAULT_DEMAND
 from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.cases.case_fields import (
+    Fields,
     a_mapping,
     a_name,
     a_row,
     a_sequence,
-    a_slot,
     a_whole,
     an_amount,
-    number_of,
-    refuse_unknown_keys,
     required,
 )
 from storm_lab.schedulers.contract import SchedulingView
@@ -67,10 +64,9 @@ _MOST_EXECUTORS = "topology.max.task.parallelism"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named scheduling problem; ``scheduler`` is the policy the case was made for, or None."""
+    """A named scheduling problem."""
 
     name: str
-    scheduler: str | None
     view: SchedulingView
 
 
@@ -91,9 +87,7 @@ class RefusedCase:
         )
 
 
-def read_cases(
-    lines: Iterable[str], version: StormVersion, *, explain: bool = False
-) -> Iterator[Case | RefusedCase]:
+def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | RefusedCase]:
     """The cases in ``lines``, one JSON object a line; empty lines are skipped.
 
     A line that is not JSON goes by its number.
@@ -111,12 +105,12 @@ def read_cases(
         if isinstance(raw, dict):
             name = str(raw.get("name", name))
         try:
-            yield read_case(raw, name, version, explain=explain)
+            yield read_case(raw, name, version)
         except StormLabError as error:
             yield RefusedCase(name, error)
 
 
-def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = False) -> Case:
+def read_case(raw: Any, name: str, version: StormVersion) -> Case:
     """One case from its JSON object.
 
     Raises:
@@ -124,43 +118,36 @@ def read_case(raw: Any, name: str, version: StormVersion, *, explain: bool = Fal
     """
     case = a_mapping(raw, "case")
     given = a_mapping(required(case, "input", "the case"), "input")
-    refuse_unknown_keys(given, _INPUT_KEYS, "the input")
-    cluster = Cluster(
-        tuple(
-            _node(n, version) for n in a_sequence(required(given, "supervisors", "the input"), "supervisors")
-        )
-    )
-    topologies = tuple(
-        _topology(t) for t in a_sequence(required(given, "topologies", "the input"), "topologies")
-    )
+    Fields(given, "the input", _INPUT_KEYS)
+    supervisors = a_sequence(required(given, "supervisors", "the input"), "supervisors")
+    cluster = Cluster(tuple(_node(node, version) for node in supervisors))
+    submitted = a_sequence(required(given, "topologies", "the input"), "topologies")
+    topologies = tuple(map(_topology, submitted))
     book = _TaskBook(topologies, version)
-    conf = a_mapping(given.get("conf", {}), "conf")
-    scheduler = given.get("scheduler")
+
+    def objects(key: str, owner: Mapping[str, Any] = given) -> Mapping[str, Any]:
+        return a_mapping(owner.get(key, {}), key)
+
+    def items(key: str) -> list[Any]:
+        return a_sequence(given.get(key, []), key)
+
+    conf = objects("conf")
     view = SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
-        present=_present(a_mapping(given.get("existing", {}), "existing"), cluster, book),
+        present=_present(objects("existing"), cluster, book),
         load=_load(given, book),
-        blacklisted_hosts=frozenset(
-            a_name(h, "blacklisted_hosts")
-            for h in a_sequence(given.get("blacklisted_hosts", []), "blacklisted_hosts")
-        ),
-        dead_slots=frozenset(
-            a_slot(row, "dead_slots") for row in a_sequence(given.get("dead_slots", []), "dead_slots")
-        ),
-        user_pools={
-            str(user): Resources(number_of(pool, "cpu", 0.0), number_of(pool, "memory", 0.0))
-            for user, pool in a_mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
-        },
+        blacklisted_hosts=frozenset(a_name(host, "blacklisted_hosts") for host in items("blacklisted_hosts")),
+        dead_slots=frozenset(_slot(row, "dead_slots") for row in items("dead_slots")),
+        user_pools={user: _pool(pool) for user, pool in objects(_USER_POOLS, conf).items()},
         isolated={
-            str(topology): a_whole(machines, f"{_ISOLATED}/{topology}")
-            for topology, machines in a_mapping(conf.get(_ISOLATED, {}), _ISOLATED).items()
+            topology: a_whole(machines, f"{_ISOLATED}/{topology}")
+            for topology, machines in objects(_ISOLATED, conf).items()
         },
         seed=a_whole(given.get("seed", 0), "seed"),
-        explain=explain,
     )
-    return Case(name, None if scheduler is None else str(scheduler), view)
+    return Case(name, view)
 
 
 class _TaskBook:
@@ -188,31 +175,35 @@ class _TaskBook:
         return executor
 
 
+def _slot(raw: Any, what: str) -> Slot:
+    node, port = a_row(raw, 2, what, "[node, port]")
+    return Slot(a_name(node, what), a_whole(port, what))
+
+
+def _pool(raw: Any) -> Resources:
+    cpu = an_amount(a_mapping(raw, "cpu").get("cpu", 0.0), "cpu")
+    return Resources(cpu, an_amount(raw.get("memory", 0.0), "memory"))
+
+
 def _node(raw: Any, version: StormVersion) -> Node:
     node = a_mapping(raw, "supervisor")
     identity = a_name(required(node, "id", "a supervisor"), "id of a supervisor")
     owner = f"supervisor {identity!r}"
-    refuse_unknown_keys(node, _NODE_KEYS, owner)
-    offer = a_mapping(node.get("resources", {}), f"resources of {owner}")
-    ports = tuple(
-        a_whole(p, f"ports of {owner}") for p in a_sequence(node.get("ports", []), f"ports of {owner}")
-    )
+    given = Fields(node, owner, _NODE_KEYS)
+    offered = a_mapping(node.get("resources", {}), f"resources of {owner}")
+    ports = tuple(a_whole(port, f"ports of {owner}") for port in given.items("ports"))
     defaults = Node(identity)
+    memory = defaults.offer.memory_mb if version >= V2_0_0 else _MEMORY_OFFER_UNTIL_1
     return Node(
         id=identity,
-        host=a_name(node.get("host", identity), f"host of {owner}"),
-        rack=a_name(node.get("rack", DEFAULT_RACK), f"rack of {owner}"),
+        host=given.name("host", identity),
+        rack=given.name("rack", DEFAULT_RACK),
         ports=ports,
-        cores=a_whole(node.get("cores", defaults.cores), f"cores of {owner}"),
-        core_mhz=number_of(node, "mhz", defaults.core_mhz),
+        cores=given.whole("cores", defaults.cores),
+        core_mhz=an_amount(node.get("mhz", defaults.core_mhz), "mhz"),
         offer=Resources(
-            number_of(offer, _CPU_OFFER, defaults.offer.cpu_points, owner),
-            number_of(
-                offer,
-                _MEMORY_OFFER,
-                defaults.offer.memory_mb if version >= V2_0_0 else _MEMORY_OFFER_UNTIL_1,
-                owner,
-            ),
+            an_amount(offered.get(_CPU_OFFER, defaults.offer.cpu_points), f"{_CPU_OFFER} of {owner}"),
+            an_amount(offered.get(_MEMORY_OFFER, memory), f"{_MEMORY_OFFER} of {owner}"),
         ),
     )
 
@@ -221,7 +212,7 @@ def _topology(raw: Any) -> Topology:
     topology = a_mapping(raw, "topology")
     identity = a_name(required(topology, "id", "a topology"), "id of a topology")
     owner = f"topology {identity!r}"
-    refuse_unknown_keys(topology, _TOPOLOGY_KEYS, owner)
+    given = Fields(topology, owner, _TOPOLOGY_KEYS)
     conf = dict(a_mapping(topology.get("conf", {}), f"conf of {owner}"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     # It caps the executors at submission, and a case has those that came out.
@@ -229,22 +220,19 @@ def _topology(raw: Any) -> Topology:
     check_topology_settings(owner, conf)
     # What a component leaves out comes from the topology's settings, and then from Storm's defaults.
     defaults = Resources(
-        setting_of(conf, CPU, DEFAULT_DEMAND.cpu_points),
-        setting_of(conf, ONHEAP, DEFAULT_DEMAND.memory_mb),
-        setting_of(conf, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
+        number_of(conf, CPU, DEFAULT_DEMAND.cpu_points),
+        number_of(conf, ONHEAP, DEFAULT_DEMAND.memory_mb),
+        number_of(conf, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
     )
-    ackers = topology.get("ackers")
+    components = a_sequence(required(topology, "components", owner), f"components of {owner}")
     return Topology(
         id=identity,
-        name=a_name(topology.get("name", identity), f"name of {owner}"),
-        components=tuple(
-            _component(c, owner, defaults)
-            for c in a_sequence(required(topology, "components", owner), f"components of {owner}")
-        ),
-        workers=a_whole(topology.get("workers", 1), f"workers of {owner}"),
-        ackers=None if ackers is None else a_whole(ackers, f"ackers of {owner}"),
-        owner=a_name(topology["owner"], f"owner of {owner}") if topology.get("owner") else "",
-        launch_time_s=number_of(topology, "launch", 0.0),
+        name=given.name("name", identity),
+        components=tuple(_component(component, owner, defaults) for component in components),
+        workers=given.whole("workers", 1),
+        ackers=given.whole_or_none("ackers"),
+        owner=given.name("owner", "") if topology.get("owner") else "",
+        launch_time_s=an_amount(topology.get("launch", 0.0), "launch"),
         priority=priority,
         settings=conf,
     )
@@ -254,30 +242,28 @@ def _component(raw: Any, owner: str, defaults: Resources) -> Component:
     component = a_mapping(raw, f"component of {owner}")
     identity = a_name(required(component, "id", f"a component of {owner}"), f"id of a component of {owner}")
     what = f"component {identity!r} of {owner}"
-    refuse_unknown_keys(component, _COMPONENT_KEYS, what)
-    tasks = component.get("tasks")
+    given = Fields(component, what, _COMPONENT_KEYS)
     demand = None
-    if any(key in component for key in ("cpu", "mem", "offheap")):
+    if component.keys() & {"cpu", "mem", "offheap"}:
         demand = Resources(
-            number_of(component, "cpu", defaults.cpu_points, what),
-            number_of(component, "mem", defaults.memory_mb, what),
-            number_of(component, "offheap", defaults.offheap_mb, what),
+            given.amount("cpu", defaults.cpu_points),
+            given.amount("mem", defaults.memory_mb),
+            given.amount("offheap", defaults.offheap_mb),
         )
     return Component(
         id=identity,
-        executors=a_whole(component.get("par", 1), f"par of {what}"),
-        tasks=None if tasks is None else a_whole(tasks, f"tasks of {what}"),
-        inputs=tuple(
-            _subscription(i, what) for i in a_sequence(component.get("inputs", []), f"inputs of {what}")
-        ),
+        executors=given.whole("par", 1),
+        tasks=given.whole_or_none("tasks"),
+        inputs=tuple(_subscription(subscription, what) for subscription in given.items("inputs")),
         resources=demand,
     )
 
 
 def _subscription(raw: Any, owner: str) -> Subscription:
-    given = a_mapping(raw, f"input of {owner}")
-    refuse_unknown_keys(given, _INPUT_OF_COMPONENT_KEYS, f"an input of {owner}")
-    text = str(given.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
+    subscription = a_mapping(raw, f"input of {owner}")
+    what = f"an input of {owner}"
+    given = Fields(subscription, what, _INPUT_OF_COMPONENT_KEYS)
+    text = str(subscription.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
     try:
         grouping = Grouping(text)
     except ValueError:
@@ -285,17 +271,13 @@ def _subscription(raw: Any, owner: str) -> Subscription:
         raise UserError(
             f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}"
         ) from None
+    where = f"fields of {owner}"
     return Subscription(
-        source=a_name(required(given, "from", f"an input of {owner}"), f"from of an input of {owner}"),
-        stream=a_name(given.get("stream", "default"), f"stream of an input of {owner}"),
+        source=a_name(required(subscription, "from", what), f"from of {what}"),
+        stream=given.name("stream", "default"),
         grouping=grouping,
-        fields=_names(given, "fields", owner),
+        fields=tuple(a_name(name, where) for name in a_sequence(subscription.get("fields", []), where)),
     )
-
-
-def _names(raw: Mapping[str, Any], key: str, owner: str) -> tuple[str, ...]:
-    where = f"{key} of {owner}"
-    return tuple(a_name(name, where) for name in a_sequence(raw.get(key, []), where))
 
 
 def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assignment:
@@ -326,25 +308,23 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
 
 
 def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
-    if not any(key in given for key in ("traffic", "cpu", "node_cpu")):
+    if not given.keys() & {"traffic", "cpu", "node_cpu"}:
         return None
+
+    def rows(key: str, length: int, shape: str) -> Iterator[tuple[str, list[Any]]]:
+        for topology_id, found in a_mapping(given.get(key, {}), key).items():
+            for row in a_sequence(found, key):
+                yield topology_id, a_row(row, length, key, shape)
+
     traffic: dict[tuple[Executor, Executor], float] = {}
-    for topology_id, rows in a_mapping(given.get("traffic", {}), "traffic").items():
-        for row in a_sequence(rows, "traffic"):
-            source, target, rate = a_row(row, 3, "traffic", "[source task, target task, tuples per second]")
-            pair = (
-                book.executor(topology_id, source, "traffic"),
-                book.executor(topology_id, target, "traffic"),
-            )
-            traffic[pair] = traffic.get(pair, 0.0) + an_amount(rate, "traffic")
+    for topology_id, (source, target, rate) in rows(
+        "traffic", 3, "[source task, target task, tuples per second]"
+    ):
+        pair = (book.executor(topology_id, source, "traffic"), book.executor(topology_id, target, "traffic"))
+        traffic[pair] = traffic.get(pair, 0.0) + an_amount(rate, "traffic")
     cpu: dict[Executor, float] = {}
-    for topology_id, rows in a_mapping(given.get("cpu", {}), "cpu").items():
-        for row in a_sequence(rows, "cpu"):
-            task, mhz = a_row(row, 2, "cpu", "[task, MHz]")
-            executor = book.executor(topology_id, task, "cpu")
-            cpu[executor] = cpu.get(executor, 0.0) + an_amount(mhz, "cpu")
-    nodes = {
-        str(n): an_amount(mhz, "node_cpu")
-        for n, mhz in a_mapping(given.get("node_cpu", {}), "node_cpu").items()
-    }
-    return MeasuredLoad(cpu_mhz=cpu, traffic=traffic, node_mhz=nodes)
+    for topology_id, (task, mhz) in rows("cpu", 2, "[task, MHz]"):
+        executor = book.executor(topology_id, task, "cpu")
+        cpu[executor] = cpu.get(executor, 0.0) + an_amount(mhz, "cpu")
+    in_use = a_mapping(given.get("node_cpu", {}), "node_cpu")
+    return MeasuredLoad(cpu, traffic, {node: an_amount(mhz, "node_cpu") for node, mhz in in_use.items()})

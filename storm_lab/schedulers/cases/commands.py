@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 
 import click
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import complete_file, json_option, print_json
-from storm_lab.schedulers.cases.case_format import RefusedCase
-from storm_lab.schedulers.cases.schedule_cases import (
-    load_cases,
-    parse_version,
-    schedule_cases,
-    to_line,
-)
-from storm_lab.schedulers.completion import complete_scheduler
-from storm_lab.schedulers.explain import (
-    explained,
-    explanation,
-    explanation_document,
-    explanation_text,
-)
-from storm_lab.schedulers.scheduler_file import scheduler_of
+from storm_lab.model import StormVersion
+from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
+from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult, SchedulingView
+from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
+from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of
 
 _scheduler = click.option(
     "--scheduler",
@@ -55,7 +50,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
     The format is described in docs/schedulers.md. A case that is refused has an answer that says why; where
     all are, the command fails.
     """
-    loaded = load_cases(cases, parse_version(storm_version))
+    loaded = _load(cases, storm_version)
     refused: list[RefusedCase] = []
     for answer, error in schedule_cases(loaded, scheduler, parameters):
         click.echo(to_line(answer))
@@ -89,7 +84,7 @@ def explain(
     if as_csv and as_json:
         raise UserError("only one of the two forms", field="--json", value="--csv")
     policy = scheduler_of(scheduler, parameters)
-    loaded = load_cases(cases, parse_version(storm_version))
+    loaded = _load(cases, storm_version)
     if case_name is not None:
         loaded = [case for case in loaded if case.name == case_name]
         if not loaded:
@@ -98,26 +93,22 @@ def explain(
     documents: list[dict[str, object]] = []
     shown = 0
     for case in loaded:
-        if isinstance(case, RefusedCase):
-            refused.append(case)
-            continue
         try:
-            result = explained(policy, case.view)
+            result = explained(policy, _view_of(case))
         except StormLabError as error:
             refused.append(RefusedCase(case.name, error))
             continue
         shown += 1
         if as_json:
             documents.append(explanation_document(case.name, policy.name, result))
-            continue
-        if as_csv:
+        elif as_csv:
             table = explanation(result)
             table.insert(0, "case", case.name)
             click.echo(table.to_csv(index=False, header=shown == 1), nl=False)
-            continue
-        click.echo(f"case {case.name}, scheduler {policy.name}")
-        for line in explanation_text(result, most=candidates):
-            click.echo(line)
+        else:
+            click.echo(f"case {case.name}, scheduler {policy.name}")
+            for line in explanation_text(result, most=candidates):
+                click.echo(line)
     if as_json:
         print_json(documents)
     _tell(refused, len(loaded))
@@ -129,3 +120,67 @@ def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
         raise refused[0].named()
     if refused:
         click.echo(f"{len(refused)} of {cases} cases were refused, first {refused[0].named()}", err=True)
+
+
+def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
+    """The cases of a file, or of standard input for ``-``, and its lines that are none."""
+    version = DEFAULT_STORM_VERSION if storm_version is None else StormVersion.parse(storm_version)
+    try:
+        with nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
+            cases = list(read_cases(lines, version))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot be read: {error}", field="cases", value=path) from None
+    if not cases:
+        raise UserError("holds no case", field="cases", value=path)
+    return cases
+
+
+def schedule_cases(
+    cases: Iterable[Case | RefusedCase], scheduler: str, parameters: Iterable[str] = ()
+) -> Iterator[tuple[dict[str, object], StormLabError | None]]:
+    """Each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
+
+    A case that cannot be scheduled at all, or whose assignment no cluster could run, has an answer too, with
+    the reason under ``refused``; the error comes with it.
+
+    Raises:
+        UserError: unknown scheduler or parameter, or as `storm_lab.schedulers.scheduler_file.scheduler_of`.
+    """
+    policy = scheduler_of(scheduler, parameters)
+    for case in cases:
+        try:
+            view = _view_of(case)
+            result = ask(policy, view)
+        except StormLabError as error:
+            yield {"name": case.name, "assignments": {}, "status": {}, "refused": str(error)}, error
+        else:
+            yield _answer(case.name, view, result), None
+
+
+def _view_of(case: Case | RefusedCase) -> SchedulingView:
+    if isinstance(case, RefusedCase):
+        raise case.error
+    return case.view
+
+
+def _answer(name: str, view: SchedulingView, result: SchedulingResult) -> dict[str, object]:
+    """Per topology its slots with rows ``[startTask, endTask, component]``, and its status."""
+    assignments: dict[str, dict[str, list[list[object]]]] = {t.id: {} for t in view.topologies}
+    for executor, slot in result.assignment.slots.items():
+        rows = assignments[executor.topology].setdefault(str(slot), [])
+        rows.append([executor.start, executor.end, executor.component])
+    return {
+        "name": name,
+        "assignments": {
+            topology: {slot: sorted(rows) for slot, rows in sorted(workers.items())}
+            for topology, workers in assignments.items()
+        },
+        "status": {topology: status.message for topology, status in result.status.items()},
+    }
+
+
+def to_line(answer: dict[str, object]) -> str:
+    """One line of JSON; the same answer gives the same bytes."""
+    text = json.dumps(answer, ensure_ascii=False)
+    # Half of a surrogate pair, which JSON can spell and no encoding can write.
+    return text if text.isprintable() else json.dumps(answer)

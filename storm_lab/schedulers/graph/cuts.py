@@ -167,10 +167,6 @@ def _next_move(
         may_lose = excess > -slack if s == 0 else excess < slack
         if heap and may_lose:
             tops.append((heap[0][0], heap[0][1], s))
-    if excess > slack:
-        tops = [t for t in tops if t[2] == 0]
-    elif excess < -slack:
-        tops = [t for t in tops if t[2] == 1]
     if not tops:
         return None
     _, vertex, s = min(tops)

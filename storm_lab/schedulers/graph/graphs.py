@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 
 from storm_lab.model import (
@@ -13,11 +14,12 @@ from storm_lab.model import (
     Cluster,
     Executor,
     MeasuredLoad,
+    Slot,
     StormVersion,
     Topology,
     executors_of,
 )
-from storm_lab.schedulers.graph.traffic import estimated_traffic, measured_traffic
+from storm_lab.schedulers.graph.traffic import estimated_traffic
 
 
 def topology_graph(topology: Topology) -> Any:
@@ -62,7 +64,7 @@ def executor_graph(
         graph.add_node(executor, component=executor.component)
         if load is not None and executor in load.cpu_mhz:
             graph.nodes[executor]["cpu_mhz"] = load.cpu_mhz[executor]
-    traffic = measured_traffic(load, topology.id) if load else estimated_traffic(topology, executors)
+    traffic = load.traffic if load else estimated_traffic(topology, executors)
     for (source, target), rate in traffic.items():
         if source in graph and target in graph:
             graph.add_edge(source, target, rate=rate)
@@ -103,24 +105,20 @@ def placement_table(cluster: Cluster, assignment: Assignment) -> pd.DataFrame:
 
     Executors on nodes that the cluster does not have come last, with rack None.
     """
-    rank = {node.id: i for i, node in enumerate(cluster.nodes)}
     rack = {node.id: node.rack for node in cluster.nodes}
-    ordered = sorted(
-        assignment.slots.items(),
-        key=lambda item: (rank.get(item[1].node, len(rank)), item[1], item[0].topology, item[0].start),
-    )
     rows = [
         (rack.get(s.node), s.node, s.port, str(s), e.topology, e.component, e.start, e.end, str(e))
-        for e, s in ordered
+        for e, s in _by_machine(cluster, assignment)
     ]
     return pd.DataFrame(rows, columns=list(PLACEMENT_COLUMNS))
 
 
-def executors_by_machine(cluster: Cluster, assignment: Assignment) -> list[Executor]:
-    """Placed executors in the order of :func:`placement_table`."""
+def _by_machine(cluster: Cluster, assignment: Assignment) -> list[tuple[Executor, Slot]]:
     rank = {node.id: i for i, node in enumerate(cluster.nodes)}
-    slots = assignment.slots
-    return sorted(slots, key=lambda e: (rank.get(slots[e].node, len(rank)), slots[e], e.topology, e.start))
+    return sorted(
+        assignment.slots.items(),
+        key=lambda item: (rank.get(item[1].node, len(rank)), item[1], item[0].topology, item[0].start),
+    )
 
 
 def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad) -> pd.DataFrame:
@@ -128,13 +126,12 @@ def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad)
 
     Index and columns are two-level: node id, and topology with executor. Square, zero where nothing flows.
     """
-    ordered = executors_by_machine(cluster, assignment)
-    position = {executor: i for i, executor in enumerate(ordered)}
+    ordered = _by_machine(cluster, assignment)
+    position = {executor: i for i, (executor, _) in enumerate(ordered)}
     labels = pd.MultiIndex.from_tuples(
-        [(assignment.slots[e].node, f"{e.topology} {e}") for e in ordered], names=["node", "executor"]
+        [(slot.node, f"{e.topology} {e}") for e, slot in ordered], names=["node", "executor"]
     )
-    matrix = pd.DataFrame(0.0, index=labels, columns=labels)
-    values = matrix.to_numpy(copy=True)
+    values = np.zeros((len(ordered), len(ordered)))
     for (source, target), rate in load.traffic.items():
         if source in position and target in position:
             values[position[source], position[target]] += rate

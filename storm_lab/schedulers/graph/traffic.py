@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from storm_lab.errors import UserError
-from storm_lab.model import ACKER, Executor, Grouping, MeasuredLoad, Topology
+from storm_lab.model import ACKER, Executor, Grouping, Slot, Topology
+from storm_lab.schedulers.contract import SchedulingView
 
 Pairs = Mapping[tuple[Executor, Executor], float]
 
@@ -41,32 +42,25 @@ class Neighbours:
         """All traffic of executor ``i``, in and out."""
         return sum(rate for _, rate in self.near[i])
 
-    def between(self, place: Sequence[int]) -> float:
-        """Traffic between executors at different places; ``place[i]`` below zero means not placed."""
-        crossing = sum(
-            rate
-            for i, row in enumerate(self.near)
-            for j, rate in row
-            if i < j and place[i] >= 0 and place[j] >= 0 and place[i] != place[j]
-        )
-        return float(crossing)
 
-
-def inter_node_traffic(slots: Mapping[Executor, object], traffic: Pairs) -> float:
-    """Tuples per second between executors whose slots (with a ``node``) lie on different nodes."""
+def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
+    """Tuples per second between executors on different nodes; executors without a slot count for nothing."""
     total = 0.0
     for (source, target), rate in traffic.items():
-        a, b = slots.get(source), slots.get(target)
-        if a is not None and b is not None and a.node != b.node:  # type: ignore[attr-defined]
+        if source in slots and target in slots and slots[source].node != slots[target].node:
             total += rate
     return total
 
 
-def measured_traffic(load: MeasuredLoad | None, topology_id: str) -> dict[tuple[Executor, Executor], float]:
-    """The measured traffic inside one topology; empty when nothing was measured."""
-    if load is None:
-        return {}
-    return {pair: rate for pair, rate in load.traffic.items() if pair[0].topology == topology_id}
+def expected_traffic(view: SchedulingView, topology: Topology) -> Pairs:
+    """The traffic that the topology's executors send: measured, or estimated while nothing is.
+
+    Raises:
+        UserError: nothing was measured and the topology has a cycle.
+    """
+    if view.load is None:
+        return estimated_traffic(topology, view.executors[topology.id])
+    return view.traffic_of(topology.id)
 
 
 def component_order(topology: Topology) -> list[str]:

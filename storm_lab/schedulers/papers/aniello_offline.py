@@ -10,26 +10,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
-from storm_lab.schedulers.contract import (
-    Candidate,
-    Journal,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
+from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import component_order
-from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import check_parameters, parameter
-from storm_lab.schedulers.storm.cluster_state import interleaved
-from storm_lab.schedulers.view_checks import check_view
+from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 
 
 @dataclass(frozen=True, slots=True)
-class AnielloOfflineParameters:
+class AnielloOfflineParameters(PolicyParameters):
     """The two knobs of the offline scheduler."""
 
     alpha: float = parameter(
@@ -39,17 +29,14 @@ class AnielloOfflineParameters:
         0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors"
     )
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
 
 class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
     """Placement by the topology's shape alone."""
 
-    name: ClassVar[str] = "aniello-offline"
-    version: ClassVar[str] = "1"
-    Parameters: ClassVar[type] = AnielloOfflineParameters
-    rename_invariant: ClassVar[bool] = True
+    name = "aniello-offline"
+    version = "1"
+    Parameters = AnielloOfflineParameters
+    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the topologies that lack executors, each as a whole; the others stay.
@@ -57,20 +44,17 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
         Raises:
             UserError: a topology has a cycle.
         """
-        check_view(view)
-        journal = Journal(view)
-        todo = incomplete_topologies(view)
-        placed = {e: s for e, s in kept(view).items() if e.topology not in set(todo)}
-        status = {t.id: TopologyStatus(True, "Fully Scheduled") for t in view.topologies if t.id not in todo}
-        for topology_id in todo:
+        work = Round.of_complete(view)
+        for topology_id in incomplete_topologies(view):
             topology = view.topology[topology_id]
-            groups = self._fill(topology, view.executors[topology_id], journal, _spread(view, placed))
-            placed.update(groups)
-            if groups:
-                status[topology_id] = TopologyStatus(True, "Scheduled by the shape of the topology")
+            slots = _spread(view, work.placed)
+            filled = self._fill(topology, view.executors[topology_id], work.journal, slots)
+            work.placed.update(filled)
+            if filled:
+                work.scheduled(topology_id, "Scheduled by the shape of the topology")
             else:
-                status[topology_id] = TopologyStatus(False, "no free slot in the cluster")
-        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+                work.failed(topology_id, "no free slot in the cluster")
+        return work.result()
 
     def _fill(
         self, topology: Topology, executors: tuple[Executor, ...], journal: Journal, slots: list[Slot]
@@ -82,38 +66,33 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
         even = math.ceil(len(executors) / len(slots))
         limit = even + math.ceil(self.parameters.beta * (len(executors) - even))
         empty_from = math.floor(self.parameters.alpha * len(line))
-        inside: list[dict[str, int]] = [{} for _ in slots]
-        size = [0] * len(slots)
+        inside: list[Counter[str]] = [Counter() for _ in slots]
         placed: dict[Executor, Slot] = {}
         left = len(executors)
         for position, component in enumerate(line):
             sources = [s.source for s in topology.component(component).inputs] if component != ACKER else []
             for executor in (e for e in executors if e.component == component):
-                empty = [i for i in range(len(slots)) if size[i] == 0]
+                empty = [i for i, there in enumerate(inside) if not there]
                 # Every slot is to be used; from the given point on, or when the rest just suffices, fill
                 # empty ones.
                 must_open = bool(empty) and (position >= empty_from > 0 or left <= len(empty))
-                pool = empty if must_open else [i for i in range(len(slots)) if size[i] < limit]
-                ties = {i: sum(inside[i].get(source, 0) for source in sources) for i in pool}
-                pick = min(pool, key=lambda i: (-ties[i], size[i], i))
-                inside[pick][component] = inside[pick].get(component, 0) + 1
-                size[pick] += 1
+                pool = empty if must_open else [i for i, there in enumerate(inside) if there.total() < limit]
+                ties = {i: sum(inside[i][source] for source in sources) for i in pool}
+                pick = min(pool, key=lambda i: (-ties[i], inside[i].total(), i))
+                inside[pick][component] += 1
                 left -= 1
                 placed[executor] = slots[pick]
                 if journal.wanted:
+                    why_not = "an empty slot must be used" if must_open else f"limit of {limit} executors"
                     candidates = [
                         Candidate(slot, float(ties[i])) if i in ties
-                        else Candidate(slot, None, _why_not(must_open, limit))
+                        else Candidate(slot, None, why_not)
                         for i, slot in enumerate(slots)
                     ]  # fmt: skip
                     journal.record(
                         executor, slots[pick], candidates, score_name="source executors there (highest wins)"
                     )
         return placed
-
-
-def _why_not(must_open: bool, limit: int) -> str:
-    return "an empty slot must be used" if must_open else f"limit of {limit} executors"
 
 
 def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
@@ -124,4 +103,4 @@ def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
     for slot in view.usable_slots:
         if slot not in used:
             groups.setdefault(slot.node, []).append(slot)
-    return interleaved([groups[node] for node in sorted(groups, key=lambda n: workers[n])])
+    return interleaved(groups[node] for node in sorted(groups, key=lambda n: workers[n]))

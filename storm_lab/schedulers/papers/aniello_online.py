@@ -8,30 +8,20 @@ place, or to a place that one of the two already has, whichever leaves least tra
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar
 
-from storm_lab.model import Executor, Slot
-from storm_lab.schedulers.contract import (
-    Candidate,
-    Journal,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
+from storm_lab.model import Executor
+from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import Neighbours
-from storm_lab.schedulers.keeping import in_view_order, nothing_changes
+from storm_lab.schedulers.keeping import Round
 from storm_lab.schedulers.papers.aniello_offline import AnielloOfflineScheduler
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
-from storm_lab.schedulers.view_checks import check_view
 
 
 @dataclass(frozen=True, slots=True)
-class AnielloOnlineParameters:
+class AnielloOnlineParameters(PolicyParameters):
     """Limits of the online scheduler."""
 
     spread: float = parameter(
@@ -41,17 +31,14 @@ class AnielloOnlineParameters:
         0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
     )
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
 
 class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
     """Greedy pairing by measured traffic; the offline scheduler while nothing has been measured."""
 
-    name: ClassVar[str] = "aniello-online"
-    version: ClassVar[str] = "1"
-    Parameters: ClassVar[type] = AnielloOnlineParameters
-    rename_invariant: ClassVar[bool] = True
+    name = "aniello-online"
+    version = "1"
+    Parameters = AnielloOnlineParameters
+    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place every executor of every topology anew.
@@ -59,49 +46,38 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         Raises:
             UserError: nothing was measured and a topology has a cycle.
         """
-        check_view(view)
         if view.load is None:
             return AnielloOfflineScheduler().schedule(view)
-        journal = Journal(view)
+        work = Round(view)
         workers, worker_of, graph = self._workers(view)
         book = SlotBook(view, [topology.id for topology in view.topologies])
         slots = [book.free_count(n) for n in range(len(book.nodes))]
         if sum(slots) < len(workers):
-            return nothing_changes(
-                view, f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})", journal
+            return work.without_change(
+                f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"
             )
         load = self._cpu(view, graph.executors)
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
-        nodes = _Pairing(
-            _between(graph, worker_of, len(workers)),
-            worker_load,
-            places=len(slots),
-            fits=lambda place, used, item: used + worker_load[item] <= capacity[place],
-            room=slots,
-        )
-        node_of = nodes.run()
+        node_of = _Pairing(_between(graph, worker_of, len(workers)), worker_load, capacity, slots).run()
         slot_of = [
             book.take_new(graph.executors[members[0]].topology, node_of[w])
             for w, members in enumerate(workers)
         ]
-        placed: dict[Executor, Slot] = {}
-        for w, members in enumerate(workers):
+        for slot, members in zip(slot_of, workers, strict=True):
             for i in members:
-                placed[graph.executors[i]] = slot_of[w]
-                if journal.wanted:
-                    journal.record(
-                        graph.executors[i], slot_of[w],
-                        (Candidate(s, float(sum(r for j, r in graph.near[i] if worker_of[j] == v)))
-                         for v, s in enumerate(slot_of) if graph.executors[workers[v][0]].topology
-                         == graph.executors[i].topology),
-                        score_name="traffic with the worker's executors, tuples/s (highest is best)",
-                    )  # fmt: skip
-        status = {
-            topology.id: TopologyStatus(True, "Scheduled by pairs that exchange most")
-            for topology in view.topologies
-        }
-        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+                executor = graph.executors[i]
+                work.placed[executor] = slot
+                candidates = (
+                    Candidate(other, float(sum(rate for j, rate in graph.near[i] if worker_of[j] == v)))
+                    for v, other in enumerate(slot_of)
+                    if graph.executors[workers[v][0]].topology == executor.topology
+                )
+                score_name = "traffic with the worker's executors, tuples/s (highest is best)"
+                work.journal.record(executor, slot, candidates, score_name=score_name)
+        for topology in view.topologies:
+            work.scheduled(topology.id, "Scheduled by pairs that exchange most")
+        return work.result()
 
     def _workers(self, view: SchedulingView) -> tuple[list[list[int]], list[int], Neighbours]:
         """Phase one: non-empty workers as executor numbers, each executor's worker, the traffic."""
@@ -123,14 +99,8 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             if not any(load):
                 load = [1.0] * len(executors)
             limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
-            pairing = _Pairing(
-                local.near,
-                load,
-                count,
-                partial(_within, load, limit),
-            )
             groups: dict[int, list[int]] = {}
-            for i, place in enumerate(pairing.run()):
+            for i, place in enumerate(_Pairing(local.near, load, [limit] * count).run()):
                 groups.setdefault(place, []).append(first + i)
             for place in sorted(groups):
                 for i in groups[place]:
@@ -143,11 +113,6 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
     def _cpu(view: SchedulingView, executors: Sequence[Executor]) -> list[float]:
         cpu = view.load.cpu_mhz if view.load is not None else {}
         return [cpu.get(executor, 0.0) for executor in executors]
-
-
-def _within(load: Sequence[float], limit: float, place: int, used: float, item: int) -> bool:
-    """Whether the item keeps a worker's load within the limit, which is the same for all workers."""
-    return used + load[item] <= limit
 
 
 def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[list[tuple[int, float]]]:
@@ -166,8 +131,7 @@ class _Pairing:
     Args:
         near: for each item its neighbours and rates.
         load: load of each item.
-        places: number of places.
-        fits: whether an item may come to a place with that much load.
+        limit: load of each place that an item must not bring it above.
         room: how many items each place takes at most, if that is limited.
     """
 
@@ -175,12 +139,12 @@ class _Pairing:
         self,
         near: Sequence[Sequence[tuple[int, float]]],
         load: Sequence[float],
-        places: int,
-        fits: Callable[[int, float, int], bool],
+        limit: Sequence[float],
         room: Sequence[int] | None = None,
     ) -> None:
-        self._near, self._load, self._fits = near, load, fits
-        self._room = list(room) if room is not None else [len(load)] * places
+        self._near, self._load, self._limit = near, load, limit
+        places = len(limit)
+        self._room = room or [len(load)] * places
         self._used = [0.0] * places
         self._count = [0] * places
         self._place = [-1] * len(load)
@@ -220,10 +184,9 @@ class _Pairing:
                 if best is None or key < best:
                     best = key
         if best is None:
-            if self._place[i] < 0:
-                self._move(i, self._least_loaded(i))
-            if self._place[j] < 0:
-                self._move(j, self._least_loaded(j))
+            for item in (i, j):
+                if self._place[item] < 0:
+                    self._move(item, self._least_loaded(item))
             return
         self._move(i, best[2])
         self._move(j, best[3])
@@ -238,9 +201,12 @@ class _Pairing:
             if other_place == place:
                 used, count = used + self._load[other], count + 1
             stays = self._place[item] == place and other_place != place
-            if not stays and (count + 1 > self._room[place] or not self._fits(place, used, item)):
+            if not stays and (count + 1 > self._room[place] or not self._fits(item, place, used)):
                 return False
         return True
+
+    def _fits(self, item: int, place: int, used: float) -> bool:
+        return used + self._load[item] <= self._limit[place]
 
     def _least_loaded(self, item: int) -> int:
         """The place with least load that takes the item; if none does, the least loaded with room."""
@@ -253,12 +219,12 @@ class _Pairing:
         else:
             # All places are full, so the item has one.
             return self._place[item]
-        if self._fits(place, used, item):
+        if self._fits(item, place, used):
             return place
         fitting = (
             (self._used[p], self._count[p], p)
             for p in range(len(self._used))
-            if self._count[p] < self._room[p] and self._fits(p, self._used[p], item)
+            if self._count[p] < self._room[p] and self._fits(item, p, self._used[p])
         )
         return min(fitting, default=(used, count, place))[2]
 

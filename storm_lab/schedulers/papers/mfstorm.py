@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -16,20 +15,12 @@ from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from storm_lab.model import ACKER, Executor, Node, Slot, Topology
 from storm_lab.model.executor import integer_divided
-from storm_lab.schedulers.contract import (
-    Candidate,
-    Journal,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
-from storm_lab.schedulers.graph.cuts import refined
-from storm_lab.schedulers.graph.traffic import component_order, estimated_traffic
-from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.graph.cuts import Adjacency, induced, refined
+from storm_lab.schedulers.graph.traffic import component_order, expected_traffic
+from storm_lab.schedulers.keeping import Round, incomplete_topologies
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
-from storm_lab.schedulers.view_checks import check_view
 
 Edges = Mapping[tuple[int, int], float]
 
@@ -38,7 +29,7 @@ _WHOLE_FLOW = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class MFStormParameters:
+class MFStormParameters(PolicyParameters):
     """Readings of what MF-Storm leaves open."""
 
     balance: str = parameter(
@@ -50,9 +41,6 @@ class MFStormParameters:
         0.0, low=0.0, doc="the processing-power factor of every node; 0: twice the clock in MHz, as printed"
     )
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
 
 def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:
     """The index that the paper calls GFLOPS (Table 3): cores x GHz x "FLOPs per cycle"."""
@@ -62,10 +50,10 @@ def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:
 class MFStormScheduler(Scheduler[MFStormParameters]):
     """Max-flow min-cut partitions of each unassigned topology, mapped by processing power."""
 
-    name: ClassVar[str] = "mfstorm"
-    version: ClassVar[str] = "1"
-    Parameters: ClassVar[type] = MFStormParameters
-    rename_invariant: ClassVar[bool] = True
+    name = "mfstorm"
+    version = "1"
+    Parameters = MFStormParameters
+    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Partition the topologies that lack executors and fill node after node. Others stay where they are.
@@ -73,18 +61,15 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
         Raises:
             UserError: a topology has a cycle.
         """
-        check_view(view)
-        journal = Journal(view)
+        work = Round.of_complete(view)
         todo = incomplete_topologies(view)
         book = SlotBook(view, todo)
-        placed = {e: s for e, s in kept(view).items() if e.topology not in set(todo)}
-        status = {t.id: TopologyStatus(True, "Fully Scheduled") for t in view.topologies if t.id not in todo}
         strongest = sorted(range(len(book.nodes)), key=lambda n: -self._power(view.cluster.nodes[n]))
         for topology_id in todo:
             topology = view.topology[topology_id]
             slots = sum(map(book.free_count, range(len(book.nodes))))
             if slots == 0:
-                status[topology_id] = TopologyStatus(False, "no free slot in the cluster")
+                work.failed(topology_id, "no free slot in the cluster")
                 continue
             parts = partitions(
                 view, topology, min(topology.workers, slots), self.parameters.balance == "even"
@@ -93,16 +78,18 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
             for rank, (part, node) in enumerate(zip(parts, remaining, strict=False)):
                 slot = book.take_new(topology_id, node)
                 for executor in part:
-                    placed[executor] = slot
-                    if journal.wanted:
-                        candidates = [
-                            Candidate(s, self._power(view.nodes[s.node]))
-                            for s in (slot, *_free(book, strongest))
-                        ]
-                        journal.record(executor, slot, candidates, note=f"part {rank + 1} of {len(parts)}",
-                                       score_name="processing power of the node (highest wins)")  # fmt: skip
-            status[topology_id] = TopologyStatus(True, f"Scheduled by MF-Storm in {len(parts)} slots")
-        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+                    work.placed[executor] = slot
+                    if view.explain:
+                        open_slots = (slot, *_free(book, strongest))
+                        work.journal.record(
+                            executor,
+                            slot,
+                            [Candidate(s, self._power(view.nodes[s.node])) for s in open_slots],
+                            score_name="processing power of the node (highest wins)",
+                            note=f"part {rank + 1} of {len(parts)}",
+                        )
+            work.scheduled(topology_id, f"Scheduled by MF-Storm in {len(parts)} slots")
+        return work.result()
 
     def _power(self, node: Node) -> float:
         factor = self.parameters.flops_per_cycle or 2.0 * node.core_mhz
@@ -126,10 +113,9 @@ def partitions(view: SchedulingView, topology: Topology, count: int, even: bool)
     executors = view.executors[topology.id]
     users = [e for e in executors if e.component != ACKER]
     number = {executor: i for i, executor in enumerate(users)}
-    traffic = estimated_traffic(topology, executors) if view.load is None else view.traffic_of(topology.id)
     edges = {
         (number[a], number[b]): rate
-        for (a, b), rate in traffic.items()
+        for (a, b), rate in expected_traffic(view, topology).items()
         if a in number and b in number and rate > 0
     }
     count = min(count, len(executors))
@@ -152,39 +138,37 @@ def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> 
     Without ``even`` the largest group is cut each time; with it, groups get sizes that differ by at most one.
     """
     out: list[dict[int, float]] = [{} for _ in range(vertices)]
+    near: list[dict[int, float]] = [{} for _ in range(vertices)]
     for (a, b), weight in edges.items():
-        out[a][b] = out[a].get(b, 0.0) + weight
+        out[a][b] = weight
+    for a, row in enumerate(out):
+        for b, weight in row.items():
+            near[a][b] = near[a].get(b, 0.0) + weight
+            near[b][a] = near[b].get(a, 0.0) + weight
     if even:
-        groups: list[list[int]] = []
-        _divide_evenly(out, list(range(vertices)), parts, groups)
-        return groups
+        return _divide_evenly(out, near, list(range(vertices)), parts)
     groups = [list(range(vertices))]
     while len(groups) < parts:
         largest = max(range(len(groups)), key=lambda g: len(groups[g]))
-        left, right = minimum_cut(out, groups[largest])
-        groups[largest : largest + 1] = [left, right]
+        groups[largest : largest + 1] = minimum_cut(out, groups[largest])
     return groups
 
 
 def _divide_evenly(
-    out: Sequence[Mapping[int, float]], members: list[int], parts: int, groups: list[list[int]]
-) -> None:
+    out: Sequence[Mapping[int, float]], near: Adjacency, members: list[int], parts: int
+) -> list[list[int]]:
     if parts == 1:
-        groups.append(members)
-        return
+        return [members]
     left_parts = parts // 2
     left_size = sum(integer_divided(len(members), parts)[:left_parts])
     left = set(minimum_cut(out, members)[0])
-    number = {v: i for i, v in enumerate(members)}
-    near: list[dict[int, float]] = [{} for _ in members]
-    for v in members:
-        for w, weight in out[v].items():
-            if w in number:
-                near[number[v]][number[w]] = near[number[v]].get(number[w], 0.0) + weight
-                near[number[w]][number[v]] = near[number[w]].get(number[v], 0.0) + weight
-    side = refined(near, [1] * len(members), [0 if v in left else 1 for v in members], left_size)
-    _divide_evenly(out, [v for v, s in zip(members, side, strict=True) if s == 0], left_parts, groups)
-    _divide_evenly(out, [v for v, s in zip(members, side, strict=True) if s == 1], parts - left_parts, groups)
+    cut = [0 if v in left else 1 for v in members]
+    side = refined(induced(near, members), [1] * len(members), cut, left_size)
+    first, second = ([v for v, s in zip(members, side, strict=True) if s == half] for half in (0, 1))
+    return [
+        *_divide_evenly(out, near, first, left_parts),
+        *_divide_evenly(out, near, second, parts - left_parts),
+    ]
 
 
 def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -199,6 +183,7 @@ def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> t
         half = (len(members) + 1) // 2
         return list(members[:half]), list(members[half:])
     fed, feeding = {b for _, b, _ in arcs}, {a for a, _, _ in arcs}
+    talking = fed | feeding
     sources, sinks = sorted(feeding - fed), sorted(fed - feeding)
     scale = _WHOLE_FLOW / sum(weight for _, _, weight in arcs)
     size = len(members)
@@ -212,11 +197,8 @@ def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> t
     residual.eliminate_zeros()
     reached = set(breadth_first_order(residual, size, return_predecessors=False).tolist())
     left = [v for v in members if number[v] in reached]
-    right = [v for v in members if number[v] not in reached and number[v] in fed | feeding]
+    right = [v for v in members if number[v] in talking and number[v] not in reached]
     for v in members:
-        if number[v] not in fed | feeding:
-            side = left if len(left) < len(right) else right
-            if side is left and v in left:
-                continue
-            side.append(v)
+        if number[v] not in talking:
+            min(right, left, key=len).append(v)
     return sorted(left), sorted(right)

@@ -1,14 +1,13 @@
 """R-Storm as the paper prints it: tasks in breadth-first order, each to the nearest node in resource space.
 
 Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from
-one reference node. Defaults are the recommended reading; :meth:`RStormParameters.literal` is the printed one.
+one reference node. Defaults are the recommended reading; ``docs/schedulers.md`` has the printed one.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +15,18 @@ from numpy.typing import NDArray
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.javahash import string_hash
-from storm_lab.schedulers.contract import (
-    Candidate,
-    Journal,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
-from storm_lab.schedulers.keeping import in_view_order, incomplete_topologies, kept
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, kept
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.storm.hash_order import java7_map_order
 from storm_lab.schedulers.storm.ras2_orders import neighbours
-from storm_lab.schedulers.view_checks import check_view
 
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class RStormParameters:
+class RStormParameters(PolicyParameters):
     """Readings of R-Storm's Algorithm 4, and the weights of its distance."""
 
     cpu: str = parameter(
@@ -68,48 +59,40 @@ class RStormParameters:
     )
     other_rack: float = parameter(1.0, low=0.0, doc="network distance to a node of another rack")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    @classmethod
-    def literal(cls) -> RStormParameters:
-        """Everything as printed, which over-commits CPU."""
-        return cls(cpu="soft", scale="unit", network_term="plain", memory_rule="more-than")
-
 
 class RStormScheduler(Scheduler[RStormParameters]):
     """R-Storm with one worker per topology and node. Topologies that are complete stay where they are."""
 
-    name: ClassVar[str] = "rstorm"
-    version: ClassVar[str] = "1"
-    Parameters: ClassVar[type] = RStormParameters
-    rename_invariant: ClassVar[bool] = True
+    name = "rstorm"
+    version = "1"
+    Parameters = RStormParameters
+    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the topologies that lack executors, one after the other, each wholly or not at all."""
-        check_view(view)
-        journal = Journal(view)
-        placed = kept(view)
+        work = Round(view, kept(view))
         todo = set(incomplete_topologies(view))
-        nodes = _Nodes(view, placed, self.parameters)
-        status = {}
+        nodes = _Nodes(view, work.placed, self.parameters)
         for topology in view.topologies:
             if topology.id not in todo:
-                status[topology.id] = TopologyStatus(True, "Fully Scheduled")
+                work.scheduled(topology.id)
                 continue
-            plan, missing = _schedule(view, topology, placed, nodes, journal)
+            executors = task_selection(topology, view.executors[topology.id], self.parameters.siblings)
+            held = [slot for executor, slot in work.placed.items() if executor.topology == topology.id]
+            waiting = [executor for executor in executors if executor not in work.placed]
+            plan, missing = nodes.plan(topology, waiting, held, work.journal)
             if missing is None:
-                placed.update(plan)
-                status[topology.id] = TopologyStatus(True, "Scheduled by R-Storm")
+                work.placed.update(plan)
+                work.scheduled(topology.id, "Scheduled by R-Storm")
             else:
                 nodes.give_back(plan)
                 demand = view.demand(missing)
-                status[topology.id] = TopologyStatus(
-                    False,
+                work.failed(
+                    topology.id,
                     f"no node has a slot and {demand.total_memory_mb:g} MB for executor {missing}; "
                     "nothing of the topology is placed anew",
                 )
-        return SchedulingResult(in_view_order(view, placed), status, journal.decisions)
+        return work.result()
 
 
 def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
@@ -145,32 +128,11 @@ def task_selection(
     topology: Topology, executors: tuple[Executor, ...], siblings: str = "java7"
 ) -> list[Executor]:
     """Algorithm 3: one executor of each component in turn, until all are ordered; ackers go last."""
-    waiting = {component: deque[Executor]() for component in breadth_first(topology, siblings)}
+    of_component: dict[str, list[Executor]] = {c: [] for c in breadth_first(topology, siblings)}
     rest: list[Executor] = []
     for executor in executors:
-        waiting[executor.component].append(executor) if executor.component in waiting else rest.append(
-            executor
-        )
-    ordered: list[Executor] = []
-    while any(waiting.values()):
-        ordered.extend(queue.popleft() for queue in waiting.values() if queue)
-    return ordered + rest
-
-
-def _schedule(
-    view: SchedulingView, topology: Topology, placed: dict[Executor, Slot], nodes: _Nodes, journal: Journal
-) -> tuple[dict[Executor, Slot], Executor | None]:
-    """Algorithm 1: a plan for the topology's missing executors, and the first that found no node."""
-    nodes.begin(topology, [slot for executor, slot in placed.items() if executor.topology == topology.id])
-    plan: dict[Executor, Slot] = {}
-    for executor in nodes.in_turn(topology):
-        if executor in placed:
-            continue
-        slot = nodes.select(executor, journal)
-        if slot is None:
-            return plan, executor
-        plan[executor] = slot
-    return plan, None
+        of_component.get(executor.component, rest).append(executor)
+    return interleaved(of_component.values()) + rest
 
 
 class _Nodes:
@@ -205,20 +167,31 @@ class _Nodes:
         for topology_id, node in self._opened:
             self._book.release(topology_id, node)
 
-    def begin(self, topology: Topology, held: list[Slot]) -> None:
-        """Start on a topology: its reference node is unset, or the node that holds most of it already."""
+    def plan(
+        self, topology: Topology, executors: list[Executor], held: list[Slot], journal: Journal
+    ) -> tuple[dict[Executor, Slot], Executor | None]:
+        """Algorithm 1: a slot for each of the topology's executors in turn, and the first that found none.
+
+        The reference node is unset at first, or the node that holds most of the topology already.
+        """
         self._opened: list[tuple[str, int]] = []
         on = [self._book.index[slot.node] for slot in held]
         self._reference = max(sorted(set(on)), key=on.count) if on else None
-        self._has_slot = np.array(
-            [self._book.peek(topology.id, n) is not None for n in range(len(self._book.nodes))], dtype=bool
-        )
         usable = {slot.node for slot in self._view.usable_slots}
-        self._has_slot &= np.array([node in usable for node in self._book.nodes], dtype=bool)
-
-    def in_turn(self, topology: Topology) -> list[Executor]:
-        """The topology's executors in the order in which they choose."""
-        return task_selection(topology, self._view.executors[topology.id], self._p.siblings)
+        self._has_slot = np.array(
+            [
+                node in usable and self._book.peek(topology.id, n) is not None
+                for n, node in enumerate(self._book.nodes)
+            ],
+            dtype=bool,
+        )
+        plan: dict[Executor, Slot] = {}
+        for executor in executors:
+            slot = self.select(executor, journal)
+            if slot is None:
+                return plan, executor
+            plan[executor] = slot
+        return plan, None
 
     def select(self, executor: Executor, journal: Journal) -> Slot | None:
         """The slot for the executor, its resources taken; None if no node has the memory."""

@@ -17,34 +17,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.model import ACKER, Executor, Slot
-from storm_lab.schedulers.contract import (
-    Candidate,
-    Journal,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-)
+from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import Neighbours
-from storm_lab.schedulers.keeping import in_view_order, nothing_changes
+from storm_lab.schedulers.keeping import Round
 from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
-from storm_lab.schedulers.view_checks import check_view
 
 _ROUNDING_SLACK = 1e-9
 _BOUND_SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class TStormParameters:
+class TStormParameters(PolicyParameters):
     """Parameters of T-Storm. Defaults are the recommended readings of what the paper leaves open."""
 
     gamma: float = parameter(
@@ -66,9 +58,6 @@ class TStormParameters:
     )
     monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def executors_per_node(self, executors: int, nodes: int) -> int:
         """The cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
         even = executors / nodes
@@ -86,41 +75,36 @@ class TStormParameters:
 class TStormScheduler(Scheduler[TStormParameters]):
     """Algorithm 1 over all topologies at once; the initial assignment while nothing has been measured."""
 
-    name: ClassVar[str] = "tstorm"
-    version: ClassVar[str] = "1"
-    Parameters: ClassVar[type] = TStormParameters
-    rename_invariant: ClassVar[bool] = True
+    name = "tstorm"
+    version = "1"
+    Parameters = TStormParameters
+    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place every executor anew. If one has no feasible slot there is no new schedule, and all stays."""
-        check_view(view)
         if view.load is None:
             return TStormInitialScheduler().schedule(view)
+        work = Round(view)
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         graph = Neighbours.of(executors, view.load.traffic)
-        order = traffic_order(graph)
+        attempt = partial(Attempt, view, self.parameters, graph, traffic_order(graph))
         caps = Caps(view, self.parameters, executors)
-        best = asked = Attempt(view, self.parameters, caps.asked, executors, graph, order)
+        best = asked = attempt(caps.asked)
         if self.parameters.monotone and not caps.hopeless:
-            best = fewest_nodes(
-                asked, caps, lambda cap, most: Attempt(
-                    view, self.parameters, cap, executors, graph, order, most_nodes=most
-                ),
-            )  # fmt: skip
+            best = fewest_nodes(asked, caps, attempt)
         if view.explain:
-            best = Attempt(view, self.parameters, best.cap, executors, graph, order, journal=Journal(view))
+            best = attempt(best.cap, journal=work.journal)
         if best.failed is not None:
-            return nothing_changes(view, best.why_not(), best.journal or Journal(view))
+            return work.without_change(best.why_not())
+        work.placed = best.placed
         gamma = f"gamma {self.parameters.gamma:g}"
         if best.cap < asked.cap:
             gamma += (
                 f", with a cap of {best.cap} executors per node, which needs fewer nodes than {asked.cap}"
             )
-        status = {t.id: TopologyStatus(True, f"Scheduled by T-Storm, {gamma}") for t in view.topologies}
-        notes = {"nodes used": float(best.nodes.used_count()), "cap": float(best.cap)}
-        return SchedulingResult(
-            in_view_order(view, best.placed), status, best.journal.decisions if best.journal else (), notes
-        )
+        for topology in view.topologies:
+            work.scheduled(topology.id, f"Scheduled by T-Storm, {gamma}")
+        return work.result({"nodes used": float(best.nodes.used_count()), "cap": float(best.cap)})
 
 
 class Caps:
@@ -177,20 +161,19 @@ class Attempt:
         self,
         view: SchedulingView,
         parameters: TStormParameters,
-        cap: int,
-        executors: Sequence[Executor],
         graph: Neighbours,
         order: Sequence[int],
-        *,
+        cap: int,
         most_nodes: int | None = None,
+        *,
         journal: Journal | None = None,
     ) -> None:
-        self.cap, self.journal = cap, journal
+        self.cap = cap
         self.nodes = Nodes(view, parameters, cap)
         self.placed: dict[Executor, Slot] = {}
         self.failed: Executor | None = None
         for i in order:
-            executor = executors[i]
+            executor = graph.executors[i]
             node = self.nodes.choose(executor, graph.near[i], journal)
             if node is None or (most_nodes is not None and self.nodes.used_count_with(node) > most_nodes):
                 self.failed = executor
@@ -236,18 +219,17 @@ class Nodes:
             t.id: np.zeros(size, dtype=bool) for t in view.topologies
         }
         self._place: dict[int, int] = {}
-        self._used = 0
 
     def _counts(self, executor: Executor) -> bool:
         return self._parameters.count_ackers or executor.component != ACKER
 
     def used_count(self) -> int:
         """Number of nodes with at least one executor."""
-        return self._used
+        return int(np.count_nonzero(self._inhabited))
 
     def used_count_with(self, node: int) -> int:
         """As `used_count`, with one more executor on the node."""
-        return self._used + (not self._inhabited[node])
+        return self.used_count() + (not self._inhabited[node])
 
     @property
     def fullest(self) -> int:
@@ -260,20 +242,15 @@ class Nodes:
         """Per node: has a slot for the executor, has the CPU, is below the cap."""
         slot = self._worker[executor.topology] | (self._free > 0)
         cpu = self._load + self._cpu_of.get(executor, 0.0) <= self._capacity * (1.0 + _ROUNDING_SLACK)
-        if self._counts(executor):
-            below = self._count + 1 <= self.cap
-        else:
-            below = np.ones(len(self._count), dtype=bool)
+        below = self._count + self._counts(executor) <= self.cap
         return slot, cpu, below
 
     def _traffic_with(self, near: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
         """Traffic of an executor with those already on each node, tuples per second."""
         local = np.zeros(len(self._count))
-        place = self._place
         for peer, rate in near:
-            node = place.get(peer, -1)
-            if node >= 0:
-                local[node] += rate
+            if peer in self._place:
+                local[self._place[peer]] += rate
         return local
 
     def choose(
@@ -285,7 +262,7 @@ class Nodes:
         local = self._traffic_with(near)
         node = self._best(feasible, local)
         if journal is not None:
-            self._explain(executor, node, (slot, cpu, below), local, journal)
+            self._explain(executor, node, cpu, below, local, journal)
         return node
 
     def _best(self, feasible: NDArray[np.bool_], local: NDArray[np.float64]) -> int | None:
@@ -309,7 +286,6 @@ class Nodes:
             self._free[node] -= 1
         self._load[node] += self._cpu_of.get(executor, 0.0)
         self._count[node] += self._counts(executor)
-        self._used += not self._inhabited[node]
         self._inhabited[node] += 1
         self._place[number] = node
         return slot
@@ -326,23 +302,22 @@ class Nodes:
         self,
         executor: Executor,
         choice: int | None,
-        masks: Sequence[NDArray[Any]],
-        local: NDArray[Any],
+        has_cpu: NDArray[np.bool_],
+        below_cap: NDArray[np.bool_],
+        local: NDArray[np.float64],
         journal: Journal,
     ) -> None:
-        _, cpu_mask, below_mask = masks
         exchanged = float(local.sum())
         candidates = []
         for n in range(len(local)):
             slot = self._book.peek(executor.topology, n)
             if slot is None:
                 continue
-            if not below_mask[n]:
-                reason: str | None = f"cap of {self.cap} executors per node"
-            elif not cpu_mask[n]:
+            reason = None
+            if not below_cap[n]:
+                reason = f"cap of {self.cap} executors per node"
+            elif not has_cpu[n]:
                 reason = f"CPU: {self._load[n]:g} of {self._capacity[n]:g} MHz in use"
-            else:
-                reason = None
             candidates.append(Candidate(slot, exchanged - float(local[n]), reason))
         chosen = None if choice is None else self._book.peek(executor.topology, choice)
         journal.record(

@@ -7,32 +7,23 @@ the number the user asked for and ``N_w`` the number of nodes with available slo
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
 
 from storm_lab.model import acker_count
-from storm_lab.schedulers.contract import (
-    Journal,
-    NoParameters,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-)
+from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.cluster_state import ClusterState
 from storm_lab.schedulers.storm.default import make_way
 from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
-from storm_lab.schedulers.view_checks import check_view
 
 
 class TStormInitialScheduler(Scheduler[NoParameters]):
     """Round robin with ``min(N_u, N_w)`` workers."""
 
-    name: ClassVar[str] = "tstorm-initial"
-    version: ClassVar[str] = "1"
+    name = "tstorm-initial"
+    version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Give each topology that lacks executors its initial assignment, one after the other."""
-        check_view(view)
-        state, journal = ClusterState(view), Journal(view)
+        state = ClusterState(view)
         for topology in state.topologies:
             if not state.unassigned(topology):
                 continue
@@ -45,5 +36,5 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
                 ackers=acker_count(topology, view.version),
             )
             make_way(state, asked)
-            schedule_evenly(state, [asked], journal)
-        return storm_result(state, journal)
+            schedule_evenly(state, [asked])
+        return storm_result(state)

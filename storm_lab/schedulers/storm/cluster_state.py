@@ -6,14 +6,15 @@ Storm's schedulers change a cluster object step by step; this is that object. So
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.version import V0_9_3, V2_0_0
-from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.contract import Journal, SchedulingView
+from storm_lab.schedulers.keeping import in_view_order, interleaved
 from storm_lab.schedulers.storm.hash_order import (
-    ClojureOrder,
+    DaemonOrder,
     built_and_copied_order,
     executor_hash,
     handed_over_order,
@@ -21,15 +22,22 @@ from storm_lab.schedulers.storm.hash_order import (
     integer_hash,
     slot_hash,
 )
+from storm_lab.schedulers.view_checks import check_view
 
 
 class ClusterState:
-    """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on."""
+    """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on, and the reasons.
+
+    Raises:
+        UserError: no schedule can be made of the view.
+    """
 
     def __init__(self, view: SchedulingView) -> None:
+        check_view(view)
         self.view = view
+        self.journal = Journal(view)
         self.version: StormVersion = view.version
-        self.clojure = ClojureOrder(view.version)
+        self.order = DaemonOrder(view.version)
         by_id = view.nodes
         self.nodes: list[Node] = [by_id[i] for i in handed_over_order(list(by_id), string_hash, view.version)]
         ids = [topology.id for topology in view.topologies]
@@ -40,11 +48,11 @@ class ClusterState:
         self.blacklist: set[str] = set(view.blacklisted_hosts)
         self._held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self._used: set[Slot] = set(view.present.slots.values())
+        slots = view.present.slots
         present: dict[str, list[Executor]] = {}
-        for executor in view.present.slots:
+        for executor in slots:
             present.setdefault(executor.topology, []).append(executor)
         for topology_id, executors in present.items():
-            slots = view.present.slots
             self._held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
     # --- asking ---
@@ -67,31 +75,22 @@ class ClusterState:
 
     def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's slots and their executors, slots in the order in which Storm would walk them."""
-        grouped: dict[Slot, list[Executor]] = {}
-        held = self._held[topology_id]
-        if self.version >= V2_0_0:
-            executors: Iterable[Executor] = held
-        else:
-            executors = self.clojure.collected(list(held), self.clojure.executor)
-        for executor in executors:
-            grouped.setdefault(held[executor], []).append(executor)
-        slots = list(grouped)
-        if self.version >= V2_0_0:
-            order = hash_map_order(slots, slot_hash)
-        else:
-            order = self.clojure.associated(slots, self.clojure.slot)
-        return {slot: grouped[slot] for slot in order}
+        executors = list(self._held[topology_id])
+        if self.version < V2_0_0:
+            executors = self.order.collected(executors, self.order.executor)
+        return self._by_slot(executors, self.order.slot)
 
     def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
+        return self._by_slot(self._held[topology_id], slot_hash)
+
+    def _by_slot(
+        self, executors: Iterable[Executor], hash_of: Callable[[Slot], int]
+    ) -> dict[Slot, list[Executor]]:
         grouped: dict[Slot, list[Executor]] = {}
-        for executor, slot in self._held[topology_id].items():
-            grouped.setdefault(slot, []).append(executor)
-        if self.version >= V2_0_0:
-            order = hash_map_order(list(grouped), slot_hash)
-        else:
-            order = self.clojure.associated(list(grouped), slot_hash)
-        return {slot: grouped[slot] for slot in order}
+        for executor in executors:
+            grouped.setdefault(self._held[executor.topology][executor], []).append(executor)
+        return {slot: grouped[slot] for slot in self.order.associated(list(grouped), hash_of)}
 
     def unassigned(self, topology: Topology) -> list[Executor]:
         """Executors without a slot, in order of their first task."""
@@ -134,12 +133,7 @@ class ClusterState:
 
     def assignment(self) -> Assignment:
         """The state as an assignment, topologies in the view's order and executors by first task."""
-        return Assignment.of(
-            (executor, self._held[topology.id][executor])
-            for topology in self.view.topologies
-            for executor in self.view.executors[topology.id]
-            if executor in self._held[topology.id]
-        )
+        return in_view_order(self.view, {e: s for held in self._held.values() for e, s in held.items()})
 
 
 def _assigned_order(
@@ -160,12 +154,6 @@ def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
     return [slot for port in ports if (slot := Slot(node.id, port)) not in hidden]
 
 
-def interleaved(groups: list[list[Slot]]) -> list[Slot]:
-    """First slot of each group, then the second of each group that has one, and so on."""
-    longest = max((len(group) for group in groups), default=0)
-    return [group[i] for i in range(longest) for group in groups if i < len(group)]
-
-
 def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
     """Spread slots over nodes, as Storm's even scheduler does (``sortSlots``)."""
     groups: dict[str, list[Slot]] = {}
@@ -174,8 +162,8 @@ def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
     if version >= V2_0_0:
         ordered = [sorted(groups[node]) for node in sorted(groups)]
     else:
-        clojure = ClojureOrder(version)
-        ordered = [groups[node] for node in clojure.collected(list(groups), clojure.string)]
+        order = DaemonOrder(version)
+        ordered = [groups[node] for node in order.collected(list(groups), order.string)]
     if version >= V0_9_3:
         ordered.sort(key=len, reverse=True)
     return interleaved(ordered)

@@ -6,47 +6,39 @@ Source: ``DefaultScheduler`` of Storm 0.8.2, 0.9.7 and 2.8.8; the view's version
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
 
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.executor import integer_divided
-from storm_lab.model.version import V0_9_0
-from storm_lab.schedulers.contract import (
-    Journal,
-    NoParameters,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-)
+from storm_lab.model.version import V0_9_0, V2_0_0
+from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.cluster_state import ClusterState
-from storm_lab.schedulers.storm.even import reschedules_all_needy, schedule_evenly, storm_result
-from storm_lab.schedulers.view_checks import check_view
+from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
 
 
 class DefaultScheduler(Scheduler[NoParameters]):
     """``DefaultScheduler`` of the view's Storm version: what runs when ``storm.scheduler`` is unset."""
 
-    name: ClassVar[str] = "default"
-    version: ClassVar[str] = "1"
+    name = "default"
+    version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Spread every topology that needs scheduling over as many of its workers as there are slots for."""
-        check_view(view)
-        state, journal = ClusterState(view), Journal(view)
-        schedule_by_default(state, state.needy(), journal)
-        return storm_result(state, journal)
+        state = ClusterState(view)
+        schedule_by_default(state, state.needy())
+        return storm_result(state)
 
 
-def schedule_by_default(state: ClusterState, topologies: list[Topology], journal: Journal) -> None:
+def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None:
     """Free what stands in the way of an even spread, then schedule evenly, topology by topology."""
     for topology in topologies:
         make_way(state, topology)
-        if reschedules_all_needy(state):
+        if state.version >= V2_0_0:
+            # The even step looks at every needy topology, not only at the one that it is handed.
             handed = {t.id for t in topologies}
             needy = [t for t in state.needy() if t.id in handed]
         else:
             needy = [topology] if state.needs_scheduling(topology) else []
-        schedule_evenly(state, needy, journal)
+        schedule_evenly(state, needy)
 
 
 def make_way(state: ClusterState, topology: Topology) -> None:

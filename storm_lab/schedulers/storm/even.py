@@ -6,13 +6,9 @@ executors never move, and new ones only ever go to new slots.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from storm_lab.model import Executor, Slot, Topology
-from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.contract import (
     Candidate,
-    Journal,
     NoParameters,
     Scheduler,
     SchedulingResult,
@@ -20,37 +16,35 @@ from storm_lab.schedulers.contract import (
     TopologyStatus,
 )
 from storm_lab.schedulers.storm.cluster_state import ClusterState, sort_slots
-from storm_lab.schedulers.view_checks import check_view
 
 
 class EvenScheduler(Scheduler[NoParameters]):
     """``EvenScheduler`` of the view's Storm version."""
 
-    name: ClassVar[str] = "even"
-    version: ClassVar[str] = "1"
+    name = "even"
+    version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Give every topology that needs scheduling its round-robin share of the free slots."""
-        check_view(view)
-        state, journal = ClusterState(view), Journal(view)
-        schedule_evenly(state, state.needy(), journal)
-        return storm_result(state, journal)
+        state = ClusterState(view)
+        schedule_evenly(state, state.needy())
+        return storm_result(state)
 
 
-def schedule_evenly(state: ClusterState, topologies: list[Topology], journal: Journal) -> None:
+def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
     """Schedule the topologies one after the other; earlier ones eat the slots of later ones."""
     for topology in topologies:
         executors, slots = _round_robin(state, topology)
         if not slots:
             for executor in executors:
-                journal.record(executor, None, note=_why_no_slot(state))
+                state.journal.record(executor, None, note=_why_no_slot(state))
             continue
         dealt: dict[Slot, list[Executor]] = {}
         for i, executor in enumerate(executors):
             slot = slots[i % len(slots)]
             dealt.setdefault(slot, []).append(executor)
-            if journal.wanted:
-                journal.record(executor, slot, _candidates(state, slots, i), score_name=_SCORE)
+            if state.view.explain:
+                state.journal.record(executor, slot, _candidates(state, slots, i), score_name=_SCORE)
         for slot, share in dealt.items():
             state.assign(slot, topology.id, share)
 
@@ -82,7 +76,7 @@ def _why_no_slot(state: ClusterState) -> str:
     return "the topology holds all the workers it asked for, and new executors go to new slots only"
 
 
-def storm_result(state: ClusterState, journal: Journal) -> SchedulingResult:
+def storm_result(state: ClusterState) -> SchedulingResult:
     """The result of an even-handed round: scheduled when every executor has a slot."""
     status = {}
     for topology in state.view.topologies:
@@ -96,9 +90,4 @@ def storm_result(state: ClusterState, journal: Journal) -> SchedulingResult:
                 f"{len(missing)} of {total} executors without a slot, the first is {missing[0]}: "
                 f"{_why_no_slot(state)}",
             )
-    return SchedulingResult(state.assignment(), status, journal.decisions)
-
-
-def reschedules_all_needy(state: ClusterState) -> bool:
-    """Storm 2.x's even step looks at every needy topology, not only at the one it is handed."""
-    return state.version >= V2_0_0
+    return SchedulingResult(state.assignment(), status, state.journal.decisions)

@@ -49,10 +49,16 @@ def _power_of_two(at_least: int) -> int:
     return 1 if at_least <= 1 else 1 << (at_least - 1).bit_length()
 
 
-def _grown(capacity: int, entries: int) -> int:
+def grown_capacity(capacity: int, entries: int) -> int:
+    """Capacity of a table of that capacity once it holds so many entries."""
     while entries > capacity * _LOAD_FACTOR:
         capacity *= 2
     return capacity
+
+
+def copied_capacity(entries: int) -> int:
+    """Capacity of a table made from another one of so many entries, as a whole."""
+    return _power_of_two(int(entries / _LOAD_FACTOR + 1.0))
 
 
 def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
@@ -67,7 +73,7 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
 
 def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
     """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled one by one."""
-    return _walk(keys, hash_of, _grown(_power_of_two(capacity), len(keys)))
+    return _walk(keys, hash_of, grown_capacity(_power_of_two(capacity), len(keys)))
 
 
 def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
@@ -100,15 +106,13 @@ def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
 
 def copied_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
     """Order of a map that was copied as a whole from one that walks ``keys`` in this order."""
-    if not keys:
-        return []
-    return _walk(keys, hash_of, _power_of_two(int(len(keys) / _LOAD_FACTOR + 1.0)))
+    return _walk(keys, hash_of, copied_capacity(len(keys)))
 
 
 def copied_set_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
     """Order of ``new HashSet(collection)``."""
     capacity = _power_of_two(max(int(len(keys) / _LOAD_FACTOR) + 1, _DEFAULT_CAPACITY))
-    return _walk(keys, hash_of, _grown(capacity, len(keys)))
+    return _walk(keys, hash_of, grown_capacity(capacity, len(keys)))
 
 
 def built_and_copied_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
@@ -172,14 +176,15 @@ def _murmur_long(value: int) -> int:
     return _finish(_mix_h1(low, _mix_k1((value >> 32) & _MASK)), 8)
 
 
-class ClojureOrder:
-    """Map orders of the Clojure that a Storm version's daemons were written in.
+class DaemonOrder:
+    """Map orders of the language of a Storm version's daemons: Clojure, and Java from 2.0 on.
 
     Clojure 1.4 and 1.5 (Storm 0.8 and 0.9) hash like Java; 1.6 and 1.7 (Storm 0.10 and 1.x) with Murmur3.
     """
 
     def __init__(self, version: StormVersion) -> None:
-        self._murmur = version >= V0_10_0
+        self._java = version >= V2_0_0
+        self._murmur = V0_10_0 <= version < V2_0_0
         self._new_key_first = version < V1_0_0
 
     def string(self, text: str) -> int:
@@ -200,8 +205,8 @@ class ClojureOrder:
         return _finish(_mix_h1(0, _mix_k1(folded)), 2)
 
     def slot(self, slot: Slot) -> int:
-        """Hash of ``[node port]``."""
-        return self.pair(slot.node, slot.port)
+        """Hash of ``[node port]``, or of Java's ``WorkerSlot``."""
+        return slot_hash(slot) if self._java else self.pair(slot.node, slot.port)
 
     def executor(self, executor: Executor) -> int:
         """Hash of ``[start end]``."""
@@ -217,12 +222,16 @@ class ClojureOrder:
 
     def collected(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
         """Order of a map built by ``group-by`` or ``into {}`` from distinct keys in this order."""
+        if self._java:
+            return hash_map_order(keys, hash_of)
         if len(keys) <= _CLOJURE_ARRAY_MAP_TRANSIENT:
             return list(keys)
         return self._trie(keys, hash_of)
 
     def associated(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
         """Order of a map built by one ``assoc`` after the other from distinct keys in this order."""
+        if self._java:
+            return hash_map_order(keys, hash_of)
         if len(keys) > _CLOJURE_ARRAY_MAP_ASSOC:
             return self._trie(keys, hash_of)
         return list(reversed(keys)) if self._new_key_first else list(keys)

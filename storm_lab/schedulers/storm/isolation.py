@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
@@ -21,13 +20,12 @@ from storm_lab.model.topology import MOST_TASKS
 from storm_lab.model.version import V0_9_0, V2_0_0
 from storm_lab.schedulers.contract import (
     Candidate,
-    Journal,
     Scheduler,
     SchedulingResult,
     SchedulingView,
     TopologyStatus,
 )
-from storm_lab.schedulers.parameters import check_parameters, parameter
+from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.storm.cluster_state import ClusterState
 from storm_lab.schedulers.storm.default import schedule_by_default
 from storm_lab.schedulers.storm.even import storm_result
@@ -36,21 +34,19 @@ from storm_lab.schedulers.storm.hash_order import (
     copied_map_order,
     copied_set_order,
     executor_hash,
-    hash_map_order,
 )
-from storm_lab.schedulers.view_checks import check_view
 
 Spec = frozenset[Executor]
 
 
 @dataclass(frozen=True, slots=True)
-class IsolationParameters:
+class IsolationParameters(PolicyParameters):
     """Which topologies are isolated; what the view says (``isolation.scheduler.machines``) holds as well."""
 
     machines: str = parameter("", "topology names and their numbers of machines: name:2,other:1")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        PolicyParameters.__post_init__(self)
         self.as_mapping()
 
     def as_mapping(self) -> dict[str, int]:
@@ -71,9 +67,9 @@ class IsolationParameters:
 class IsolationScheduler(Scheduler[IsolationParameters]):
     """Dedicated machines for some topologies. With none named it is the default scheduler."""
 
-    name: ClassVar[str] = "isolation"
-    version: ClassVar[str] = "2"
-    Parameters: ClassVar[type] = IsolationParameters
+    name = "isolation"
+    version = "2"
+    Parameters = IsolationParameters
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Keep what is right, give hosts to isolated topologies, then schedule the others on the rest.
@@ -81,25 +77,23 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         Raises:
             UserError: a number of machines below one.
         """
-        check_view(view)
+        state = ClusterState(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}
         for name, number in machines.items():
             check_whole("an isolated topology", f"machines of {name}", number, low=1, high=MOST_TASKS)
-        journal = Journal(view)
-        state = ClusterState(view)
         isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])
         wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
         before = set(state.blacklist)
         _keep_what_is_right(state, wanted)
-        _place_on_own_hosts(state, isolated, wanted, journal)
+        _place_on_own_hosts(state, isolated, wanted)
         own_hosts = state.blacklist - before
         failed = [t.id for t in isolated if wanted[t.id].specs]
         if not failed:
-            schedule_by_default(state, _left_over(state, wanted), journal)
+            schedule_by_default(state, _left_over(state, wanted))
         elif state.version >= V0_9_0:
             state.free(slot for slot in state.used_slots() if _host_of(state, slot) not in state.blacklist)
         state.blacklist = before
-        result = storm_result(state, journal)
+        result = storm_result(state)
         status = {**result.status, **_statuses(state, failed, wanted, own_hosts)}
         return SchedulingResult(result.assignment, status, result.decisions)
 
@@ -121,12 +115,10 @@ def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
     by_component: dict[str, list[Executor]] = {}
     for executor in executors:
         by_component.setdefault(executor.component, []).append(executor)
-    components, buckets = list(by_component), list(range(topology.workers))
-    if state.version >= V2_0_0:
-        components = hash_map_order(components, string_hash)
-    else:
-        components = state.clojure.associated(components, state.clojure.string)
-        buckets = state.clojure.collected(buckets[: len(executors)], state.clojure.number)
+    components = state.order.associated(list(by_component), state.order.string)
+    buckets = list(range(topology.workers))
+    if state.version < V2_0_0:
+        buckets = state.order.collected(buckets[: len(executors)], state.order.number)
     line = [executor for component in components for executor in by_component[component]]
     specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
     return copied_set_order(specs, _spec_hash)
@@ -143,11 +135,8 @@ def _host_of(state: ClusterState, slot: Slot) -> str:
     return state.host(node) if node is not None else ""
 
 
-def _in_map_order(state: ClusterState, isolated: list[Topology]) -> list[Topology]:
-    """Isolated topologies in the order in which they get their hosts."""
-    if state.version >= V2_0_0:
-        return hash_map_order(isolated, lambda topology: string_hash(topology.id))
-    return state.clojure.associated(isolated, lambda topology: state.clojure.string(topology.id))
+def _in_map_order(state: ClusterState, topologies: list[Topology]) -> list[Topology]:
+    return state.order.associated(topologies, lambda topology: state.order.string(topology.id))
 
 
 def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
@@ -159,15 +148,8 @@ def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topol
     if state.version >= V2_0_0:
         return state.needy()
     others = [topology for topology in state.topologies if topology.id not in wanted]
-    merged = state.clojure.associated(others, lambda topology: state.clojure.string(topology.id))
-    ordered = copied_map_order(merged, lambda topology: string_hash(topology.id))
+    ordered = copied_map_order(_in_map_order(state, others), lambda topology: string_hash(topology.id))
     return [topology for topology in ordered if state.needs_scheduling(topology)]
-
-
-def _hosts_in_map_order(state: ClusterState, hosts: Sequence[str]) -> list[str]:
-    if state.version >= V2_0_0:
-        return hash_map_order(hosts, string_hash)
-    return state.clojure.collected(hosts, state.clojure.string)
 
 
 def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
@@ -176,7 +158,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
     for topology in state.topologies:
         for slot, executors in state.workers_by_slot(topology.id).items():
             on_host.setdefault(_host_of(state, slot), []).append((slot, topology.id, frozenset(executors)))
-    for host in _hosts_in_map_order(state, list(on_host)):
+    for host in state.order.collected(list(on_host), state.order.string):
         workers = on_host[host]
         owner = workers[0][1]
         need = wanted.get(owner)
@@ -186,7 +168,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
             and need.hosts[len(workers)] > 0
             and all(spec in need.specs for _, _, spec in workers)
         )
-        if good and need is not None:
+        if need is not None and good:
             need.hosts[len(workers)] -= 1
             for _, _, spec in workers:
                 need.specs.remove(spec)
@@ -195,16 +177,15 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
             state.free(slot for slot, topology, _ in workers if topology in wanted)
 
 
-def _place_on_own_hosts(
-    state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted], journal: Journal
-) -> None:
+def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted]) -> None:
     """Step 2: hosts in random order; the one at the head serves the largest need it is big enough for."""
     hosts: dict[str, list[Slot]] = {}
     for node in state.nodes:
         slots = state.assignable_slots(node)
         if slots:
             hosts.setdefault(state.host(node), []).extend(slots)
-    queue = sorted(_hosts_in_map_order(state, list(hosts)), key=lambda host: -len(hosts[host]))
+    queue = state.order.collected(list(hosts), state.order.string)
+    queue.sort(key=lambda host: -len(hosts[host]))
     state.view.random("isolation").shuffle(queue)
     for topology in isolated:
         need = wanted[topology.id]
@@ -216,10 +197,11 @@ def _place_on_own_hosts(
             for slot, spec in zip(hosts[host][:size], list(need.specs), strict=False):
                 need.specs.remove(spec)
                 state.assign(slot, topology.id, sorted(spec))
-                if journal.wanted:
+                if state.view.explain:
                     candidates = _candidates(hosts, [host, *queue], slot, size)
+                    note = f"own host {host}"
                     for executor in sorted(spec):
-                        journal.record(executor, slot, candidates, score_name=_SCORE, note=f"own host {host}")
+                        state.journal.record(executor, slot, candidates, score_name=_SCORE, note=note)
             state.blacklist.add(host)
 
 
@@ -232,13 +214,12 @@ def _candidates(
     """Slots of the hosts that are still to be had, the host at the head first."""
     found = []
     for turn, host in enumerate(queue):
-        small = f"host has {len(hosts[host])} slots, the topology needs {size} on one host"
         for slot in hosts[host]:
             reason = None
             if turn == 0 and slot != chosen:
                 reason = "one worker a slot: another worker's turn, or more than the host's share"
             elif len(hosts[host]) < size:
-                reason = small
+                reason = f"host has {len(hosts[host])} slots, the topology needs {size} on one host"
             found.append(Candidate(slot, None if reason else float(turn), reason))
     return found
 

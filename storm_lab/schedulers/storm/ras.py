@@ -6,8 +6,6 @@ number of workers asked for.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from storm_lab.errors import UserError
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
@@ -18,8 +16,8 @@ from storm_lab.schedulers.view_checks import check_view
 class ResourceAwareScheduler(Scheduler[NoParameters]):
     """``ResourceAwareScheduler`` in the form of 1.0.6 (for 1.0.x) or of 2.8.8 (for 2.x)."""
 
-    name: ClassVar[str] = "ras"
-    version: ClassVar[str] = "1"
+    name = "ras"
+    version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place topologies in order of users' shares and priorities.

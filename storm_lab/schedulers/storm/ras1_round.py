@@ -10,11 +10,10 @@ import sys
 from collections.abc import Iterable
 
 from storm_lab.model import Resources, Topology
-from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
-from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_order
 from storm_lab.schedulers.storm.ras1_state import Ras1State
 from storm_lab.schedulers.storm.ras1_strategy import Strategy
+from storm_lab.schedulers.storm.ras_state import importance, owners
 
 _FAR_OVER = sys.float_info.max
 _TIE = 0.0001
@@ -33,10 +32,6 @@ def schedule_round(view: SchedulingView) -> SchedulingResult:
     return SchedulingResult(this_round.state.assignment(), this_round.status, tuple(this_round.decisions))
 
 
-def _importance(topology: Topology) -> tuple[int, float, str]:
-    return (topology.priority, topology.launch_time_s, topology.id)
-
-
 class _Round:
     def __init__(self, view: SchedulingView) -> None:
         self.view = view
@@ -51,8 +46,7 @@ class _Round:
             else:
                 self.running.add(topology.id)
                 self.status[topology.id] = TopologyStatus(True, "Fully Scheduled")
-        ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)
-        self.owners = hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
+        self.owners = owners(view)
 
     # --- whose turn ---
 
@@ -72,7 +66,7 @@ class _Round:
 
     def _topologies(self, owner: str, among: Iterable[str]) -> list[Topology]:
         mine = (self.view.topology[i] for i in among if self.view.topology[i].owner == owner)
-        return sorted(mine, key=_importance)
+        return sorted(mine, key=importance)
 
     def _guarantee(self, owner: str) -> Resources:
         return self.view.user_pools.get(owner, Resources())

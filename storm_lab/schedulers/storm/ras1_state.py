@@ -9,20 +9,23 @@ Source: ``RAS_Node``, ``RAS_Nodes``, ``SchedulingState`` and ``SchedulerAssignme
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Self
 
 from storm_lab.model import Executor, Slot
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import (
+    copied_capacity,
     copied_map_order,
     executor_hash,
+    grown_capacity,
     handed_over_order,
     hash_map_order,
     named_slot_order,
     slot_hash,
 )
-from storm_lab.schedulers.storm.ras_state import RasState
+from storm_lab.schedulers.storm.ras_state import RasState, demanded
 
 Plan = Mapping[Slot, Sequence[Executor]]
 """New workers, each with its executors in the order in which they were placed."""
@@ -32,18 +35,18 @@ Plan = Mapping[Slot, Sequence[Executor]]
 class _Table:
     """A topology's map of executor to slot: its keys in the order in which Java walks them."""
 
-    executors: list[Executor] = field(default_factory=list)
-    capacity: int = 1
+    executors: list[Executor]
+    capacity: int
 
-    def copy(self) -> _Table:
-        """The map of a ``SchedulerAssignmentImpl`` made from this one."""
-        count = len(self.executors)
-        return _Table(copied_map_order(self.executors, executor_hash), _capacity_of_copy(count))
+    @classmethod
+    def copy_of(cls, executors: Sequence[Executor]) -> _Table:
+        """The map of a ``SchedulerAssignmentImpl`` made from one that walks the executors in this order."""
+        return cls(copied_map_order(executors, executor_hash), copied_capacity(len(executors)))
 
     def add(self, executors: Iterable[Executor]) -> None:
         self.executors.extend(executors)
         self.executors = hash_map_order(self.executors, executor_hash, self.capacity)
-        self.capacity = max(self.capacity, _capacity_for(len(self.executors), self.capacity))
+        self.capacity = grown_capacity(self.capacity, len(self.executors))
 
 
 class Ras1State(RasState):
@@ -54,25 +57,19 @@ class Ras1State(RasState):
     """
 
     def __init__(self, view: SchedulingView) -> None:
-        self.overdrawn = False
-        self._left: dict[str, tuple[float, float]] = {}
-        self._tables: dict[str, _Table] = {}
         super().__init__(view)
-        for topology in view.topologies:
-            held = self.held[topology.id]
-            if held:
-                order = hash_map_order(list(held), executor_hash)
-                self._tables[topology.id] = _Table(
-                    copied_map_order(order, executor_hash), _capacity_of_copy(len(order))
-                )
+        self._tables = {
+            topology_id: _Table.copy_of(hash_map_order(list(held), executor_hash))
+            for topology_id, held in self.held.items()
+            if held
+        }
         self._rebuild()
 
-    def copy(self) -> Ras1State:
+    def copy(self) -> Self:
         """An independent state whose nodes are rebuilt from the assignments, as Storm's are."""
-        twin = object.__new__(Ras1State)
-        self._copy_into(twin)
-        twin._left = {}
-        twin._tables = {i: self._tables[i].copy() for i in hash_map_order(list(self._tables), string_hash, 1)}
+        twin = super().copy()
+        order = hash_map_order(list(self._tables), string_hash, 1)
+        twin._tables = {i: _Table.copy_of(self._tables[i].executors) for i in order}
         twin._rebuild()
         return twin
 
@@ -88,19 +85,15 @@ class Ras1State(RasState):
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
         """CPU points and memory in MB that the executors ask for together; Storm adds up the heaps apart."""
-        cpu = onheap = offheap = 0.0
-        for executor in handed_over_order(list(executors), executor_hash, self.view.version):
-            demand = self.view.demand(executor)
-            cpu += demand.cpu_points
-            onheap += demand.memory_mb
-            offheap += demand.offheap_mb
-        return cpu, onheap + offheap
+        order = handed_over_order(list(executors), executor_hash, self.view.version)
+        cpu, heap, offheap = demanded(self.view, order)
+        return cpu, heap + offheap
 
     # --- changing ---
 
     def apply(self, topology_id: str, plan: Plan) -> bool:
         """Place a finished plan; False (and a spoilt state) if that overdraws a node."""
-        table = self._tables.setdefault(topology_id, _Table())
+        table = self._tables.setdefault(topology_id, _Table([], 1))
         self.overdrawn = False
         for slot in hash_map_order(list(plan), slot_hash):
             table.add(plan[slot])
@@ -159,7 +152,7 @@ class Ras1State(RasState):
 
     def _rebuild(self) -> None:
         """Start from what the nodes offer and subtract all that is placed, in Storm's order."""
-        self._left = {node_id: self._offered(node_id) for node_id in self.nodes}
+        self._left: dict[str, tuple[float, float]] = {i: self._offered(i) for i in self.nodes}
         self.overdrawn = False
         assigned = hash_map_order(list(self._tables), string_hash, 1)
         assigned = hash_map_order(assigned, string_hash, max(1, len(assigned)))
@@ -179,16 +172,3 @@ class Ras1State(RasState):
         for slot in hash_map_order(list(inside), slot_hash):
             by_node.setdefault(slot.node, []).append(slot)
         return {slot: inside[slot] for slots in by_node.values() for slot in named_slot_order(slots)}
-
-
-def _capacity_for(entries: int, capacity: int) -> int:
-    """Capacity of a Java map that has grown to so many entries."""
-    while entries > capacity * 0.75:
-        capacity *= 2
-    return capacity
-
-
-def _capacity_of_copy(entries: int) -> int:
-    """Capacity of a Java map made with capacity 0 and filled from another map as a whole."""
-    at_least = int(entries / 0.75 + 1.0) if entries else 1
-    return 1 if at_least <= 1 else 1 << (at_least - 1).bit_length()

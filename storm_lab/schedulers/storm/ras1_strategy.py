@@ -9,7 +9,6 @@ Source: ``DefaultResourceAwareStrategy`` of Storm 1.0.6.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Decision
-from storm_lab.schedulers.demand import max_worker_heap_mb
+from storm_lab.schedulers.keeping import interleaved
 from storm_lab.schedulers.storm.hash_order import (
     copied_set_order,
     executor_hash,
@@ -28,6 +27,7 @@ from storm_lab.schedulers.storm.hash_order import (
     stream_hash,
 )
 from storm_lab.schedulers.storm.ras1_state import Ras1State
+from storm_lab.schedulers.storm.ras_state import max_worker_heap_mb
 
 _SAME_RACK = 0.5
 _OTHER_RACK = 1.0
@@ -67,15 +67,6 @@ def component_ranks(topology: Topology) -> list[str]:
     return ranked
 
 
-def interleaved_order(ranks: Sequence[str], unassigned: Sequence[Executor]) -> list[Executor]:
-    """First executor of each component in order of rank, then the second of each, and so on."""
-    waiting = {component: deque(e for e in unassigned if e.component == component) for component in ranks}
-    ordered: list[Executor] = []
-    while any(waiting.values()):
-        ordered.extend(queue.popleft() for queue in waiting.values() if queue)
-    return ordered
-
-
 class Strategy:
     """R-Storm's node choice for one topology; the node used last is remembered over several attempts."""
 
@@ -106,7 +97,8 @@ class Strategy:
             state.view.executors[self._topology.id], executor_hash, state.view.version
         )
         unassigned = [e for e in executors if e not in state.held[self._topology.id]]
-        for executor in interleaved_order(component_ranks(self._topology), unassigned):
+        of_rank = [[e for e in unassigned if e.component == c] for c in component_ranks(self._topology)]
+        for executor in interleaved(of_rank):
             self._place(executor)
         left = [e for e in copied_set_order(unassigned, executor_hash) if not self._is_placed(e)]
         for executor in left:

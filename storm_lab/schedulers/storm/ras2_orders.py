@@ -1,18 +1,23 @@
-"""The two orders of Storm 2.x's resource-aware search: executors, and nodes rack by rack.
+"""The two orders of Storm 2.x's resource-aware search, executors and nodes rack by rack, and its strategies.
 
-Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` of Storm 2.8.8.
+Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` of Storm 2.8.8; of
+``org.apache.storm.scheduler.resource.strategies.scheduling`` of 2.8.3 the answers. Generic resources are not
+built; without them the default and the generic strategy differ in name only.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import ACKER, Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
+from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
 from storm_lab.schedulers.storm.hash_order import hash_map_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
 
@@ -30,17 +35,13 @@ def neighbours(topology: Topology) -> dict[str, set[str]]:
     return near
 
 
-def executor_order(
-    topology: Topology, executors: Sequence[Executor], unassigned: Sequence[Executor]
-) -> list[Executor]:
+def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
     """Unassigned executors as 2.x takes them: busiest component first, with its neighbours; ackers last.
 
-    Args:
-        topology: the topology.
-        executors: all its executors; their number per component is what "busy" counts.
-        unassigned: those to be ordered.
+    What makes a component busy are the pairs of executors, unassigned or not, with those of its neighbours.
     """
-    size = Counter(executor.component for executor in executors)
+    size = Counter(executor.component for executor in state.view.executors[topology.id])
+    unassigned = state.unassigned(topology)
     near = neighbours(topology)
 
     def connections(component: str) -> int:
@@ -74,6 +75,53 @@ class Rank(Enum):
     AVERAGE_THEN_LEAST = "COMMON"
     LEAST_THEN_AVERAGE = "DEFAULT_RAS"
     AVERAGE = "GENERIC_RAS"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How a topology's executors look for places.
+
+    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted anew on the way. ``goes_round``:
+    each executor goes on at the node after the one before, instead of starting at the first one again.
+    """
+
+    name: str
+    rank: Rank = Rank.AVERAGE_THEN_LEAST
+    sorts_again: bool = True
+    goes_round: bool = False
+
+
+_STRATEGIES = {
+    strategy.name: strategy
+    for strategy in (
+        Strategy("DefaultResourceAwareStrategy"),
+        Strategy("GenericResourceAwareStrategy"),
+        Strategy("DefaultResourceAwareStrategyOld", Rank.LEAST_THEN_AVERAGE, sorts_again=False),
+        Strategy("GenericResourceAwareStrategyOld", Rank.AVERAGE),
+        Strategy("RoundRobinResourceAwareStrategy", sorts_again=False, goes_round=True),
+    )
+}
+_DEFAULT = "DefaultResourceAwareStrategy"
+
+
+def strategy_of(topology: Topology) -> Strategy:
+    """The strategy that the topology asks for, or Storm's default.
+
+    Raises:
+        UserError: it is not built, or the topology asks for an order of executors that is not.
+    """
+    name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
+    if name not in _STRATEGIES:
+        owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
+        raise unknown_name("strategy", name, _STRATEGIES, owner, field=STRATEGY)
+    if flag_of(topology.settings, BY_PROXIMITY):
+        raise UserError(
+            f"topology {topology.id!r} asks for an executor order that is not built",
+            field=BY_PROXIMITY,
+            value=True,
+            remedy="leave it out",
+        )
+    return _STRATEGIES[name]
 
 
 class NodeOrder:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 
 from storm_lab.model import Resources, Topology
-from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
-from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order, hash_map_order
-from storm_lab.schedulers.storm.ras2_round_robin import RoundRobin
-from storm_lab.schedulers.storm.ras2_search import Search
+from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order
+from storm_lab.schedulers.storm.ras2_search import search_for
 from storm_lab.schedulers.storm.ras2_state import Ras2State
-from storm_lab.schedulers.storm.ras2_strategy import strategy_of
-from storm_lab.schedulers.storm.ras2_worker import Sums
+from storm_lab.schedulers.storm.ras_state import Sums, demanded, importance, owners
 
 _MAX_ATTEMPTS = 5
+
+_Amounts = tuple[float, float, float]
+"""CPU points, memory in MB, and memory in MB as Storm adds it up over workers."""
 
 
 def schedule_round(view: SchedulingView) -> SchedulingResult:
@@ -41,9 +41,7 @@ def topology_order(view: SchedulingView) -> list[Topology]:
     """All topologies, by simulating users: again and again the one furthest below its guarantee."""
     cpu = math.fsum(node.offer.cpu_points for node in view.cluster.nodes)
     memory = math.fsum(node.offer.total_memory_mb for node in view.cluster.nodes)
-    ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)
-    owners = hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
-    users = [_User(owner, view) for owner in owners]
+    users = [_User(owner, view) for owner in owners(view)]
     order: list[Topology] = []
     while users:
         users.sort(key=lambda user: user.score(cpu, memory))
@@ -60,18 +58,13 @@ def topology_order(view: SchedulingView) -> list[Topology]:
 
 def requested(view: SchedulingView, topology: Topology) -> Sums:
     """What the topology's executors ask for together, added up in Storm's order."""
-    cpu = heap = offheap = 0.0
-    for executor in handed_over_order(view.executors[topology.id], executor_hash, view.version):
-        demand = view.demand(executor)
-        cpu, heap, offheap = cpu + demand.cpu_points, heap + demand.memory_mb, offheap + demand.offheap_mb
-    return cpu, heap, offheap
+    return demanded(view, handed_over_order(view.executors[topology.id], executor_hash, view.version))
 
 
 class _User:
     def __init__(self, owner: str, view: SchedulingView) -> None:
         mine = (topology for topology in view.topologies if topology.owner == owner)
-        ranked = sorted(mine, key=lambda t: (t.priority, t.launch_time_s, t.id))
-        self.waiting = [(t, requested(view, t)) for t in ranked]
+        self.waiting = [(t, requested(view, t)) for t in sorted(mine, key=importance)]
         self._guarantee = view.user_pools.get(owner, Resources())
         self._cpu = self._memory = 0.0
 
@@ -93,7 +86,10 @@ class _User:
 
 
 class _Turn:
-    """One topology's turn: quick check, search, eviction, at most five times. ``state`` is the outcome."""
+    """One topology's turn: quick check, search, eviction, at most five times. ``state`` is the outcome.
+
+    What is required, scheduled, available and missing is counted in `_Amounts`.
+    """
 
     def __init__(self, state: Ras2State, topology: Topology, order: list[Topology]) -> None:
         self.state = state
@@ -101,15 +97,12 @@ class _Turn:
         self._work = state.copy()
         self._topology = topology
         self._later = order[order.index(topology) + 1 :]
-        view = state.view
-        self._required = state.request(view.executors[topology.id])
-        _, heap, offheap = requested(view, topology)
-        self._required_memory = offheap + heap
-        self._scheduled = state.request(state.held[topology.id])
-        self._scheduled_memory = state.memory_of_workers(topology.id)
-        self._available_cpu, self._available_memory = state.available_in_all()
-        self._worker_memory = self._available_memory
-        self._missing: tuple[float, float, float] | None = None
+        _, heap, offheap = requested(state.view, topology)
+        self._required = (*state.request(state.view.executors[topology.id]), offheap + heap)
+        self._scheduled = _held(state, topology)
+        cpu, memory = state.available_in_all()
+        self._available = (cpu, memory, memory)
+        self._missing: _Amounts | None = None
 
     def run(self) -> TopologyStatus:
         for _ in range(_MAX_ATTEMPTS):
@@ -130,23 +123,15 @@ class _Turn:
                 # Storm does not search at all here; these are the reasons a search would have met.
                 self.decisions = search_for(trial.copy(), self._topology).refusals()
             # Storm counts what a search that ran out of states had placed as scheduled already.
-            self._scheduled = trial.request(trial.held[self._topology.id])
-            self._scheduled_memory = trial.memory_of_workers(self._topology.id)
-            self._missing = (
-                max(0.0, self._required[0] - self._scheduled[0]),
-                max(0.0, self._required[1] - self._scheduled[1]),
-                self._required_memory - self._scheduled_memory,
-            )
+            self._scheduled = _held(trial, self._topology)
+            self._missing = _less(self._required, self._scheduled)
             if not self._evict_later_ones():
                 return TopologyStatus(False, f"Not enough resources to schedule {self._shortfall()}{message}")
         return TopologyStatus(False, f"Failed to schedule within {_MAX_ATTEMPTS} attempts")
 
     def _may_fit(self) -> bool:
-        if self._available_cpu + self._scheduled[0] < self._required[0]:
-            return False
-        if self._available_memory + self._scheduled[1] < self._required[1]:
-            return False
-        if self._worker_memory + self._scheduled_memory < self._required_memory:
+        amounts = zip(self._available, self._scheduled, self._required, strict=True)
+        if any(available + scheduled < required for available, scheduled, required in amounts):
             return False
         return self._missing is None or max(self._missing) <= 0
 
@@ -154,20 +139,13 @@ class _Turn:
         """Free later topologies from the end of the order until the request might fit."""
         evicted = False
         for topology in reversed(self._later):
-            held = self._work.held[topology.id]
-            if not held:
+            if not self._work.held[topology.id]:
                 continue
-            cpu, memory = self._work.request(held)
-            self._available_cpu += cpu
-            self._available_memory += memory
-            of_workers = self._work.memory_of_workers(topology.id)
-            self._worker_memory += of_workers
+            cpu, memory, of_workers = freed = _held(self._work, topology)
+            left_cpu, left_memory, left_of_workers = self._available
+            self._available = (left_cpu + cpu, left_memory + memory, left_of_workers + of_workers)
             if self._missing is not None:
-                self._missing = (
-                    max(0.0, self._missing[0] - cpu),
-                    max(0.0, self._missing[1] - memory),
-                    self._missing[2] - of_workers,
-                )
+                self._missing = _less(self._missing, freed)
             self._work.evict(topology.id)
             evicted = True
             if self._may_fit():
@@ -179,14 +157,19 @@ class _Turn:
         cpu, _, memory = self._missing
         text = "after evicting lower priority topologies. "
         if memory > 0:
-            left = max(0.0, self._available_memory - self._scheduled[1])
+            left = max(0.0, self._available[1] - self._scheduled[1])
             text += f"Additional Memory Required: {memory} MB (Available: {left} MB). "
         if cpu > 0:
-            left = max(0.0, self._available_cpu - self._scheduled[0])
+            left = max(0.0, self._available[0] - self._scheduled[0])
             text += f"Additional CPU Required: {cpu}% CPU (Available: {left} % CPU)."
         return text
 
 
-def search_for(state: Ras2State, topology: Topology) -> Search:
-    """An attempt at the topology, in the way that it asks for."""
-    return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)
+def _held(state: Ras2State, topology: Topology) -> _Amounts:
+    """The amounts of the topology's placed executors."""
+    return (*state.request(state.held[topology.id]), state.memory_of_workers(topology.id))
+
+
+def _less(amounts: _Amounts, others: _Amounts) -> _Amounts:
+    """What is left of the amounts; of the first two never less than nothing."""
+    return (max(0.0, amounts[0] - others[0]), max(0.0, amounts[1] - others[1]), amounts[2] - others[2])

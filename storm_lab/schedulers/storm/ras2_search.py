@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.settings import (
     ACKERS_PER_WORKER,
+    ISOLATE_MACHINES,
     ONE_COMPONENT,
     ONE_EXECUTOR,
     STATE_LIMIT,
@@ -19,11 +21,10 @@ from storm_lab.model.settings import (
     number_of,
 )
 from storm_lab.schedulers.contract import Candidate, Decision
-from storm_lab.schedulers.demand import max_worker_heap_mb
 from storm_lab.schedulers.storm.hash_order import free_slot_order
-from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order
+from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order, strategy_of
 from storm_lab.schedulers.storm.ras2_state import Ras2State
-from storm_lab.schedulers.storm.ras2_strategy import strategy_of
+from storm_lab.schedulers.storm.ras_state import max_worker_heap_mb
 
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
@@ -56,9 +57,8 @@ class Search:
         self._one_executor = flag_of(topology.settings, ONE_EXECUTOR)
         self._one_component = flag_of(topology.settings, ONE_COMPONENT)
         self._ackers_per_worker = int(number_of(topology.settings, ACKERS_PER_WORKER, 1))
-        self._limit = int(
-            min(number_of(topology.settings, STATE_LIMIT, _DEFAULT_STATE_LIMIT), _CLUSTER_STATE_LIMIT)
-        )
+        limit = number_of(topology.settings, STATE_LIMIT, _DEFAULT_STATE_LIMIT)
+        self._limit = int(min(limit, _CLUSTER_STATE_LIMIT))
         # Slots that are free now stay candidates although the search fills them; the topology's own old ones
         # do not.
         self._free = {i: free_slot_order(state.free_slots(node)) for i, node in state.alive.items()}
@@ -68,7 +68,7 @@ class Search:
         self._bound_ackers: set[Executor] = set()
         self._owners_of_bound: set[Executor] = set()
         self._deepest = -1
-        self._dead_end: Decision | None = None
+        self._dead_end: tuple[Decision, ...] = ()
 
     def run(self) -> SearchResult:
         """Place all unassigned executors, or say why not."""
@@ -85,19 +85,18 @@ class Search:
                 f"Unassignerd Executor count ({len(unassigned)}) is greater than searchable state count "
                 f"{self._limit}",
             )
-        order = executor_order(self._topology, self._state.view.executors[self._topology.id], unassigned)
+        order = executor_order(self._state, self._topology)
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
         reached, success = self._place_all(order)
         effort = f"{self._states} states traversed in N ms, backtracked {self._steps_back} times"
-        dead_end = () if self._dead_end is None else (self._dead_end,)
         if success:
             placed = [executor for executor in order if executor in self._state.held[executor.topology]]
-            decisions = self._explanations(placed) if self._state.view.explain and placed else dead_end
-            return SearchResult(
-                True, f"Fully Scheduled by {self._strategy.name} ({effort})", decisions=decisions
-            )
+            decisions = self._explanations(placed) if self._state.view.explain and placed else self._dead_end
+            message = f"Fully Scheduled by {self._strategy.name} ({effort})"
+            return SearchResult(True, message, decisions=decisions)
         outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
-        return SearchResult(False, f"Cannot schedule by {self._strategy.name} ({outcome})", True, dead_end)
+        message = f"Cannot schedule by {self._strategy.name} ({outcome})"
+        return SearchResult(False, message, True, self._dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         """Walk the executors; returns the index that was reached and whether the last one got its place."""
@@ -228,16 +227,14 @@ class Search:
 
     def refusals(self) -> tuple[Decision, ...]:
         """One walk over the executors without stepping back; nobody has a place in the end."""
-        topology, state = self._topology, self._state
-        executors = state.view.executors[topology.id]
         found = []
-        for executor in executor_order(topology, executors, state.unassigned(topology)):
+        for executor in executor_order(self._state, self._topology):
             candidates = self._candidates(executor)
             fitting = [c for c in candidates if c.ruled_out_by is None]
             note = "fits nowhere any more: " + self._lacking(executor)
             if fitting:
                 slot = min(fitting, key=lambda c: c.score or 0.0).slot
-                state.place(executor, slot)
+                self._state.place(executor, slot)
                 note = f"would fit into {slot}, but all or nothing is placed"
             found.append(Decision(executor, None, candidates, _SCORE, note))
         return tuple(found)
@@ -261,9 +258,8 @@ class Search:
         """Keep what the executor saw that got furthest and then fitted nowhere."""
         if self._state.view.explain and k > self._deepest:
             self._deepest = k
-            self._dead_end = Decision(
-                executor, None, self._candidates(executor), _SCORE, "the furthest the search got"
-            )
+            candidates, note = self._candidates(executor), "the furthest the search got"
+            self._dead_end = (Decision(executor, None, candidates, _SCORE, note),)
 
     def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
         found = []
@@ -280,13 +276,74 @@ class Search:
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
         """Replay the found plan and note what each executor saw: final choices, without dead ends."""
         plan = {executor: self._state.held[executor.topology][executor] for executor in order}
-        owner = {a: slot for slot, ackers in self._bound.items() for a in ackers}
         for executor in order:
             self._state.remove(executor)
         decisions = []
         for executor in order:
             chosen = plan[executor]
-            note = "acker bound to its worker" if executor in owner else ""
+            note = "acker bound to its worker" if executor in self._bound_ackers else ""
             decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
             self._state.place(executor, chosen)
         return tuple(decisions)
+
+
+class RoundRobin(Search):
+    """Storm's round robin: every executor on the node after the one before, without stepping back.
+
+    It uses nodes that no other topology is on. Source: ``RoundRobinResourceAwareStrategy`` of Storm 2.8.3, by
+    its answers, with its quirks: an executor of the *same* component as the one before begins at the first
+    node again, and a last executor that fits nowhere counts as scheduled.
+    """
+
+    def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
+        last = len(order) - 1
+        ahead: list[str] = []
+        for k, executor in enumerate(order):
+            if self._states > self._limit:
+                return k, False
+            if executor in self._bound_ackers:
+                continue
+            if not ahead or k == 0 or executor.component == order[k - 1].component:
+                ahead = list(self._own_nodes)
+            slot = None
+            while ahead and slot is None:
+                slot = self._first_slot(executor, ahead.pop(0))
+            if slot is None:
+                self._note_dead_end(executor, k)
+                return k, k == last
+            self._put(executor, slot)
+        return last, True
+
+    @cached_property
+    def _own_nodes(self) -> list[str]:
+        """What it goes around: nodes without another topology, at most ``topology.isolate.machines``."""
+        mine = self._topology.id
+        shared = {
+            slot.node
+            for slot, executors in self._state.workers.items()
+            if any(executor.topology != mine for executor in executors)
+        }
+        own = [node for node in self._node_order() if node not in shared]
+        most = int(number_of(self._topology.settings, ISOLATE_MACHINES, 0))
+        return own[:most] if most else own
+
+    def _first_slot(self, executor: Executor, node: str) -> Slot | None:
+        cpu, heap, offheap = self._state.sums_of(executor)
+        left_cpu, left_memory = self._state.available(node)
+        if left_cpu < cpu or left_memory < heap + offheap:
+            return None
+        return next((slot for slot in self._free[node] if self._obstacle(executor, slot) is None), None)
+
+    def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
+        # The one whose turn it is gets the executor, so nothing is better or worse.
+        return tuple(
+            candidate
+            if candidate.slot.node in self._own_nodes
+            else Candidate(candidate.slot, None, "node is not one that the topology goes around")
+            for candidate in super()._candidates(executor)
+        )
+
+
+def search_for(state: Ras2State, topology: Topology) -> Search:
+    """An attempt at the topology, in the way that it asks for."""
+    return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)

@@ -3,48 +3,90 @@
 Storm 2 adds up the executors of a worker anew whenever one comes or goes, then the workers of the node, in
 the order of Java's hash tables. With demands such as 33.3 that order decides about exact fits and ties.
 Source: ``Cluster``, ``RasNode`` and ``NormalizedResources`` of Storm 2.8.3.
+
+A search that steps back sees the same contents of workers thousands of times, so what a worker is with or
+without an executor is kept.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache, partial
+from typing import Self
 
 from storm_lab.model import Executor, Slot
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order, slot_hash
-from storm_lab.schedulers.storm.ras2_worker import NOBODY, Ras2Worker, Sums, WorkerChanges
-from storm_lab.schedulers.storm.ras_state import RasState
+from storm_lab.schedulers.storm.ras_state import RasState, Sums, demanded
+
+_CHANGES_KEPT = 1 << 14
+"""Of each kind; more than a search within Storm's 10,000 states asks for anew, and a few megabytes."""
+
+
+class Worker:
+    """A worker's executors in Storm's order and what they ask for together. Must not be changed."""
+
+    __slots__ = ("before", "executors", "sums")
+
+    def __init__(self, executors: list[Executor], sums: Sums, before: Worker | None = None) -> None:
+        self.executors = executors
+        self.sums = sums
+        self.before = before
+        """What it was until the last executor joined, if that is known."""
+
+
+NOBODY = Worker([], (0.0, 0.0, 0.0))
+"""A slot without a worker."""
+
+
+def _with(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
+    executors = hash_map_order([executor, *worker.executors], executor_hash)
+    return Worker(executors, demanded(view, executors), worker)
+
+
+def _without(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
+    rest = [other for other in worker.executors if other != executor]
+    if not rest:
+        return NOBODY
+    executors = hash_map_order(rest, executor_hash)
+    # The same object again, for which more is known.
+    if worker.before is not None and worker.before.executors == executors:
+        return worker.before
+    return Worker(executors, demanded(view, executors))
 
 
 class Ras2State(RasState):
     """Placed executors, and use and rest of the nodes by Storm 2's own arithmetic."""
 
     def __init__(self, view: SchedulingView) -> None:
-        self._changes = WorkerChanges(view)
-        self._inside: dict[Slot, Ras2Worker] = {}
-        self._of_node: dict[str, dict[Slot, Ras2Worker]] = {}
-        self._left: dict[str, tuple[float, float]] = {}
-        self._executors_on: dict[str, dict[str, int]] = {topology.id: {} for topology in view.topologies}
         super().__init__(view)
+        # Copies of the state share what is known about demands and about workers' contents.
+        self.sums_of = cache(lambda executor: demanded(view, [executor]))
+        """``sums_of(executor)``: what it asks for."""
+        self._joined = lru_cache(_CHANGES_KEPT)(partial(_with, view))
+        self._deserted = lru_cache(_CHANGES_KEPT)(partial(_without, view))
+        self._inside: dict[Slot, Worker] = {}
+        self._of_node: dict[str, dict[Slot, Worker]] = {}
+        self._left: dict[str, tuple[float, float]] = {}
+        self._executors_on = {
+            i: Counter(slot.node for slot in held.values()) for i, held in self.held.items()
+        }
         self.workers = {}
         for held in self.held.values():
             for executor in hash_map_order(list(held), executor_hash):
                 self.workers.setdefault(held[executor], []).append(executor)
-        self._left.clear()
-        self._of_node.clear()
         for slot, executors in self.workers.items():
-            self._enter(slot, Ras2Worker(executors, self._changes.sums(executors)))
+            self._enter(slot, Worker(executors, demanded(view, executors)))
 
-    def copy(self) -> Ras2State:
-        """An independent state; the view is shared, and so is what is known about workers' contents."""
-        twin = object.__new__(Ras2State)
-        self._copy_into(twin)
-        twin._changes = self._changes
+    def copy(self) -> Self:
+        """An independent state of the same view."""
+        twin = super().copy()
         twin._inside = dict(self._inside)
         twin._of_node = {node: dict(workers) for node, workers in self._of_node.items()}
         twin._left = dict(self._left)
-        twin._executors_on = {topology_id: dict(on) for topology_id, on in self._executors_on.items()}
+        twin._executors_on = {topology_id: on.copy() for topology_id, on in self._executors_on.items()}
         return twin
 
     # --- asking ---
@@ -63,10 +105,6 @@ class Ras2State(RasState):
         """Node id to the number of the topology's executors there; nodes without any may be missing."""
         return self._executors_on[topology_id]
 
-    def sums_of(self, executor: Executor) -> Sums:
-        """What the executor asks for."""
-        return self._changes.demands[executor]
-
     def available_in_all(self) -> tuple[float, float]:
         """CPU points and memory in MB left on all live nodes together."""
         cpu = memory = 0.0
@@ -79,7 +117,7 @@ class Ras2State(RasState):
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
         """CPU points and memory in MB that the executors ask for together."""
-        cpu, heap, offheap = self._changes.sums(hash_map_order(list(executors), executor_hash))
+        cpu, heap, offheap = demanded(self.view, hash_map_order(list(executors), executor_hash))
         return cpu, heap + offheap
 
     def memory_of_workers(self, topology_id: str) -> float:
@@ -91,7 +129,7 @@ class Ras2State(RasState):
     def added_by(self, executor: Executor, slot: Slot) -> tuple[float, float, float]:
         """What the executor adds to the worker's CPU points and memory in MB, and the worker's heap then."""
         now = self._inside.get(slot, NOBODY)
-        before, after = now.sums, self._changes.joined(now, executor).sums
+        before, after = now.sums, self._joined(now, executor).sums
         return after[0] - before[0], (after[2] + after[1]) - (before[2] + before[1]), after[1]
 
     # --- counting ---
@@ -99,17 +137,16 @@ class Ras2State(RasState):
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an executor, which must not be placed, into a slot."""
         self.held[executor.topology][executor] = slot
-        on = self._executors_on[executor.topology]
-        on[slot.node] = on.get(slot.node, 0) + 1
-        self._enter(slot, self._changes.joined(self._inside.get(slot, NOBODY), executor))
+        self._executors_on[executor.topology][slot.node] += 1
+        self._enter(slot, self._joined(self._inside.get(slot, NOBODY), executor))
 
     def remove(self, executor: Executor) -> None:
         """Take a placed executor out of its slot."""
         slot = self.held[executor.topology].pop(executor)
         self._executors_on[executor.topology][slot.node] -= 1
-        self._enter(slot, self._changes.left(self._inside[slot], executor))
+        self._enter(slot, self._deserted(self._inside[slot], executor))
 
-    def _enter(self, slot: Slot, worker: Ras2Worker) -> None:
+    def _enter(self, slot: Slot, worker: Worker) -> None:
         of_node = self._of_node.setdefault(slot.node, {})
         if worker.executors:
             self.workers[slot] = worker.executors

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from typing import Self
 
 from storm_lab.model import Assignment, Executor, Node, Slot, Topology
 from storm_lab.model.javahash import string_hash
+from storm_lab.model.settings import MAX_HEAP, number_of
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.storm.hash_order import handed_over_order
+from storm_lab.schedulers.keeping import in_view_order
+from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_order
+
+_DEFAULT_MAX_HEAP_MB = 768.0
+
+Sums = tuple[float, float, float]
+"""CPU points, heap and off-heap memory in MB."""
+
+
+def demanded(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
+    """What the executors ask for together, added up in this order."""
+    cpu = heap = offheap = 0.0
+    for executor in executors:
+        demand = view.demand(executor)
+        cpu += demand.cpu_points
+        heap += demand.memory_mb
+        offheap += demand.offheap_mb
+    return cpu, heap, offheap
+
+
+def max_worker_heap_mb(topology: Topology) -> float:
+    """Heap limit of one worker process, in MB."""
+    return number_of(topology.settings, MAX_HEAP, _DEFAULT_MAX_HEAP_MB)
+
+
+def owners(view: SchedulingView) -> list[str]:
+    """The topologies' owners, in the order in which Storm walks them."""
+    ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)
+    return hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
+
+
+def importance(topology: Topology) -> tuple[int, float, str]:
+    """Sorts a user's topologies, the most important one first."""
+    return (topology.priority, topology.launch_time_s, topology.id)
 
 
 class RasState:
@@ -24,22 +60,21 @@ class RasState:
         self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self.workers: dict[Slot, list[Executor]] = {}
         for executor, slot in view.present.slots.items():
-            self.place(executor, slot)
+            RasState.place(self, executor, slot)
 
-    def _copy_into(self, twin: RasState) -> None:
-        twin.view, twin.nodes, twin.alive = self.view, self.nodes, self.alive
+    def copy(self) -> Self:
+        """An independent state of the same view."""
+        twin = copy.copy(self)
         twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
+        return twin
 
     # --- asking ---
 
-    def ports(self, node: Node) -> Iterable[Slot]:
-        """The node's slots that are not hidden in this round."""
-        return (slot for slot in node.slots if slot not in self.view.dead_slots)
-
     def free_slots(self, node: Node) -> list[Slot]:
-        """Slots of the node without a worker, in order of declaration."""
-        return [slot for slot in self.ports(node) if slot not in self.workers]
+        """Slots of the node that are not hidden and have no worker, in order of declaration."""
+        hidden = self.view.dead_slots
+        return [slot for slot in node.slots if slot not in hidden and slot not in self.workers]
 
     def unassigned(self, topology: Topology) -> list[Executor]:
         """Executors without a slot, in order of their first task."""
@@ -68,9 +103,4 @@ class RasState:
 
     def assignment(self) -> Assignment:
         """The state as an assignment, topologies in the view's order and executors by first task."""
-        return Assignment.of(
-            (executor, self.held[topology.id][executor])
-            for topology in self.view.topologies
-            for executor in self.view.executors[topology.id]
-            if executor in self.held[topology.id]
-        )
+        return in_view_order(self.view, {e: s for held in self.held.values() for e, s in held.items()})

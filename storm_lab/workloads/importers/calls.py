@@ -1,5 +1,8 @@
 """What Python components did when they were run over real input, to be replayed as user code.
 
+Recorded calls and given records are kept in a file beside a topology's YAML, compressed JSON, so that no code
+has to run again. What is read from it is bounded and checked like any other file from outside.
+
 The calls of each component stand in the order in which `storm_lab.workloads.build.build_trace` makes them:
 the spouts take turns, record by record, each record breadth first, and ticks follow at the end. A replay that
 is asked for another order was made for another topology, and says so.
@@ -7,16 +10,26 @@ is asked for another order was made for another topology, and says so.
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.model.javahash import JavaLong
 from storm_lab.workloads.importers.figures import Figures
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, TupleFailedError, Values
 
 Input = tuple[str, str]
 """Component and stream that a tuple came from."""
+KIND = "recording/1"
+LARGEST = 512 * 1024 * 1024
+"""Bytes of it, unpacked."""
+Given = Mapping[str, tuple[tuple[object, ...], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +100,13 @@ class _Replay:
         return call
 
 
-class RecordedSpout(Spout):
+class RecordedSpout(SteadySpout):
     """A spout that emits what its own code emitted, call by call."""
 
     def __init__(self, name: str, replay: _Replay, figures: Figures) -> None:
+        super().__init__(Cost(figures.cost_us.mean, figures.server, figures.server_us))
         self._name = name
         self._replay = replay
-        self._cost = Cost(figures.cost_us.mean, figures.server, figures.server_us)
 
     def records(self) -> Iterator[tuple[object, ...]]:
         """One number for each recorded call."""
@@ -104,10 +117,6 @@ class RecordedSpout(Spout):
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit what the recorded call emitted."""
         _emit_all(self._replay.take(self._name, None), emit)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every call."""
-        return self._cost
 
 
 class RecordedBolt(Bolt):
@@ -158,3 +167,77 @@ def as_java(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): as_java(item) for key, item in value.items()}
     return value
+
+
+def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
+    """The file's content: the same for the same calls, on every machine and day."""
+    content: dict[str, Any] = {"storm_lab": KIND, "given": {name: list(rows) for name, rows in given.items()}}
+    if calls is not None:
+        content["spouts"] = {name: [_call(c) for c in items] for name, items in calls.spouts.items()}
+        content["bolts"] = {name: [_call(c) for c in items] for name, items in calls.bolts.items()}
+        content["ticks"] = {name: _call(item) for name, item in calls.ticks.items()}
+    text = json.dumps(content, separators=(",", ":"))
+    packed = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
+        file.write(text.encode())
+    return packed.getvalue()
+
+
+def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tuple[object, ...], ...]]]:
+    """What a recording holds: calls, if there are any, and given records by spout.
+
+    Raises:
+        UserError: it cannot be read, is too large or is no recording.
+    """
+
+    def refusal(message: str) -> UserError:
+        return UserError(message, field="recording", value=str(path), remedy="export the topology anew")
+
+    try:
+        with gzip.open(path) as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise refusal(f"cannot be read ({error})") from None
+    if len(data) > LARGEST:
+        raise refusal(f"unpacks to more than {LARGEST // 2**20} MiB")
+    try:
+        content = json.loads(data)
+        if not isinstance(content, dict) or content.get("storm_lab") != KIND:
+            raise refusal("is no recording of storm-lab")
+        given = {str(k): tuple(tuple(row) for row in rows) for k, rows in content["given"].items()}
+        if "spouts" not in content:
+            return None, given
+        calls = RecordedCalls(
+            spouts={str(k): tuple(map(_read_call, v)) for k, v in content["spouts"].items()},
+            bolts={str(k): tuple(map(_read_call, v)) for k, v in content["bolts"].items()},
+            ticks={str(k): _read_call(v) for k, v in content["ticks"].items()},
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise refusal("is damaged") from None
+    return calls, given
+
+
+def _call(call: RecordedCall) -> list[Any]:
+    emits = [[e.stream, list(e.values), e.size, e.task] for e in call.emits]
+    return [emits, None if call.source is None else list(call.source), int(call.failed)]
+
+
+def _read_call(row: Any) -> RecordedCall:
+    emits, source, failed = row
+    return call_of(source, failed, emits)
+
+
+def call_of(source: Any, failed: Any, emits: Any) -> RecordedCall:
+    """A call from its JSON; each emit is a list of stream, values, size and task.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    return RecordedCall(
+        emits=tuple(
+            RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))
+            for stream, values, size, task in emits
+        ),
+        source=None if source is None else (str(source[0]), str(source[1])),
+        failed=bool(failed),
+    )

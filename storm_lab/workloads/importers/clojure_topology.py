@@ -6,29 +6,27 @@ calls. What Clojure code computes is not computed here, and noted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from storm_lab.workloads.importers.place import Notes, Place
-from storm_lab.workloads.importers.s_expressions import Atom, Form, NotClojureError, parse_forms
 from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
 
 _SPOUTS = ("python-spout-spec", "shell-spout-spec", "spout-spec", "clojure-spout-spec")
 _BOLTS = ("python-bolt-spec", "shell-bolt-spec", "bolt-spec", "clojure-bolt-spec")
-_GROUPINGS = {
-    ":shuffle": "shuffle",
-    ":all": "all",
-    ":global": "global",
-    ":none": "none",
-    ":direct": "direct",
-    ":local-or-shuffle": "local-or-shuffle",
-}
+_GROUPINGS = ("shuffle", "all", "global", "none", "direct", "local-or-shuffle")
+_MOST_TOKENS = 100_000
+_DEEPEST = 64
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()\[\]{}]|#\{|\'|[^\s,()\[\]{}"\';]+')
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
 def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
     """The components that a Clojure topology declares."""
     try:
-        forms = parse_forms(text)
-    except NotClojureError as error:
+        forms = _parse_forms(text)
+    except _NotClojureError as error:
         notes.missing(Place(file), "the topology", f"it is not Clojure: {error}")
         return []
     found: list[ComponentSpec] = []
@@ -69,9 +67,8 @@ def _is_spec(form: Form | Atom) -> bool:
 def _spec(name: str, call: Form, head: str, place: Place, notes: Notes) -> ComponentSpec | None:
     is_spout = head in _SPOUTS
     python = head.startswith("python")
-    arguments = list(call.items[1:])
-    options = _options(arguments)
-    plain = arguments[: len(arguments) - 2 * len(options)]
+    plain = list(call.items[1:])
+    options = _taken_options(plain)
     if python and plain and isinstance(plain[0], Atom) and not plain[0].is_text:
         # The options that the function was called with.
         plain = plain[1:]
@@ -107,35 +104,30 @@ def _spec(name: str, call: Form, head: str, place: Place, notes: Notes) -> Compo
     return spec
 
 
-def _options(arguments: list[Form | Atom]) -> dict[str, Form | Atom]:
-    """The keyword arguments at the end of a call."""
+def _taken_options(arguments: list[Form | Atom]) -> dict[str, Form | Atom]:
+    """The keyword arguments at the end of a call, taken from its arguments."""
     options: dict[str, Form | Atom] = {}
-    while len(arguments) >= 2 * len(options) + 2:
-        key = arguments[-2 * len(options) - 2]
-        if not isinstance(key, Atom) or key.is_text or not key.text.startswith(":"):
+    while len(arguments) >= 2:
+        key, value = arguments[-2:]
+        if not isinstance(key, Atom) or key.is_text or not key.text.startswith(":") or key.text in options:
             break
-        if key.text in options:
-            break
-        options[key.text] = arguments[-2 * len(options) - 1]
+        options[key.text] = value
+        del arguments[-2:]
     return options
 
 
 def _inputs(form: Form | Atom | None, place: Place, notes: Notes) -> list[InputSpec]:
     found: list[InputSpec] = []
     for key, value in form.pairs() if isinstance(form, Form) and form.kind == "{" else ():
-        names = (
-            [item.text for item in key.items if isinstance(item, Atom)]
-            if isinstance(key, Form)
-            else [key.text]
-        )
+        names = _texts(key) if isinstance(key, Form) else [key.text]
         if not names:
             continue
         stream = names[1] if len(names) > 1 else "default"
         if isinstance(value, Form):
             fields = [item.text for item in value.items if isinstance(item, Atom) and item.is_text]
             found.append(InputSpec(names[0], stream, "fields", fields))
-        elif value.text in _GROUPINGS:
-            found.append(InputSpec(names[0], stream, _GROUPINGS[value.text]))
+        elif value.text.startswith(":") and value.text[1:] in _GROUPINGS:
+            found.append(InputSpec(names[0], stream, value.text[1:]))
         else:
             found.append(InputSpec(names[0], stream, "fields" if value.is_text else value.text, [value.text]))
     if not found:
@@ -144,16 +136,17 @@ def _inputs(form: Form | Atom | None, place: Place, notes: Notes) -> list[InputS
 
 
 def _outputs(form: Form | Atom) -> dict[str, list[str]]:
-    if isinstance(form, Form) and form.kind == "{":
-        return {
-            key.text: [item.text for item in value.items if isinstance(item, Atom)]
-            for key, value in form.pairs()
-            if isinstance(key, Atom) and isinstance(value, Form)
-        }
-    if isinstance(form, Form):
-        fields = [item.text for item in form.items if isinstance(item, Atom)]
-        return {"default": fields} if fields else {}
-    return {}
+    if not isinstance(form, Form):
+        return {}
+    if form.kind == "{":
+        pairs = form.pairs()
+        return {k.text: _texts(v) for k, v in pairs if isinstance(k, Atom) and isinstance(v, Form)}
+    fields = _texts(form)
+    return {"default": fields} if fields else {}
+
+
+def _texts(form: Form) -> list[str]:
+    return [item.text for item in form.items if isinstance(item, Atom)]
 
 
 def _number(atom: Atom) -> str | int | float | bool:
@@ -166,3 +159,80 @@ def _number(atom: Atom) -> str | int | float | bool:
             except ValueError:
                 continue
     return atom.text
+
+
+@dataclass(slots=True)
+class Form:
+    """A list, vector, map or set: ``kind`` is its opening bracket."""
+
+    kind: str
+    line: int
+    items: list[Form | Atom] = field(default_factory=list)
+
+    def pairs(self) -> list[tuple[Form | Atom, Form | Atom]]:
+        """The entries of a map."""
+        return list(zip(self.items[::2], self.items[1::2], strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A text, number, keyword or symbol."""
+
+    text: str
+    line: int
+    is_text: bool = False
+
+
+class _NotClojureError(Exception):
+    """Brackets do not match, or there is too much of it; the text says where."""
+
+
+def _parse_forms(text: str) -> list[Form | Atom]:
+    """The top-level forms of a text.
+
+    Raises:
+        _NotClojureError: brackets do not match, or it is too long or too deep.
+    """
+    top = Form("top", 1)
+    stack = [top]
+    count = 0
+    for number, line in enumerate(_without_comments(text), start=1):
+        for match in _TOKEN.finditer(line):
+            token = match[0]
+            count += 1
+            if count > _MOST_TOKENS or len(stack) > _DEEPEST:
+                raise _NotClojureError(f"line {number}: there is too much of it")
+            if token in _CLOSERS:
+                form = Form(token, number)
+                stack[-1].items.append(form)
+                stack.append(form)
+            elif token in (")", "]", "}"):
+                if len(stack) == 1 or _CLOSERS[stack[-1].kind] != token:
+                    raise _NotClojureError(f"line {number}: a {token} without its beginning")
+                stack.pop()
+            elif token.startswith('"'):
+                stack[-1].items.append(Atom(_unescaped(token[1:-1]), number, is_text=True))
+            elif token != "'":
+                stack[-1].items.append(Atom(token, number))
+    if len(stack) > 1:
+        raise _NotClojureError(f"line {stack[-1].line}: a {stack[-1].kind} without its end")
+    return top.items
+
+
+def _without_comments(text: str) -> list[str]:
+    lines = []
+    for line in text.split("\n"):
+        # A semicolon inside a text is none.
+        quotes = 0
+        for place, sign in enumerate(line):
+            if sign == '"' and (place == 0 or line[place - 1] != "\\"):
+                quotes += 1
+            elif sign == ";" and quotes % 2 == 0:
+                line = line[:place]
+                break
+        lines.append(line)
+    return lines
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

@@ -9,7 +9,7 @@ import click
 
 from storm_lab.machine.options import complete_file, examples, json_option, print_json
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
-from storm_lab.workloads.importers.plain_export import export_loadgen, export_topology
+from storm_lab.workloads.importers.plain import export_loadgen, export_topology
 from storm_lab.workloads.importers.report import report_json, report_text
 
 

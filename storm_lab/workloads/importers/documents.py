@@ -8,7 +8,7 @@ and otherwise ignored.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,14 +79,11 @@ class Part:
         """The part at the end of a path of keys and indices, or as far along it as there are any."""
         part = self
         for step in path:
-            below: Part | None = None
-            if isinstance(step, int) and isinstance(part.value, list):
-                below = part.value[step] if step < len(part.value) else None
-            elif isinstance(step, str) and isinstance(part.value, Mapping):
-                below = part.value.get(step)
-            if below is None:
+            parts: Any = part.value if isinstance(part.value, list | Mapping) else {}
+            try:
+                part = parts[step]
+            except (KeyError, IndexError, TypeError):
                 break
-            part = below
         return part
 
 
@@ -191,10 +188,10 @@ class _Unfolding:
         place = Place(self.file, line or node.start_mark.line + 1, key)
         self._count(depth)
         if isinstance(node, MappingNode):
-            self._check_tag(node, place)
+            self._check_tag(node, place, _KINDS)
             return Part(self._mapping(node, key, depth), place)
         if isinstance(node, SequenceNode):
-            self._check_tag(node, place)
+            self._check_tag(node, place, _KINDS)
             return Part(
                 [self.part(item, f"{key}[{i}]", depth + 1) for i, item in enumerate(node.value)], place
             )
@@ -254,21 +251,16 @@ class _Unfolding:
         text = _printable(node.value)
         construct = _PLAIN.get(node.tag)
         if construct is None:
-            if node.tag not in _TEXTS:
-                self._note_tag(node, place)
+            self._check_tag(node, place, _TEXTS)
             return text
         try:
-            value = construct(SafeConstructor(), node)
+            return construct(SafeConstructor(), node)
         except (ConstructorError, ValueError, KeyError, IndexError):
             return text
-        return value
 
-    def _check_tag(self, node: Node, place: Place) -> None:
-        if node.tag not in _KINDS:
-            self._note_tag(node, place)
-
-    def _note_tag(self, node: Node, place: Place) -> None:
-        self.notes.cannot_use(place, f"the tag {node.tag}", "tags are ignored: a file is data here")
+    def _check_tag(self, node: Node, place: Place, plain: Set[str]) -> None:
+        if node.tag not in plain:
+            self.notes.cannot_use(place, f"the tag {node.tag}", "tags are ignored: a file is data here")
 
 
 def _printable(text: str) -> str:

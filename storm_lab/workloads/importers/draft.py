@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from storm_lab.model.machines import Machines
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import V2_8_8, StormVersion
 from storm_lab.workloads.importers.calls import RecordedCalls
@@ -16,6 +17,12 @@ from storm_lab.workloads.importers.place import Notes, Place
 
 SATURATED = "saturated"
 """In place of a rate: the source is never empty."""
+UNNAMED = "value"
+"""Field of a stream of whose fields nothing is known."""
+_LONGEST_ID = 200
+
+Row = list[object] | dict[str, object]
+"""The values of one record, in order of the fields or by field."""
 
 
 @dataclass(slots=True)
@@ -46,8 +53,8 @@ class DraftComponent:
     """A spout or a bolt; None stands for what nobody said.
 
     ``declared``: ``streams`` holds all its streams, so that a subscription to another one is a mistake.
-    ``rate_per_s``: records a second of all a spout's executors together, or `SATURATED`. ``given``: values
-    that a spout emits, read from a file. ``calls``: what its own code did over real input.
+    ``rate_per_s``: records a second of all a spout's executors together, or `SATURATED`. ``records``: what a
+    file holds for a spout to emit; ``given``: their values in the order of its fields.
     """
 
     id: str
@@ -69,6 +76,7 @@ class DraftComponent:
     rate_per_s: float | str | None = None
     anchored: bool | None = None
     replays: bool = False
+    records: list[Row] = field(default_factory=list)
     given: tuple[tuple[object, ...], ...] = ()
 
     @property
@@ -88,7 +96,8 @@ class Draft:
     ``settings`` are Storm's, by their full keys. ``version_assumed`` says where a version comes from that
     nobody gave; empty where somebody did. ``measured`` says where costs come from that hold on a
     machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
-    machine. ``calls`` are those of components whose own code was run.
+    machine. ``calls`` are those of components whose own code was run. ``files`` were read, and ``machines``
+    were found in them.
     """
 
     format: str
@@ -109,6 +118,8 @@ class Draft:
     measured: str = ""
     measured_here: bool = False
     calls: RecordedCalls | None = None
+    files: list[str] = field(default_factory=list)
+    machines: Machines | None = None
 
     def say_version(self, version: StormVersion) -> None:
         """Take the version that was given."""
@@ -140,5 +151,23 @@ class Draft:
         self.components[component.id] = component
         return True
 
+    def is_recorded(self, component: str) -> bool:
+        """Whether a component's own code was run."""
+        return self.calls is not None and component in self.calls.components
 
-_LONGEST_ID = 200
+    def subscriptions(self, source: str, stream: str) -> list[DraftInput]:
+        """The subscriptions to a stream."""
+        return [
+            item
+            for component in self.components.values()
+            for item in component.inputs
+            if (item.source, item.stream) == (source, stream)
+        ]
+
+    def fields_of(self, component: DraftComponent, stream: str) -> tuple[str, ...]:
+        """A stream's fields: those declared, or those that groupings name, or a nameless one."""
+        declared = component.streams[stream].fields
+        if declared is not None:
+            return declared
+        named = [name for item in self.subscriptions(component.id, stream) for name in item.fields]
+        return tuple(dict.fromkeys([*component.streams[stream].keys, *named])) or (UNNAMED,)

@@ -28,6 +28,11 @@ class Spread:
         """The same on a clock that is slower by ``factor``."""
         return Spread(self.mean * factor, self.stddev * factor, self.low * factor, self.high * factor)
 
+    def written(self) -> dict[str, float]:
+        """By the names that files give its numbers; without ``max`` where there is none."""
+        entry = {"mean": self.mean, "stddev": self.stddev, "min": self.low}
+        return entry if math.isinf(self.high) else {**entry, "max": self.high}
+
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if self.stddev == 0 else f"{self.mean:.6g} (stddev {self.stddev:.6g})"
 
@@ -82,3 +87,20 @@ class Figures:
     server_us: float = 0.0
     tick_cost_us: float = 0.0
     tick_emits: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """Figures for components of which nothing is known; an overlay file may give others.
+
+    ``cost_us``: CPU of one call at the reference clock; a bolt that parses or counts something small.
+    ``per_call``: tuples on each stream that somebody subscribed. ``bytes``: payload of a tuple, a short
+    record. ``rate_per_s``: records a second of a spout, all its executors together. ``keys``: how a field
+    that a grouping looks at is spread; the number is that of storm-loadgen.
+    """
+
+    cost_us: float = 100.0
+    per_call: float = 1.0
+    bytes: int = 100
+    rate_per_s: float = 100.0
+    keys: Keys = field(default_factory=lambda: Keys(2048))

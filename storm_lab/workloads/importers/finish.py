@@ -14,13 +14,12 @@ from storm_lab.model.topology import (
     Subscription,
     Topology,
 )
-from storm_lab.workloads.importers.defaults import Defaults
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
-from storm_lab.workloads.importers.figures import Emits, Figures, Keys, Spread
-from storm_lab.workloads.importers.given import Row, fit_rows
+from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
+from storm_lab.workloads.importers.given import fit_rows
 from storm_lab.workloads.importers.imported import Playable, Source
 from storm_lab.workloads.importers.settings import drop_foreign_settings
-from storm_lab.workloads.importers.wiring import fields_of, subscriptions, wire
+from storm_lab.workloads.importers.wiring import wire
 
 TRACE_CALLS = 20_000
 """Calls of user code that a trace made of figures aims at; enough for every key of the default spread."""
@@ -31,15 +30,11 @@ MOST_PER_RECORD = 200_000.0
 _ROUNDS = 500
 
 
-def finish(draft: Draft, defaults: Defaults, rows: Mapping[str, list[Row]] | None = None) -> Playable | None:
-    """The playable topology, or None when something is missing; what was assumed is noted in the draft.
-
-    ``rows`` are records for spouts that emit what a file holds.
-    """
-    for name, records in (rows or {}).items():
-        if _is_recorded(name, draft):
-            continue
-        fit_rows(draft.components[name], records, draft)
+def finish(draft: Draft, defaults: Defaults) -> Playable | None:
+    """The playable topology, or None when something is missing; what was assumed is noted in the draft."""
+    for component in draft.components.values():
+        if component.records and not draft.is_recorded(component.id):
+            fit_rows(component, draft)
     wire(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None
@@ -100,7 +95,7 @@ def _component(component: DraftComponent, draft: Draft) -> Component:
         inputs=tuple(
             Subscription(item.source, item.stream, item.grouping, item.fields) for item in component.inputs
         ),
-        outputs={stream: fields_of(draft, component, stream) for stream in component.streams},
+        outputs={stream: draft.fields_of(component, stream) for stream in component.streams},
         resources=_resources(component, draft),
         tick_seconds=None if component.is_spout else component.tick_s,
     )
@@ -129,7 +124,7 @@ def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Fig
         cost = Spread(defaults.cost_us)
         if len(by_input) < max(1, len(component.inputs)):
             notes.assume(name, "cost of a call", f"{defaults.cost_us:g} us", "a default; give cost_us")
-    if component.tick_s is not None and component.tick_cost_us is None and not _is_recorded(name, draft):
+    if component.tick_s is not None and component.tick_cost_us is None and not draft.is_recorded(name):
         notes.assume(name, "cost of a tick tuple", f"{cost.mean:g} us, and it emits nothing", "give tick")
     return Figures(
         cost_us=cost,
@@ -146,10 +141,10 @@ def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Fig
 
 def _emits(component: DraftComponent, name: str, draft: Draft, defaults: Defaults) -> Emits:
     stream, notes = component.streams[name], draft.notes
-    heard = subscriptions(draft, component.id, name)
+    heard = draft.subscriptions(component.id, name)
     where = f"{component.id}.{name}"
     per_call, size = stream.per_call, stream.bytes
-    known = _is_recorded(component.id, draft) or (
+    known = draft.is_recorded(component.id) or (
         bool(component.given) and name == next(iter(component.streams))
     )
     if known or not heard:
@@ -161,10 +156,10 @@ def _emits(component: DraftComponent, name: str, draft: Draft, defaults: Default
         size = defaults.bytes
         notes.assume(where, "size of a tuple", f"{size} bytes", "a default; give bytes")
     keys: dict[str, Keys] = {}
-    for _, item in heard:
+    for item in heard:
         names = item.fields
         if item.grouping is Grouping.PARTIAL_KEY and not names:
-            names = fields_of(draft, component, name)[:1]
+            names = draft.fields_of(component, name)[:1]
         for field in names if item.grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ():
             if field in keys:
                 continue
@@ -198,8 +193,7 @@ def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft:
         following: dict[str, float] = {}
         for component in topology.bolts:
             for item in component.inputs:
-                emits = figures[item.source].emits.get(item.stream)
-                calls = present.get(item.source, 0.0) * (0.0 if emits is None else emits.per_call)
+                calls = present.get(item.source, 0.0) * figures[item.source].emits[item.stream].per_call
                 if calls > 1e-12:
                     following[component.id] = following.get(component.id, 0.0) + calls
         if not following:
@@ -215,7 +209,3 @@ def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft:
         f"one record leads to more than {MOST_PER_RECORD:g} calls: say in an overlay what share goes on",
     )
     return None
-
-
-def _is_recorded(name: str, draft: Draft) -> bool:
-    return draft.calls is not None and name in draft.calls.components

@@ -6,23 +6,20 @@ groupings. What Java classes do inside is not in the file; figures for it come f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
-from storm_lab.workloads.importers.flux_beans import check_references, note_windows
-from storm_lab.workloads.importers.flux_includes import Merged, merge_includes
-from storm_lab.workloads.importers.flux_shell import ShellCommand, is_shell, read_shell
+from storm_lab.workloads.importers.flux_includes import Merged, check_references, merge_includes
+from storm_lab.workloads.importers.flux_shell import ShellCommand, is_shell, read_shell, run_flux
 from storm_lab.workloads.importers.flux_text import as_written, is_open, substituted
-from storm_lab.workloads.importers.grouping_names import grouping_of
+from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.scalars import a_text, amount, texts, whole
-from storm_lab.workloads.importers.settings import TASKS, TICK, note_idle, read_settings
+from storm_lab.workloads.importers.scalars import a_text, amount, grouping_of, texts, whole
+from storm_lab.workloads.importers.settings import RESOURCES, TASKS, TICK, note_idle, read_settings
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))
@@ -32,15 +29,6 @@ _KEYS = {
     "name", "config", "includes", "components", "spouts", "bolts", "streams", "topologySource", "workerHooks",
 }  # fmt: skip
 _SETTINGS_ONLY = {"name", "config"}
-
-
-@dataclass(slots=True)
-class FluxRead:
-    """A draft with the commands of its components in other languages, and the files that were read."""
-
-    draft: Draft
-    commands: dict[str, ShellCommand] = field(default_factory=dict)
-    files: list[Path] = field(default_factory=list)
 
 
 def looks_like_flux(part: Part) -> bool:
@@ -55,52 +43,47 @@ def looks_like_flux(part: Part) -> bool:
     return config is not None and any(config.items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
 
 
-def read_flux(
-    path: Path,
-    properties: Mapping[str, str],
-    environment: Mapping[str, str] | None,
-    notes: Notes,
-) -> FluxRead:
+def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
     """The topology of a Flux file.
 
     Raises:
-        UserError: it cannot be read or is not YAML.
+        UserError: it cannot be read or is not YAML, or an overlay names a file that cannot be read.
     """
-    files: list[Path] = []
+    files: list[str] = []
 
     def load(file: Path) -> Part:
-        files.append(file)
-        text = substituted(read_bounded(file), properties, environment, file.name, notes)
+        files.append(file.name)
+        text = substituted(read_bounded(file), wanted.properties, wanted.environment, file.name, notes)
         return yaml_part(text, file.name, notes)
 
     top = load(path)
     merged = merge_includes(top, path, load, notes)
     name = as_written(a_text(merged.name) or "").strip() or path.stem
-    read = FluxRead(Draft(FORMAT, name, top.place, notes), files=files)
+    draft = Draft(FORMAT, name, top.place, notes, files=files)
+    commands: dict[str, ShellCommand] = {}
     for key, part in top.items():
         if key not in _KEYS:
             notes.cannot_use(part.place, f"the key {key!r}", "Flux has none of this name")
     if merged.source is not None:
-        _refuse_source(merged.source, read.draft)
+        _refuse_source(merged.source, draft)
     check_references(merged, notes)
     for part in merged.spouts.values():
-        _component(part, read, is_spout=True)
+        _component(part, draft, commands, is_spout=True)
     for part in merged.bolts.values():
-        _component(part, read, is_spout=False)
+        _component(part, draft, commands, is_spout=False)
     for part in merged.streams:
-        _stream(part, read.draft)
+        _stream(part, draft)
     if merged.config:
         place = next(iter(merged.config.values())).place
-        read_settings(Part(_shown(merged.config), replace(place, key="config")), read.draft)
-    _guess_version(merged, read.draft)
-    return read
-
-
-def _shown(config: Mapping[str, Part]) -> dict[str, Part]:
-    return {
-        key: Part(as_written(part.value), part.place) if isinstance(part.value, str) else part
-        for key, part in config.items()
-    }
+        shown = {
+            key: Part(as_written(part.value), part.place) if isinstance(part.value, str) else part
+            for key, part in merged.config.items()
+        }
+        read_settings(Part(shown, replace(place, key="config")), draft)
+    _guess_version(merged, draft)
+    if wanted.run_python:
+        run_flux(commands, path, draft, wanted)
+    return draft
 
 
 def _refuse_source(source: Part, draft: Draft) -> None:
@@ -114,8 +97,8 @@ def _refuse_source(source: Part, draft: Draft) -> None:
     )
 
 
-def _component(part: Part, read: FluxRead, *, is_spout: bool) -> None:
-    draft, notes = read.draft, read.draft.notes
+def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, is_spout: bool) -> None:
+    notes = draft.notes
     name = as_written(a_text(part.get("id")) or "")
     component = DraftComponent(name, is_spout, part.place)
     if not draft.add(component):
@@ -137,9 +120,21 @@ def _component(part: Part, read: FluxRead, *, is_spout: bool) -> None:
             setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
     _own_settings(part.get("config"), component, draft)
     if is_shell(class_name):
-        read.commands[name] = read_shell(part, component, notes)
+        commands[name] = read_shell(part, component, notes)
     else:
-        note_windows(part, component, notes)
+        _note_windows(part, component, notes)
+
+
+def _note_windows(part: Part, component: DraftComponent, notes: Notes) -> None:
+    """Note a windowed bolt: when its windows end is not played."""
+    for method in part.under("configMethods"):
+        name = a_text(method.get("name")) or ""
+        if name in ("withWindow", "withTumblingWindow"):
+            notes.cannot_use(
+                method.place,
+                f"{component.id}'s {name}",
+                "windows are not played: the bolt emits tuple by tuple, on the average as its figures say",
+            )
 
 
 def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) -> None:
@@ -151,9 +146,8 @@ def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) 
             component.tick_s = amount(part, draft.notes, TICK, most=86400) or None
         elif key == TASKS:
             component.tasks = whole(part, draft.notes, TASKS, least=1)
-        elif key in (CPU, ONHEAP, OFFHEAP):
-            names = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
-            setattr(component, names[key], amount(part, draft.notes, key))
+        elif key in RESOURCES:
+            setattr(component, RESOURCES[key], amount(part, draft.notes, key))
         else:
             idle.append(f"{component.id}: {key}")
     note_idle(idle, config.place, draft)

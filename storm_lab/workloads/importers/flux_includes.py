@@ -6,7 +6,7 @@ Files are looked for beside the file that names them, and below the folder of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.flux_text import as_written
 from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.scalars import a_text, flag
+from storm_lab.workloads.importers.scalars import a_text, flag, texts
 
 MOST_INCLUDES = 50
 
@@ -126,3 +126,25 @@ def _list(part: Part, section: str, notes: Notes) -> list[Part]:
         notes.cannot_use(found.place, section, "it is not a list")
         return []
     return found.parts()
+
+
+def check_references(merged: Merged, notes: Notes) -> None:
+    """Note references to components that the file does not define: Flux would refuse it."""
+    beans = [*merged.components.values(), *merged.spouts.values(), *merged.bolts.values()]
+    for bean in beans:
+        for name, part in _references(bean):
+            if name not in merged.components:
+                owner = a_text(bean.get("id")) or "a component"
+                why = "no component has this id; Flux would refuse the file"
+                notes.cannot_use(part.place, f"{owner}'s reference to {name!r}", why)
+
+
+def _references(bean: Part) -> Iterator[tuple[str, Part]]:
+    items = [*bean.under("constructorArgs"), *bean.under("factoryArgs"), *bean.under("properties")]
+    items += [item for method in bean.under("configMethods") for item in method.under("args")]
+    for item in items:
+        single, several = item.get("ref"), item.get("reflist")
+        if single is not None and (name := a_text(single)) is not None:
+            yield name, single
+        if several is not None:
+            yield from ((name, several) for name in texts(several))

@@ -31,13 +31,7 @@ def substituted(
     """
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
-        value = partial(
-            _value,
-            properties=properties,
-            environment=environment,
-            place=Place(file, number),
-            notes=notes,
-        )
+        value = partial(_value, properties, environment, Place(file, number), notes)
         lines.append(line if line.lstrip().startswith("#") else _VARIABLE.sub(value, line))
     grown = "\n".join(lines)
     if len(grown) > LARGEST_FILE:
@@ -56,11 +50,11 @@ def is_open(text: str) -> bool:
 
 
 def _value(
-    match: re.Match[str],
     properties: Mapping[str, str],
     environment: Mapping[str, str] | None,
     place: Place,
     notes: Notes,
+    match: re.Match[str],
 ) -> str:
     name = match[1]
     if name in properties:
@@ -78,16 +72,11 @@ def _value(
         return f"{_OPEN}{name}{_CLOSE}"
     element = _ELEMENT.fullmatch(name)
     if element is not None and element[1] in properties:
-        members = _members(properties[element[1]])
+        members = properties[element[1]].strip().removeprefix("[").removesuffix("]").split(",")
         if int(element[2]) < len(members):
-            return members[int(element[2])]
+            return members[int(element[2])].strip().strip("\"'")
     notes.cannot_use(place, f"${{{name}}}", "no properties file gives it a value")
     return f"{_OPEN}{name}{_CLOSE}"
-
-
-def _members(text: str) -> list[str]:
-    inner = text.strip().removeprefix("[").removesuffix("]")
-    return [member.strip().strip("\"'") for member in inner.split(",")]
 
 
 def read_properties(text: str) -> dict[str, str]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.workloads.importers.documents import read_bounded
-from storm_lab.workloads.importers.draft import Draft, DraftComponent
-from storm_lab.workloads.importers.wiring import UNNAMED, fields_of
+from storm_lab.workloads.importers.draft import UNNAMED, Draft, DraftComponent, Row
 
 LARGEST_RECORDS = 64 * 1024 * 1024
 MOST_RECORDS = 100_000
-
-Row = list[object] | dict[str, object]
-"""The values of one record, in order of the fields or by field."""
 
 
 def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
@@ -59,12 +54,12 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
     return value if isinstance(value, list | dict) else [value]
 
 
-def fit_rows(component: DraftComponent, rows: Iterable[Row], draft: Draft) -> None:
+def fit_rows(component: DraftComponent, draft: Draft) -> None:
     """Give a spout the values of its records, in order of its first stream's fields.
 
     Notes what does not fit.
     """
-    rows = list(rows)
+    rows = component.records
     heard = (
         item.stream for c in draft.components.values() for item in c.inputs if item.source == component.id
     )
@@ -72,7 +67,7 @@ def fit_rows(component: DraftComponent, rows: Iterable[Row], draft: Draft) -> No
     stream = component.stream(first)
     if stream.fields is None and isinstance(rows[0], dict):
         stream.fields = tuple(str(key) for key in rows[0])
-    fields = fields_of(draft, component, first)
+    fields = draft.fields_of(component, first)
     if stream.fields is None and isinstance(rows[0], list) and len(rows[0]) != len(fields):
         named = [name for name in fields if name != UNNAMED]
         extra = [f"value{n}" for n in range(len(rows[0]) - len(named))]

@@ -59,9 +59,8 @@ class Playable:
             behind = {stream: n for (source, stream), n in direct.items() if source == component.id}
             if component.is_spout:
                 given = self.given.get(component.id, ())
-                stream = next(iter(component.outputs), "")
                 code[component.id] = StatedSpout(
-                    component, figures, self.source_calls, given=given, stream=stream, direct=behind
+                    component, figures, self.source_calls, given=given, direct=behind
                 )
             else:
                 code[component.id] = StatedBolt(component, figures, direct=behind)

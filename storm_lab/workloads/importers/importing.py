@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from storm_lab.errors import UserError
@@ -14,20 +13,22 @@ from storm_lab.workloads.importers.documents import Part, json_part, read_bounde
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.finish import finish
 from storm_lab.workloads.importers.flux import looks_like_flux, read_flux
-from storm_lab.workloads.importers.flux_python import run_flux
 from storm_lab.workloads.importers.flux_text import read_properties, substituted
-from storm_lab.workloads.importers.given import Row
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.loadgen import looks_like_loadgen, read_loadgen
 from storm_lab.workloads.importers.machines_file import load_machines
-from storm_lab.workloads.importers.overlay import Overlay, load_overlay
+from storm_lab.workloads.importers.overlay import Overlay, Wanted, load_overlay
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.plain import read_plain
 from storm_lab.workloads.importers.storm_ui import read_ui
 from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse
-from storm_lab.workloads.importers.ui_fetch import fetch_pages, is_url
-from storm_lab.workloads.importers.ui_machines import machines_of
-from storm_lab.workloads.importers.ui_pages import looks_like_page, sort_pages
+from storm_lab.workloads.importers.ui_pages import (
+    fetch_pages,
+    is_url,
+    looks_like_page,
+    machines_of,
+    sort_pages,
+)
 
 _TEXTS = (".yaml", ".yml", ".flux", ".json")
 """Endings of what is told apart by its content; streamparse is .py and .clj."""
@@ -35,27 +36,6 @@ _MOST_FILES = 2000
 PYTHON_S = 60.0
 """Seconds that Python components may run."""
 FORMATS = "Flux YAML, storm-loadgen YAML, streamparse, pages of Storm's UI as JSON, storm-lab YAML"
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """How to read: values for variables, the overlay, and whether Python may be run, and for how long."""
-
-    properties: Mapping[str, str]
-    environment: Mapping[str, str] | None
-    overlay: Overlay
-    run_python: bool
-    python_seconds: float
-
-
-@dataclass(slots=True)
-class _Read:
-    """What an importer read, before an overlay."""
-
-    draft: Draft
-    files: list[str]
-    rows: dict[str, list[Row]] = field(default_factory=dict)
-    machines: Machines | None = None
 
 
 def import_topology(
@@ -93,16 +73,16 @@ def import_topology(
         for key, value in read_properties(read_bounded(Path(name))).items()
     } | laid_over.properties
     variables = (dict(os.environ) if environment else None) if isinstance(environment, bool) else environment
-    wanted = _Wanted(properties, variables, laid_over, run_python, python_seconds)
-    read = _read([name for name in names if not name.endswith(".properties")], wanted, notes)
-    loaded = loaded or read.machines
-    _to_reference_clock(read.draft, laid_over, loaded)
-    rows = read.rows | laid_over.lay_over(read.draft)
-    playable = finish(read.draft, laid_over.defaults, rows)
+    wanted = Wanted(properties, variables, laid_over, run_python, python_seconds)
+    draft = _read([name for name in names if not name.endswith(".properties")], wanted, notes)
+    loaded = loaded or draft.machines
+    _to_reference_clock(draft, laid_over, loaded)
+    laid_over.lay_over(draft)
+    playable = finish(draft, laid_over.defaults)
     return Imported(
-        format=read.draft.format,
-        name=read.draft.name,
-        files=tuple(read.files),
+        format=draft.format,
+        name=draft.name,
+        files=tuple(draft.files),
         playable=playable,
         unusable=tuple(notes.unusable),
         assumed=tuple(notes.assumed) if playable is not None else (),
@@ -111,7 +91,7 @@ def import_topology(
     )
 
 
-def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
+def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
     if not names:
         raise UserError("no source is given", field="file", remedy=f"give {FORMATS}")
     if len(names) > _MOST_FILES:
@@ -120,10 +100,7 @@ def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
         return _ui(fetch_pages(names[0], notes), [names[0]], notes)
     paths = [Path(name) for name in names]
     if len(paths) == 1 and is_streamparse(paths[0]):
-        draft, files = read_streamparse(
-            paths[0], wanted.overlay, notes, run=wanted.run_python, seconds=wanted.python_seconds
-        )
-        return _Read(draft, files)
+        return read_streamparse(paths[0], wanted, notes)
     if len(paths) == 1 and paths[0].is_dir():
         return _folder(paths[0], notes)
     parts = [_part(path, wanted) for path in paths]
@@ -140,19 +117,15 @@ def _read(names: Sequence[str], wanted: _Wanted, notes: Notes) -> _Read:
     if part.get("storm_lab") is not None:
         if path.suffix != ".json":
             part = yaml_part(read_bounded(path), path.name, notes)
-        draft, rows = read_plain(part, path.parent, notes)
-        return _Read(draft, [path.name], rows)
+        return read_plain(part, path, notes)
     if looks_like_loadgen(part):
-        return _Read(read_loadgen(part, path.stem, notes), [path.name])
+        return read_loadgen(part, path, notes)
     if looks_like_flux(part):
-        read = read_flux(path, wanted.properties, wanted.environment, notes)
-        if wanted.run_python:
-            run_flux(read.commands, path, read.draft, wanted.overlay, wanted.python_seconds)
-        return _Read(read.draft, [file.name for file in read.files])
+        return read_flux(path, wanted, notes)
     raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
 
 
-def _folder(folder: Path, notes: Notes) -> _Read:
+def _folder(folder: Path, notes: Notes) -> Draft:
     """The pages of Storm's UI in a folder; other files in it are left alone."""
     files = sorted(path for path in folder.iterdir() if path.suffix == ".json")[:_MOST_FILES]
     found = [(path, json_part(read_bounded(path), path.name)) for path in files]
@@ -167,7 +140,7 @@ def _folder(folder: Path, notes: Notes) -> _Read:
     return _ui([part for _, part in pages], [path.name for path, _ in pages], notes)
 
 
-def _part(path: Path, wanted: _Wanted) -> Part:
+def _part(path: Path, wanted: Wanted) -> Part:
     """A document, to see what it is; what there is to say of it is said by its importer."""
     if path.suffix not in _TEXTS:
         known = ", ".join(_TEXTS)
@@ -186,11 +159,12 @@ def _part(path: Path, wanted: _Wanted) -> Part:
         return yaml_part(filled, path.name, Notes())
 
 
-def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> _Read:
+def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> Draft:
     pages = sort_pages(parts, notes)
     draft = read_ui(pages, Place(files[0]), notes)
-    found = None if pages.supervisors is None else machines_of(pages.supervisors, notes)
-    return _Read(draft, files, machines=found)
+    draft.files = files
+    draft.machines = None if pages.supervisors is None else machines_of(pages.supervisors, notes)
+    return draft
 
 
 def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | None) -> None:

@@ -14,12 +14,7 @@ LONGEST = 10_000
 """Length of a text or list that an expression may come to."""
 
 
-class _Unknown:
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN = _Unknown()
+UNKNOWN = object()
 """The value of an expression that would have to be run."""
 
 
@@ -40,6 +35,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+_KINDS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
+
+
 def evaluate(node: ast.expr, scope: Mapping[str, Any]) -> Any:
     """The value of an expression, or `UNKNOWN`; specs, streams and groupings are those of `dsl`."""
     try:
@@ -58,7 +56,7 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return [_value(item, scope) for item in node.elts]
         case ast.Dict():
             return {
-                _key(_value(key, scope)): _value(value, scope)
+                _value(key, scope): _value(value, scope)
                 for key, value in zip(node.keys, node.values, strict=True)
                 if key is not None
             }
@@ -69,17 +67,12 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return _binary(node, scope)
         case ast.Subscript():
             return _subscript(node, scope)
-        case ast.Attribute():
-            return _attribute(node, scope)
+        case ast.Attribute() if _dotted(node.value).rpartition(".")[2] == "Grouping" and node.attr.isupper():
+            found = getattr(dsl.Grouping, node.attr, UNKNOWN)
+            return found if isinstance(found, dsl.GroupingSpec) else UNKNOWN
         case ast.Call():
             return _call(node, scope)
     return UNKNOWN
-
-
-def _key(value: Any) -> Any:
-    if isinstance(value, list):
-        raise TypeError("a list is no key")
-    return value
 
 
 def _binary(node: ast.BinOp, scope: Mapping[str, Any]) -> Any:
@@ -103,14 +96,6 @@ def _subscript(node: ast.Subscript, scope: Mapping[str, Any]) -> Any:
     return UNKNOWN
 
 
-def _attribute(node: ast.Attribute, scope: Mapping[str, Any]) -> Any:
-    owner = _dotted(node.value).rpartition(".")[2]
-    if owner == "Grouping" and node.attr.isupper():
-        found = getattr(dsl.Grouping, node.attr, UNKNOWN)
-        return found if isinstance(found, dsl.GroupingSpec) else UNKNOWN
-    return UNKNOWN
-
-
 def _call(node: ast.Call, scope: Mapping[str, Any]) -> Any:
     name = _dotted(node.func)
     arguments = [_value(item, scope) for item in node.args]
@@ -126,9 +111,8 @@ def _call(node: ast.Call, scope: Mapping[str, Any]) -> Any:
         return dsl.Stream(*arguments, **named)
     if last == "GlobalStreamId":
         return dsl.GlobalStreamId(*arguments, **named)
-    if name in ("int", "float", "str", "bool") and len(arguments) == 1:
-        kinds: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
-        return kinds[name](arguments[0]) if isinstance(arguments[0], str | int | float) else UNKNOWN
+    if name in _KINDS and len(arguments) == 1:
+        return _KINDS[name](arguments[0]) if isinstance(arguments[0], str | int | float) else UNKNOWN
     if name in ("list", "tuple", "set") and len(arguments) == 1 and isinstance(arguments[0], list):
         return list(arguments[0])
     if name == "dict" and not arguments:

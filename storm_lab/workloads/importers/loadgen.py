@@ -1,26 +1,31 @@
 """storm-loadgen: topologies captured from a running cluster by the load generator of Storm's examples.
 
 Rates are in tuples a second and executor, latencies in milliseconds. What a bolt emits is a rate of its own
-there; here it becomes tuples a call, of the rate at which the bolt gets tuples.
+there; here it becomes tuples a call, of the rate at which the bolt gets tuples. A topology can be written for
+storm-loadgen, too, which plays it on real Storm; what has no place there is told.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
-from storm_lab.workloads.importers.grouping_names import grouping_of
+from storm_lab.workloads.importers.imported import Playable
 from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.scalars import a_text, amount, flag, whole
+from storm_lab.workloads.importers.scalars import a_text, amount, flag, grouping_of, whole
 from storm_lab.workloads.importers.settings import read_settings
 
 FORMAT = "storm-loadgen"
 FIELDS = ("key", "value")
 """Fields of all its streams; fields groupings are on the first."""
 KEYS = 2048
+_ROUNDS = 500
 _KEYS = {"name", "config", "spouts", "bolts", "streams"}
 
 Rates = dict[tuple[str, str], float]
@@ -38,9 +43,9 @@ def looks_like_loadgen(part: Part) -> bool:
     return any(item.get("execTime") or item.get("processTime") for item in part.under("streams"))
 
 
-def read_loadgen(part: Part, name: str, notes: Notes) -> Draft:
-    """The topology of a captured file; ``name`` is used where it has none."""
-    draft = Draft(FORMAT, a_text(part.get("name")) or name, part.place, notes)
+def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
+    """The topology of a captured file."""
+    draft = Draft(FORMAT, a_text(part.get("name")) or path.stem, part.place, notes, files=[path.name])
     draft.measured = "latencies of a running cluster"
     for key, item in part.items():
         if key not in _KEYS:
@@ -150,3 +155,133 @@ def _turn_rates(draft: Draft, rates: Rates) -> None:
                 what = f"{component.id}.{stream}, {rate:g} tuples/s"
                 why = "nothing arrives at the bolt by its inputs' rates: it emits nothing"
                 draft.notes.cannot_use(component.place, what, why)
+
+
+def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
+    """The topology as storm-loadgen holds it, and what is lost on the way."""
+    topology = playable.topology
+    lost: list[str] = ["sizes of tuples"]
+    per_call = _tuples_a_call(playable)
+    calls = _calls_per_second(playable, per_call, lost)
+    config = {
+        "topology.workers": topology.workers,
+        "topology.acker.executors": topology.ackers,
+        "topology.max.spout.pending": topology.max_spout_pending,
+        "topology.message.timeout.secs": topology.message_timeout_s,
+        "topology.priority": topology.priority,
+        **topology.settings,
+    }
+    document = {
+        "name": topology.id,
+        "config": without_none(config),
+        "spouts": [_written(c, playable, per_call, calls, lost) for c in topology.spouts],
+        "bolts": [_written(c, playable, per_call, calls, lost) for c in topology.bolts],
+        "streams": [entry for bolt in topology.bolts for entry in _subscriptions(bolt, playable, lost)],
+    }
+    return document, list(dict.fromkeys(lost))
+
+
+def without_none(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping without the keys that have no value."""
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _tuples_a_call(playable: Playable) -> dict[tuple[str, str], float]:
+    found = {
+        (name, stream): emits.per_call
+        for name, figures in playable.figures.items()
+        for stream, emits in figures.emits.items()
+    }
+    if playable.calls is not None:
+        for name, calls in {**playable.calls.spouts, **playable.calls.bolts}.items():
+            for stream in playable.topology.component(name).outputs:
+                tuples = sum(1 for call in calls for emit in call.emits if emit.stream == stream)
+                found[name, stream] = tuples / len(calls) if calls else 0.0
+    for name in playable.given:
+        found[name, next(iter(playable.topology.component(name).outputs))] = 1.0
+    return found
+
+
+def _calls_per_second(
+    playable: Playable, per_call: dict[tuple[str, str], float], lost: list[str]
+) -> dict[str, float]:
+    calls = {name: source.rate_per_s or 0.0 for name, source in playable.sources.items()}
+    if any(source.rate_per_s is None for source in playable.sources.values()):
+        lost.append("sources that are never empty: their rate is 0")
+    for _ in range(_ROUNDS):
+        following = {name: calls[name] for name in playable.sources}
+        for bolt in playable.topology.bolts:
+            following[bolt.id] = sum(
+                calls.get(item.source, 0.0)
+                * per_call[item.source, item.stream]
+                * (bolt.task_count if item.grouping is Grouping.ALL else 1)
+                for item in bolt.inputs
+            )
+        settled = all(
+            math.isclose(following[name], calls.get(name, -1.0), rel_tol=1e-12) for name in following
+        )
+        calls = following
+        if settled:
+            break
+    return calls
+
+
+def _written(
+    component: Component,
+    playable: Playable,
+    per_call: dict[tuple[str, str], float],
+    calls: dict[str, float],
+    lost: list[str],
+) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": component.id, "parallelism": component.executors}
+    figures = playable.figures[component.id]
+    if component.task_count != component.executors:
+        lost.append("tasks beyond one an executor")
+    if component.tick_seconds is not None:
+        lost.append("tick tuples")
+    if figures.server:
+        lost.append("external servers")
+    if component.is_spout and figures.cost_us.mean > 0:
+        lost.append("what a spout's call costs")
+    if component.resources is not None:
+        entry["cpuLoad"] = component.resources.cpu_points
+        entry["memoryLoad"] = component.resources.memory_mb
+    streams = []
+    for stream, fields in component.outputs.items():
+        if fields != FIELDS:
+            lost.append(f"names of fields: all streams have {' and '.join(FIELDS)}")
+        shapes = {keys.shape for keys in figures.emits[stream].keys.values()}
+        if KeyShape.ZIPF in shapes:
+            lost.append("keys by Zipf's law: they are half-normal")
+        mean = calls[component.id] * per_call[component.id, stream] / component.executors
+        streams.append(
+            {
+                "streamId": stream,
+                "rate": Spread(mean).written(),
+                "areKeysSkewed": bool(shapes - {KeyShape.UNIFORM}),
+            }
+        )
+    if streams:
+        entry["streams"] = streams
+    return entry
+
+
+def _subscriptions(component: Component, playable: Playable, lost: list[str]) -> list[dict[str, Any]]:
+    figures = playable.figures[component.id]
+    entries = []
+    for item in component.inputs:
+        grouping = item.grouping
+        if grouping is Grouping.DIRECT:
+            lost.append("direct groupings: they are shuffles")
+            grouping = Grouping.SHUFFLE
+        cost = figures.input_cost_us.get((item.source, item.stream), figures.cost_us).scaled(1 / 1000)
+        entries.append(
+            {
+                "from": item.source,
+                "to": component.id,
+                "grouping": {"type": grouping.name, "streamId": item.stream},
+                "execTime": cost.written(),
+                "processTime": cost.written(),
+            }
+        )
+    return entries

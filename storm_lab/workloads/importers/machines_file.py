@@ -21,6 +21,13 @@ from storm_lab.workloads.importers.schema import MACHINES, checked
 
 MOST_NODES = 5000
 _NEEDED = ("cores", "memory_mb", "nic_mbps")
+_LINKS = {
+    "loopback_us": "loopback_us",
+    "same_rack_us": "lan_us",
+    "between_racks_us": "inter_rack_us",
+    "rack_uplink_mbps": "uplink_mbps",
+}
+"""Keys of links with the attributes of `Links` that they set."""
 
 
 def load_machines(choice: str | Path) -> Machines:
@@ -33,7 +40,7 @@ def load_machines(choice: str | Path) -> Machines:
         return TESTBEDS[str(choice)]
     path = Path(choice)
     if not path.suffix and not path.exists():
-        raise _unknown("testbed", str(choice), TESTBEDS, "machines")
+        raise unknown_name("testbed", choice, TESTBEDS, "storm_lab", field="machines")
     return read_machines(read_bounded(path, field="machines"), path.name)
 
 
@@ -49,7 +56,8 @@ def read_machines(text: str, file: str) -> Machines:
         raise UserError("needs either testbed or nodes", field=str(part.place), remedy="give one of them")
     if "testbed" in given:
         if given["testbed"] not in TESTBEDS:
-            raise _unknown("testbed", given["testbed"], TESTBEDS, str(part.at(("testbed",)).place))
+            where = str(part.at(("testbed",)).place)
+            raise unknown_name("testbed", given["testbed"], TESTBEDS, "storm_lab", field=where)
         base = TESTBEDS[given["testbed"]]
     else:
         types = _types(given.get("types", {}), file)
@@ -62,9 +70,14 @@ def read_machines(text: str, file: str) -> Machines:
             raise UserError(
                 "there are too many nodes", field=file, value=len(nodes), remedy=f"at most {MOST_NODES}"
             )
-        _check_names(nodes, file)
+        seen: set[str] = set()
+        for node in nodes:
+            if node.id in seen:
+                raise UserError("two nodes have this name", field=file, value=node.id, remedy="rename one")
+            seen.add(node.id)
         base = Machines(Cluster(tuple(nodes)))
-    return Machines(base.cluster, replace(base.links, **_links(given.get("links", {}))))
+    links = {_LINKS[key]: float(value) for key, value in given.get("links", {}).items()}
+    return Machines(base.cluster, replace(base.links, **links))
 
 
 def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
@@ -87,7 +100,7 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
     """A node without a name: what it is like, changed by what the entry says."""
     kind = entry.get("type")
     if kind is not None and kind not in types:
-        raise _unknown("machine type", kind, types, where)
+        raise unknown_name("machine type", kind, types, "storm_lab", field=where)
     if "mhz" in entry and "speed" in entry:
         raise UserError("gives both mhz and speed", field=where, remedy="give one of them")
     if kind is None:
@@ -103,18 +116,19 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
     # What a type offers beside what it has (R-Storm's hosts) holds for that machine, not for a changed one.
     same = kind is not None and cores == base.cores and memory == base.memory_mb
     offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
-    return Node(
+    mhz = (
+        float(entry["speed"]) * REFERENCE_MHZ if "speed" in entry else float(entry.get("mhz", base.core_mhz))
+    )
+    return replace(
+        base,
         id="",
         ports=ports(int(slots)) if isinstance(slots, int | float) else tuple(int(port) for port in slots),
         cores=cores,
-        core_mhz=float(entry["speed"]) * REFERENCE_MHZ
-        if "speed" in entry
-        else float(entry.get("mhz", base.core_mhz)),
+        core_mhz=mhz,
         threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
         memory_mb=memory,
         nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
         process_sharing=float(entry.get("process_sharing", base.process_sharing)),
-        work_per_clock=base.work_per_clock,
         offer=Resources(
             float(offers.get("cpu_points", offer.cpu_points)), float(offers.get("memory_mb", offer.memory_mb))
         ),
@@ -128,25 +142,3 @@ def _nodes(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> I
     digits = len(str(count))
     for number in range(1, count + 1):
         yield replace(kind, id=entry["name"] if count == 1 else f"{entry['name']}{number:0{digits}d}")
-
-
-def _links(given: Mapping[str, Any]) -> dict[str, float]:
-    names = {
-        "loopback_us": "loopback_us",
-        "same_rack_us": "lan_us",
-        "between_racks_us": "inter_rack_us",
-        "rack_uplink_mbps": "uplink_mbps",
-    }
-    return {names[key]: float(value) for key, value in given.items()}
-
-
-def _check_names(nodes: list[Node], file: str) -> None:
-    seen: set[str] = set()
-    for node in nodes:
-        if node.id in seen:
-            raise UserError("two nodes have this name", field=file, value=node.id, remedy="rename one")
-        seen.add(node.id)
-
-
-def _unknown(what: str, name: str, known: Mapping[str, object], field: str) -> UserError:
-    return unknown_name(what, name, known, "storm_lab", field=field)

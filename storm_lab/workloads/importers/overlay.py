@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import unknown_name
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.defaults import Defaults
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
-from storm_lab.workloads.importers.draft import Draft
-from storm_lab.workloads.importers.given import Row, read_rows
-from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.draft import Draft, Row
+from storm_lab.workloads.importers.figures import Defaults
+from storm_lab.workloads.importers.given import read_rows
+from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.schema import OVERLAY, checked
-from storm_lab.workloads.importers.written import clock_of, keys_of, put_figures, version_of
+from storm_lab.workloads.importers.written import check_bolt, clock_of, keys_of, put_figures, put_topology
+
+_NOWHERE = Part(None, Place("overlay"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Overlay:
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
-    part: Part | None = None
+    part: Part = _NOWHERE
     folder: Path = Path()
 
     @property
@@ -38,7 +40,10 @@ class Overlay:
     @property
     def properties(self) -> dict[str, str]:
         """Values for ``${...}``."""
-        return {key: _as_text(value) for key, value in self.given.get("properties", {}).items()}
+        given = self.given.get("properties", {})
+        return {
+            key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()
+        }
 
     @property
     def defaults(self) -> Defaults:
@@ -53,11 +58,6 @@ class Overlay:
             keys=keys_of(given["keys"]) if "keys" in given else base.keys,
         )
 
-    def rate(self, component: str) -> float | None:
-        """The rate of a spout, where it is a number."""
-        rate = self.given.get("components", {}).get(component, {}).get("rate_per_s")
-        return float(rate) if isinstance(rate, int | float) else None
-
     def rows(self, component: str) -> list[Row] | None:
         """The records that it gives to a spout, if it does.
 
@@ -67,58 +67,37 @@ class Overlay:
         name = self.given.get("components", {}).get(component, {}).get("records")
         return None if name is None else read_rows(name, self.folder, f"records of {component}", inside=False)
 
-    def lay_over(self, draft: Draft) -> dict[str, list[Row]]:
-        """Write over the draft; returns the records that it gives to spouts.
+    def lay_over(self, draft: Draft) -> None:
+        """Write over the draft.
 
         Raises:
             UserError: it names a component that the topology does not have, or a file that cannot be read.
         """
-        if not self.given:
-            return {}
-        self._settings(draft)
+        put_topology(draft, self.given.get("topology", {}))
         factor = (self.cost_mhz or REFERENCE_MHZ) / REFERENCE_MHZ
-        rows: dict[str, list[Row]] = {}
         for name, entry in self.given.get("components", {}).items():
             component = draft.components.get(name)
             if component is None:
-                raise self._unknown(name, draft)
+                where = str(self.part.at(("components", name)).place)
+                raise unknown_name("component", name, draft.components, "the topology", field=where)
             if not component.is_spout:
-                self._check_bolt(name, entry)
-            found = put_figures(component, entry, factor, self.folder, inside=False)
+                check_bolt(self.part, name, entry, "is a bolt")
+            put_figures(component, entry, factor, self.folder, inside=False)
             if "cost_us" in entry:
                 # The cost of every call, whatever an importer found for single inputs.
                 for item in component.inputs:
                     item.cost_us = None
-            if found:
-                rows[name] = found
-        return rows
 
-    def _settings(self, draft: Draft) -> None:
-        given = self.given.get("topology", {})
-        draft.name = given.get("name", draft.name)
-        for name in ("workers", "ackers", "max_spout_pending"):
-            if name in given:
-                setattr(draft, name, int(given[name]))
-        if "message_timeout_s" in given:
-            draft.message_timeout_s = float(given["message_timeout_s"])
-        if "storm_version" in given:
-            draft.say_version(version_of(given["storm_version"]))
 
-    def _place(self, *path: str) -> str:
-        return "overlay" if self.part is None else str(self.part.at(path).place)
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How to read: values for variables, the overlay, and whether Python may be run, and for how long."""
 
-    def _unknown(self, name: str, draft: Draft) -> UserError:
-        where = self._place("components", name)
-        return unknown_name("component", name, draft.components, "the topology", field=where)
-
-    def _check_bolt(self, name: str, entry: Mapping[str, Any]) -> None:
-        for key in ("rate_per_s", "anchored", "replays", "records"):
-            if key in entry:
-                raise UserError(
-                    f"{name} is a bolt, and {key} is for spouts",
-                    field=self._place("components", name, key),
-                    remedy="leave it out",
-                )
+    properties: Mapping[str, str]
+    environment: Mapping[str, str] | None
+    overlay: Overlay
+    run_python: bool
+    python_seconds: float
 
 
 def load_overlay(path: Path) -> Overlay:
@@ -129,9 +108,3 @@ def load_overlay(path: Path) -> Overlay:
     """
     part = yaml_part(read_bounded(path, field="overlay"), path.name, Notes())
     return Overlay(checked(part, OVERLAY), part, path.parent)
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

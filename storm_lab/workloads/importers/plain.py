@@ -1,41 +1,50 @@
-"""Our own YAML of a topology: the schema is `topology.schema.json` beside this file."""
+"""Our own YAML of a topology: the schema is `topology.schema.json` beside this file.
+
+A topology is written with a recording beside it, if there is one, and reads back the same.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from storm_lab.errors import UserError
-from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+import yaml
+
+from storm_lab.errors import UserError, refused_by_system
+from storm_lab.machine.whole_file import write_whole
+from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.build import REFERENCE_MHZ
+from storm_lab.workloads.importers.calls import read_recording, recording_bytes
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
-from storm_lab.workloads.importers.given import Row
+from storm_lab.workloads.importers.figures import Emits, Figures, KeyShape, Spread
+from storm_lab.workloads.importers.imported import Playable, Source
+from storm_lab.workloads.importers.loadgen import loadgen_document, without_none
 from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.recording_file import read_recording
 from storm_lab.workloads.importers.schema import TOPOLOGY, checked
 from storm_lab.workloads.importers.settings import read_settings
-from storm_lab.workloads.importers.written import clock_of, put_figures, spread_of, version_of
+from storm_lab.workloads.importers.written import check_bolt, clock_of, put_figures, put_topology, spread_of
 
 FORMAT = "storm-lab YAML"
 
 
-def read_plain(part: Part, folder: Path, notes: Notes) -> tuple[Draft, dict[str, list[Row]]]:
-    """The topology of a file in ``folder``, and the records that it gives to spouts.
+def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
+    """The topology of the file at ``path``, which holds ``part``.
 
     Raises:
         UserError: it does not keep to its schema, or a file that it names cannot be read.
     """
     given = checked(part, TOPOLOGY)
-    draft = Draft(FORMAT, given["name"], part.place, notes)
+    draft = Draft(FORMAT, given["name"], part.place, notes, files=[path.name])
     measured = clock_of(given.get("measured_on"), str(part.place))
     factor = (measured or REFERENCE_MHZ) / REFERENCE_MHZ
-    rows: dict[str, list[Row]] = {}
     for name, entry in given["components"].items():
         place = part.at(("components", name)).place
         component = DraftComponent(name, is_spout=not entry.get("inputs"), place=place)
         component.declared = "emits" in entry
         if not component.is_spout:
-            _check_bolt(name, entry, part)
+            check_bolt(part, name, entry, "has inputs, so it is a bolt")
         for number, item in enumerate(entry.get("inputs", ())):
             component.inputs.append(
                 DraftInput(
@@ -48,37 +57,18 @@ def read_plain(part: Part, folder: Path, notes: Notes) -> tuple[Draft, dict[str,
                 )
             )
         if draft.add(component):
-            found = put_figures(component, entry, factor, folder, inside=True)
-            if found:
-                rows[name] = found
+            put_figures(component, entry, factor, path.parent, inside=True)
     read_settings(part.get("settings"), draft)
-    for name in ("workers", "ackers", "max_spout_pending", "priority"):
-        if name in given:
-            setattr(draft, name, int(given[name]))
-    if "message_timeout_s" in given:
-        draft.message_timeout_s = float(given["message_timeout_s"])
-    if "storm_version" in given:
-        draft.say_version(version_of(given["storm_version"]))
-    draft.owner = given.get("owner", draft.owner)
+    put_topology(draft, given)
     if "recording" in given:
-        _take_recording(given["recording"], folder, draft)
-    return draft, rows
+        _take_recording(path.parent / given["recording"], draft)
+    return draft
 
 
-def _check_bolt(name: str, entry: dict[str, object], part: Part) -> None:
-    for key in ("rate_per_s", "anchored", "replays", "records"):
-        if key in entry:
-            raise UserError(
-                f"{name} has inputs, so it is a bolt, and {key} is for spouts",
-                field=str(part.at(("components", name, key)).place),
-                remedy="leave it out",
-            )
-
-
-def _take_recording(name: str, folder: Path, draft: Draft) -> None:
-    calls, given = read_recording(folder / name)
-    strangers = [*given, *(() if calls is None else calls.components)]
-    strangers = [found for found in strangers if found not in draft.components]
+def _take_recording(path: Path, draft: Draft) -> None:
+    calls, given = read_recording(path)
+    named = [*given, *(() if calls is None else calls.components)]
+    strangers = [name for name in named if name not in draft.components]
     if strangers:
         raise UserError(
             "the recording holds a component that the topology does not have",
@@ -89,3 +79,120 @@ def _take_recording(name: str, folder: Path, draft: Draft) -> None:
     draft.calls = calls
     for name, rows in given.items():
         draft.components[name].given = rows
+
+
+def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
+    """Write a topology to ``path``, and its recording, if it has one, beside it; returns the files written.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    document = topology_document(playable)
+    files: list[tuple[Path, bytes]] = []
+    if playable.calls is not None or playable.given:
+        recording = path.with_name(f"{path.stem}.recording.json.gz")
+        document["recording"] = recording.name
+        files.append((recording, recording_bytes(playable.calls, playable.given)))
+    files.append((path, yaml_text(document).encode()))
+    for file, content in files:
+        _write(file, content)
+    return tuple(file for file, _ in reversed(files))
+
+
+def export_loadgen(playable: Playable, path: Path) -> list[str]:
+    """Write a topology for storm-loadgen; returns what is lost on the way.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    document, lost = loadgen_document(playable)
+    _write(path, yaml_text(document).encode())
+    return lost
+
+
+def yaml_text(document: dict[str, Any]) -> str:
+    """A document as YAML, keys in the order in which they stand."""
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+
+
+def topology_document(playable: Playable) -> dict[str, Any]:
+    """The topology as our YAML holds it, without its recording."""
+    topology, figures = playable.topology, playable.figures
+    return without_none(
+        {
+            "storm_lab": "topology/1",
+            "name": topology.id,
+            "storm_version": str(playable.version),
+            "workers": topology.workers,
+            "ackers": topology.ackers,
+            "max_spout_pending": topology.max_spout_pending,
+            "message_timeout_s": topology.message_timeout_s,
+            "priority": topology.priority,
+            "owner": topology.owner or None,
+            "settings": dict(topology.settings) or None,
+            "components": {
+                component.id: _component(component, figures[component.id], playable.sources.get(component.id))
+                for component in topology.components
+            },
+        }
+    )
+
+
+def _component(component: Component, figures: Figures, source: Source | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"executors": component.executors, "tasks": component.tasks}
+    if source is not None:
+        entry["rate_per_s"] = "saturated" if source.rate_per_s is None else source.rate_per_s
+        entry["anchored"] = source.anchored
+        entry["replays"] = source.replays or None
+    entry["inputs"] = [_input(item, figures) for item in component.inputs] or None
+    entry["cost_us"] = _cost(figures.cost_us)
+    if figures.server:
+        entry["server"] = {"name": figures.server, "us": figures.server_us}
+    if component.resources is not None:
+        entry["resources"] = asdict(component.resources)
+    if component.tick_seconds is not None:
+        entry["tick"] = {"every_s": component.tick_seconds, "cost_us": figures.tick_cost_us}
+    entry["emits"] = {
+        stream: _emits(fields, figures.emits[stream], figures.tick_emits.get(stream))
+        for stream, fields in component.outputs.items()
+    } or None
+    return without_none(entry)
+
+
+def _input(item: Subscription, figures: Figures) -> dict[str, Any]:
+    cost = figures.input_cost_us.get((item.source, item.stream))
+    return without_none(
+        {
+            "from": item.source,
+            "stream": None if item.stream == DEFAULT_STREAM else item.stream,
+            "grouping": None if item.grouping is Grouping.SHUFFLE else item.grouping.value,
+            "fields": list(item.fields) or None,
+            "cost_us": None if cost is None else _cost(cost),
+        }
+    )
+
+
+def _emits(fields: tuple[str, ...], emits: Emits, per_tick: float | None) -> dict[str, Any]:
+    keys = {
+        name: {"distinct": keys.distinct, "shape": keys.shape.value}
+        | ({"exponent": keys.exponent} if keys.shape is KeyShape.ZIPF else {})
+        for name, keys in emits.keys.items()
+    }
+    return without_none(
+        {
+            "fields": list(fields),
+            "per_call": emits.per_call,
+            "bytes": emits.bytes,
+            "keys": keys or None,
+            "per_tick": per_tick,
+        }
+    )
+
+
+def _cost(spread: Spread) -> float | dict[str, float]:
+    return spread.mean if spread == Spread(spread.mean) else spread.written()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with refused_by_system("cannot be written", field="out", value=str(path), remedy="give another path"):
+        write_whole(path, content)

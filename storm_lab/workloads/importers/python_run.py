@@ -1,4 +1,7 @@
-"""Running Python components in a process of their own, with bounds on time and memory."""
+"""Running Python components in a process of their own, with bounds on time and memory.
+
+What it came to goes into a draft: calls, costs, rates, ticks, and what there is to tell.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,74 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import storm_lab
-from storm_lab.workloads.multilang.plan import Plan, write_plan
+from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, call_of
+from storm_lab.workloads.importers.draft import Draft, DraftComponent
+from storm_lab.workloads.importers.figures import Spread
+from storm_lab.workloads.importers.overlay import Wanted
+from storm_lab.workloads.multilang.plan import Given, Plan, write_plan
 
 LARGEST_OUTCOME = 1 << 30
 SLACK_S = 60.0
 """Seconds beyond a plan's own, after which the process is ended: it starts and loads modules in them."""
+DAMAGED = (KeyError, TypeError, ValueError, AttributeError)
+"""What reading an outcome raises that is none."""
+
+Tree = Sequence[Sequence[Any]]
 
 
 class RunFailedError(Exception):
     """The process did not hand back an outcome; the text says why, in one line."""
 
 
-def run_python(plan: Plan, folder: Path) -> Mapping[str, Any]:
-    """Run a plan in ``folder``; returns its outcome.
+def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
+    """Run the components of a draft; what they did goes into it, or why they could not be run.
+
+    Raises:
+        UserError: a file of records cannot be read.
+    """
+    try:
+        outcome, given = run_components(plan, folder, wanted)
+        # Timers that components turned out to have, once they were made.
+        for item in outcome.get("components", ()):
+            component = draft.components.get(item["name"])
+            if component is not None and component.tick_s is None and item["tick_s"] is not None:
+                component.tick_s = float(item["tick_s"])
+        put_outcome(outcome, draft, given)
+    except RunFailedError as error:
+        draft.notes.cannot_use(draft.place, "running the components", str(error))
+    except DAMAGED:
+        draft.notes.cannot_use(draft.place, "running the components", "what they handed back is damaged")
+
+
+def run_components(plan: Plan, folder: Path, wanted: Wanted) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """Run a plan with what an overlay gives; returns its outcome and the spouts whose records were given.
 
     Raises:
         RunFailedError: the process took too long, was ended, or handed back nothing of use.
+        UserError: a file of records cannot be read.
     """
+    overlay = wanted.overlay
+    for name, entry in overlay.given.get("components", {}).items():
+        tasks, rate = entry.get("tasks", entry.get("executors")), entry.get("rate_per_s")
+        plan.given[name] = Given(
+            tasks=None if tasks is None else int(tasks),
+            rate_per_s=(float(rate) or None) if isinstance(rate, int | float) else None,
+            records=overlay.rows(name),
+        )
+    plan.rate_per_s = overlay.defaults.rate_per_s or plan.rate_per_s
+    plan.seconds = wanted.python_seconds
+    given = frozenset(name for name, item in plan.given.items() if item.records is not None)
+    return _run(plan, folder), given
+
+
+def _run(plan: Plan, folder: Path) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory(prefix="storm-lab-python-") as scratch:
         plan_file, outcome = Path(scratch, "plan.json"), Path(scratch, "outcome.json")
         write_plan(plan, plan_file)
@@ -72,15 +120,11 @@ def _start(plan: Plan, folder: Path, plan_file: Path, outcome: Path, errors: Pat
             raise RunFailedError(f"it was ended after {plan.seconds + SLACK_S:g} s") from None
         finally:
             # Whatever it has started ends with it.
-            _end(process)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if not outcome.is_file():
         raise RunFailedError(_why(status, errors))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _why(status: int, errors: Path) -> str:
@@ -90,3 +134,115 @@ def _why(status: int, errors: Path) -> str:
         return f"it needed more memory than it may have ({said})"
     ended = f"it was ended by signal {-status}" if status < 0 else f"it ended with status {status}"
     return f"{ended}: {said}" if said else ended
+
+
+def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
+    """Put an outcome into the draft; ``given`` are the spouts whose records were given.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not an outcome.
+    """
+    notes = draft.notes
+    for name in outcome.get("absent", ()):
+        package = name.rpartition(".")[0]
+        why = f"{package} has no such module" if package else "it is not installed here: install it to use it"
+        notes.cannot_use(draft.place, f"the Python module {name}", why)
+    for name, reason in outcome.get("broken", {}).items():
+        place = draft.components[name].place
+        notes.cannot_use(place, f"running {name}", f"{reason}: played by its figures")
+    recorded = [name for name in outcome.get("recorded", ()) if name in draft.components]
+    for name in draft.components:
+        if name not in recorded and name not in outcome.get("broken", {}):
+            why = "what it reads could not be run, so that it has no input: played by its figures"
+            notes.cannot_use(draft.components[name].place, f"running {name}", why)
+    if not recorded:
+        notes.read.append("none of its Python could be run")
+        return
+    spouts = [name for name in recorded if draft.components[name].is_spout]
+    bolts = [name for name in draft.components if name in recorded and name not in spouts]
+    for name in recorded:
+        _put_costs(draft.components[name], outcome)
+    ticking = [name for name in bolts if draft.components[name].tick_s is not None]
+    ticks = {name: outcome["ticks"][name]["tree"] for name in ticking if name in outcome["ticks"]}
+    # In the order in which a trace takes the records of the spouts.
+    turns = zip_longest(*(outcome["trees"][name] for name in spouts))
+    trees = [tree for turn in turns for tree in turn if tree is not None]
+    draft.calls = _flattened(spouts, bolts, trees, ticks)
+    for name in spouts:
+        if name not in given:
+            _put_source(draft.components[name], outcome, draft)
+    for name in ticks:
+        _put_tick(draft.components[name], outcome["ticks"][name], draft)
+    total = sum(len(outcome["trees"][name]) for name in spouts)
+    notes.read.append(f"ran {', '.join(recorded)} over {total} records")
+    _tell(outcome, recorded, draft)
+    draft.measured = "the CPU time of Python here"
+    draft.measured_here = True
+
+
+def _flattened(
+    spouts: Sequence[str], bolts: Sequence[str], trees: Sequence[Tree], ticks: Mapping[str, Tree]
+) -> RecordedCalls:
+    calls: dict[str, list[RecordedCall]] = {name: [] for name in (*spouts, *bolts)}
+    for tree in (*trees, *(tick[1:] for tick in ticks.values())):
+        for name, *call in tree:
+            calls[str(name)].append(call_of(*call))
+    return RecordedCalls(
+        spouts={name: tuple(calls[name]) for name in spouts},
+        bolts={name: tuple(calls[name]) for name in bolts},
+        ticks={name: call_of(*tree[0][1:]) for name, tree in ticks.items()},
+    )
+
+
+def _put_costs(component: DraftComponent, outcome: Mapping[str, Any]) -> None:
+    spent = outcome["cost_ns"].get(component.id)
+    if spent and spent[1]:
+        component.cost_us = _mean_us(spent[0], spent[1])
+    if len(component.inputs) > 1:
+        by_input = {tuple(row[1:3]): row[3:] for row in outcome["input_ns"] if row[0] == component.id}
+        for item in component.inputs:
+            found = by_input.get((item.source, item.stream))
+            if found and found[1]:
+                item.cost_us = _mean_us(found[0], found[1])
+    ticks = outcome["tick_ns"].get(component.id)
+    if ticks and ticks[1]:
+        component.tick_cost_us = _mean_us(ticks[0], ticks[1]).mean
+
+
+def _mean_us(total_ns: float, count: float) -> Spread:
+    # To a tenth of a microsecond: the clock tells no more, and the figure is for people, too.
+    return Spread(round(total_ns / count / 1000, 1))
+
+
+def _put_source(component: DraftComponent, outcome: Mapping[str, Any], draft: Draft) -> None:
+    name = component.id
+    component.anchored = name in outcome["anchored"]
+    component.replays = name in outcome["replays"]
+    slept, elapsed = outcome["slept_s"].get(name, 0.0), outcome["elapsed_s"].get(name, 0.0)
+    if component.rate_per_s is None and slept > 0 and elapsed > 0:
+        component.rate_per_s = round(len(outcome["trees"][name]) / elapsed, 3)
+        draft.notes.read.append(f"rate of {name} from what it sleeps: {component.rate_per_s:g} records/s")
+
+
+def _put_tick(component: DraftComponent, tick: Mapping[str, Any], draft: Draft) -> None:
+    every, emitting = tick["all"], tick["emitting"]
+    if component.tick_s is None or not 0 < emitting < every:
+        return
+    component.tick_s *= every / emitting
+    draft.notes.cannot_use(
+        component.place,
+        f"ticks of {component.id} that emit nothing",
+        f"{emitting} of {every} emit: played as a tick every {component.tick_s:.4g} s that does",
+    )
+
+
+def _tell(outcome: Mapping[str, Any], recorded: Sequence[str], draft: Draft) -> None:
+    for name in recorded:
+        place = draft.components[name].place
+        failed, calls = outcome["failures"].get(name, (0, 0))
+        for text in outcome["notes"].get(name, ()):
+            draft.notes.cannot_use(place, f"what {name} does", str(text))
+        if failed:
+            what = f"{failed} of {calls} calls of {name}"
+            why = "they failed their tuples; after an exception Storm would also start the process again"
+            draft.notes.cannot_use(place, what, why)

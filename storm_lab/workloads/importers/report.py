@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from storm_lab.model.topology import Component, Grouping
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.imported import Imported, Playable
-from storm_lab.workloads.importers.place import Assumed, Unusable
+from storm_lab.workloads.importers.place import Assumed
 
 _MOST_NAMED = 6
 
@@ -32,25 +33,14 @@ def report_json(imported: Imported) -> dict[str, Any]:
         else [_component(playable, c.id) for c in playable.topology.components],
         "workers": None if playable is None else playable.topology.workers,
         "read": list(imported.read),
-        "assumed": [
-            {"component": item.component, "what": item.what, "value": item.value, "reason": item.reason}
-            for item in imported.assumed
+        "assumed": [asdict(item) for item in imported.assumed],
+        "unusable": [
+            {**asdict(item.place), "what": item.what, "reason": item.reason, "missing": item.missing}
+            for item in imported.unusable
         ],
-        "unusable": [_unusable(item) for item in imported.unusable],
         "machines": None
         if imported.machines is None
         else [node.id for node in imported.machines.cluster.nodes],
-    }
-
-
-def _unusable(item: Unusable) -> dict[str, Any]:
-    return {
-        "file": item.place.file,
-        "line": item.place.line,
-        "key": item.place.key,
-        "what": item.what,
-        "reason": item.reason,
-        "missing": item.missing,
     }
 
 
@@ -108,7 +98,7 @@ def _lines(imported: Imported) -> Iterator[str]:
 
 def _described(playable: Playable, name: str) -> str:
     component = playable.topology.component(name)
-    figures: Figures = playable.figures[name]
+    figures = playable.figures[name]
     words = [f"{'spout' if component.is_spout else 'bolt'} {name}: {_count(component.executors, 'executor')}"]
     if component.task_count != component.executors:
         words.append(_count(component.task_count, "task"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+from storm_lab.model.topology import Grouping
 from storm_lab.workloads.importers.documents import Part
-from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.place import Notes, Place
 
 MOST_EXECUTORS = 10_000
 """Executors or tasks of one component; clusters in papers run some hundreds."""
+_BY_NAME = {grouping.value: grouping for grouping in Grouping}
 
 
 def a_text(part: Part | None) -> str | None:
@@ -30,9 +32,7 @@ def texts(part: Part | None) -> tuple[str, ...]:
 
 def number(part: Part | None) -> float | None:
     """A finite number, also one written as text; None for anything else."""
-    if part is None or isinstance(part.value, bool):
-        return None
-    if not isinstance(part.value, int | float | str):
+    if part is None or isinstance(part.value, bool) or not isinstance(part.value, int | float | str):
         return None
     try:
         value = float(part.value)
@@ -78,3 +78,23 @@ def flag(part: Part | None) -> bool | None:
 def _shown(part: Part) -> str:
     text = repr(part.plain())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
+    """The grouping of that name, in any case and with - or _.
+
+    One that cannot be played is a shuffle, and noted.
+    """
+    plain = (name or "").lower().replace("_", "-")
+    found = _BY_NAME.get(plain)
+    if found is not None:
+        return found
+    if plain.startswith("custom"):
+        notes.cannot_use(
+            place, "a custom grouping", "its choice of tasks is code that is not run: played as a shuffle"
+        )
+    elif not plain:
+        notes.cannot_use(place, "a stream without a grouping", "Storm wants one: played as a shuffle")
+    else:
+        notes.cannot_use(place, f"the grouping {name!r}", "there is none of this name: played as a shuffle")
+    return Grouping.SHUFFLE

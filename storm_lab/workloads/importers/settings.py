@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from storm_lab.model.settings import OF_TOPOLOGY
+from storm_lab.model.settings import CPU, OF_TOPOLOGY, OFFHEAP, ONHEAP
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.place import Place
@@ -12,6 +12,8 @@ from storm_lab.workloads.importers.scalars import a_text, amount, flag, number, 
 
 TICK = "topology.tick.tuple.freq.secs"
 TASKS = "topology.tasks"
+RESOURCES = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
+"""Settings of what a component asks for, with the attribute of a `DraftComponent` that holds it."""
 
 NO_TIMEOUT_S = 1_000_000.0
 """In place of time-outs that are switched off: longer than any run."""
@@ -49,7 +51,7 @@ def read_settings(config: Part | None, draft: Draft) -> None:
                 draft.owner = a_text(part) or ""
             case "topology.name":
                 draft.name = draft.name or a_text(part) or ""
-            case "topology.tick.tuple.freq.secs":
+            case _ if key == TICK:
                 _tick_everywhere(part, draft)
             case _ if key in OF_TOPOLOGY:
                 _keep(key, part, draft)

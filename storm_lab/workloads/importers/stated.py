@@ -30,8 +30,8 @@ _WHOLE = 1e-9
 class StatedSpout(Spout):
     """A spout whose ``nextTuple`` emits what its figures say, over so many calls.
 
-    ``given`` are values to emit in place of drawn ones, one record a call, on the stream ``stream``; other
-    streams follow the figures.
+    ``given`` are values to emit in place of drawn ones, one record a call, on the component's first stream;
+    other streams follow the figures.
     """
 
     def __init__(
@@ -41,13 +41,12 @@ class StatedSpout(Spout):
         calls: int,
         *,
         given: Sequence[Record] = (),
-        stream: str = "default",
         direct: Mapping[str, int] | None = None,
     ) -> None:
         self._calls = calls
         self._given = given
-        self._stream = stream
-        self._emitter = _Emitter(component, figures, direct or {}, without=stream if given else None)
+        self._stream = next(iter(component.outputs), "")
+        self._emitter = _Emitter(component, figures, direct or {}, without=self._stream if given else None)
         self._cost = _costs(component.id, figures.cost_us)
         self._figures = figures
 

@@ -15,9 +15,8 @@ from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Spread
-from storm_lab.workloads.importers.grouping_names import grouping_of
 from storm_lab.workloads.importers.place import Notes, Place
-from storm_lab.workloads.importers.scalars import a_text, number, whole
+from storm_lab.workloads.importers.scalars import a_text, grouping_of, number, whole
 from storm_lab.workloads.importers.settings import read_settings
 from storm_lab.workloads.importers.ui_pages import UiPages
 
@@ -36,13 +35,14 @@ class _Statistics:
     """What the pages count, over ``seconds``.
 
     Emitted by (component, stream); executed and execute latency (ms) by bolt and the (component, stream) that
-    it reads.
+    it reads. ``own`` has the topology's page's entry of each component.
     """
 
     seconds: float
     emitted: dict[Stream, float] = field(default_factory=dict)
     executed: dict[str, dict[Stream, float]] = field(default_factory=dict)
     latency_ms: dict[str, dict[Stream, float]] = field(default_factory=dict)
+    own: dict[str, Part] = field(default_factory=dict)
 
 
 def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
@@ -62,7 +62,7 @@ def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
         _count_metrics(pages.metrics, statistics)
     _subscriptions(pages, statistics, draft)
     for component in draft.components.values():
-        _figures(component, page, statistics, draft)
+        _figures(component, statistics, draft)
     read_settings(page.get("configuration"), draft)
     if any(not component.is_spout for component in draft.components.values()):
         notes.assume(
@@ -104,6 +104,7 @@ def _component(
     component = DraftComponent(name, is_spout, item.place)
     if not draft.add(component):
         return
+    statistics.own[name] = item
     component.executors = whole(item.get("executors"), draft.notes, f"executors of {name}", least=1)
     component.tasks = whole(item.get("tasks"), draft.notes, f"tasks of {name}", least=1)
     if component.tasks is not None and component.executors is not None:
@@ -149,10 +150,8 @@ def _count_metrics(page: Part, statistics: _Statistics) -> None:
                         a_text(entry.get("stream_id")) or DEFAULT_STREAM,
                     )
                     value = number(entry.get("value"))
-                    if key == "executed":
-                        _count_input(statistics, name, source, executed=value, latency=None)
-                    else:
-                        _count_input(statistics, name, source, executed=None, latency=value)
+                    executed, latency = (value, None) if key == "executed" else (None, value)
+                    _count_input(statistics, name, source, executed=executed, latency=latency)
 
 
 def _count_input(
@@ -161,10 +160,7 @@ def _count_input(
     if not source[0] or source[0].startswith("__") or source[1].startswith("__"):
         return
     counts = statistics.executed.setdefault(bolt, {})
-    if executed is not None:
-        counts.setdefault(source, max(0.0, executed))
-    else:
-        counts.setdefault(source, 0.0)
+    counts.setdefault(source, max(0.0, executed or 0.0))
     if latency is not None:
         statistics.latency_ms.setdefault(bolt, {}).setdefault(source, max(0.0, latency))
 
@@ -208,19 +204,8 @@ def _input(
     return item
 
 
-def _figures(component: DraftComponent, page: Part, statistics: _Statistics, draft: Draft) -> None:
-    name = component.id
-    own = next(
-        (
-            item
-            for section, key in (("spouts", "spoutId"), ("bolts", "boltId"))
-            for item in page.under(section)
-            if a_text(item.get(key)) == name
-        ),
-        None,
-    )
-    if own is None:
-        return
+def _figures(component: DraftComponent, statistics: _Statistics, draft: Draft) -> None:
+    name, own = component.id, statistics.own[component.id]
     emitted = {stream: count for (source, stream), count in statistics.emitted.items() if source == name}
     total = number(own.get("emitted")) or 0.0
     if not emitted and total > 0:

@@ -8,33 +8,30 @@ Without leave to run Python the topology file is read as text: what it declares 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.clojure_topology import read_clojure
-from storm_lab.workloads.importers.documents import read_bounded
-from storm_lab.workloads.importers.draft import Draft
-from storm_lab.workloads.importers.overlay import Overlay
+from storm_lab.workloads.importers.documents import part_of, read_bounded
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
+from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes, Place
-from storm_lab.workloads.importers.python_outcome import put_outcome
-from storm_lab.workloads.importers.python_run import RunFailedError, run_python
-from storm_lab.workloads.importers.specs import draft_of
+from storm_lab.workloads.importers.python_run import (
+    DAMAGED,
+    RunFailedError,
+    put_outcome,
+    run_components,
+    run_into,
+)
+from storm_lab.workloads.importers.scalars import MOST_EXECUTORS, amount, grouping_of
+from storm_lab.workloads.importers.settings import RESOURCES, TICK, note_idle, read_settings
 from storm_lab.workloads.importers.streamparse_source import read_source
-from storm_lab.workloads.multilang.plan import Given, Plan, component_of
+from storm_lab.workloads.multilang.plan import ComponentSpec, Plan, component_of
 
+FORMAT = "streamparse"
 _SUFFIXES = (".py", ".clj")
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """A topology file in its project: ``root``, and the folders in which modules are looked for."""
-
-    file: Path
-    root: Path
-    folders: tuple[Path, ...]
 
 
 def is_streamparse(path: Path) -> bool:
@@ -44,8 +41,8 @@ def is_streamparse(path: Path) -> bool:
     return path.suffix in _SUFFIXES
 
 
-def find_project(path: Path) -> Project:
-    """The topology that a path means: a file, or the only one of a project.
+def _find_project(path: Path) -> tuple[Path, list[Path]]:
+    """The topology file that a path means, and the folders in which its modules are looked for.
 
     Raises:
         UserError: the project has several topologies, or there is no such file.
@@ -68,111 +65,55 @@ def find_project(path: Path) -> Project:
             root = folder
             break
     folders = [folder for folder in (root / "src", root, file.parent) if folder.is_dir()]
-    return Project(file, root, tuple(dict.fromkeys(folders)))
+    return file, list(dict.fromkeys(folders))
 
 
-def read_streamparse(
-    path: Path, overlay: Overlay, notes: Notes, *, run: bool, seconds: float
-) -> tuple[Draft, list[str]]:
-    """The draft of a project's topology, and the files it was read from.
+def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
+    """The draft of a project's topology.
 
     Raises:
         UserError: there is no such topology, or an overlay names a file that cannot be read.
     """
-    project = find_project(path)
-    place = Place(project.file.name)
-    text = read_bounded(project.file)
-    if project.file.suffix == ".clj":
-        specs = read_clojure(text, project.file.name, notes)
-        draft = draft_of(specs, {}, project.file.stem, place, notes)
-        if run and specs:
-            plan = Plan(project.file.stem, _names(project), components=specs)
-            _run(plan, project, overlay, draft, seconds)
-        return draft, [project.file.name]
-    if run:
-        plan = Plan(project.file.stem, _names(project), topology_file=str(project.file))
-        ran = _run_file(plan, project, overlay, place, notes, seconds)
+    file, folders = _find_project(path)
+    place = Place(file.name)
+    text = read_bounded(file)
+    plan = Plan(file.stem, [str(folder) for folder in folders])
+    if file.suffix == ".clj":
+        plan.components = read_clojure(text, file.name, notes)
+        draft = _draft_of(plan.components, {}, plan.name, place, notes)
+        if wanted.run_python and plan.components:
+            run_into(draft, plan, folders[0], wanted)
+        return draft
+    if wanted.run_python:
+        plan.topology_file = str(file)
+        ran = _run_file(plan, folders[0], wanted, place, notes)
         if ran is not None:
-            return ran, [project.file.name]
-    specs, config = read_source(text, project.file.name, project.folders, notes)
-    draft = draft_of(specs, config, project.file.stem, place, notes)
-    if not run and draft.components:
+            return ran
+    specs, config = read_source(text, file.name, folders, notes)
+    draft = _draft_of(specs, config, plan.name, place, notes)
+    if not wanted.run_python and draft.components:
         notes.read.append("read as text: with --run-python its spouts and bolts would run over their input")
-    return draft, [project.file.name]
+    return draft
 
 
-def given_for(overlay: Overlay) -> dict[str, Given]:
-    """What an overlay says that matters while Python runs: tasks, rates, and records."""
-    found: dict[str, Given] = {}
-    for name, entry in overlay.given.get("components", {}).items():
-        tasks = entry.get("tasks", entry.get("executors"))
-        found[name] = Given(
-            tasks=None if tasks is None else int(tasks),
-            rate_per_s=overlay.rate(name) or None,
-            records=overlay.rows(name),
-        )
-    return found
-
-
-def run_components(
-    plan: Plan, folder: Path, overlay: Overlay, seconds: float
-) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """Run a plan with what an overlay gives; returns its outcome and the spouts whose records were given.
-
-    Raises:
-        RunFailedError: the process handed back nothing of use.
-        UserError: a file of records cannot be read.
-    """
-    plan.given = given_for(overlay)
-    plan.rate_per_s = overlay.defaults.rate_per_s or plan.rate_per_s
-    plan.seconds = seconds
-    given = frozenset(name for name, item in plan.given.items() if item.records is not None)
-    return run_python(plan, folder), given
-
-
-def _names(project: Project) -> list[str]:
-    return [str(folder) for folder in project.folders]
-
-
-def _run_file(
-    plan: Plan, project: Project, overlay: Overlay, place: Place, notes: Notes, seconds: float
-) -> Draft | None:
+def _run_file(plan: Plan, folder: Path, wanted: Wanted, place: Place, notes: Notes) -> Draft | None:
     """The draft of a topology file that was run; None when it has to be read as text."""
     try:
-        outcome, given = run_components(plan, project.folders[0], overlay, seconds)
+        outcome, given = run_components(plan, folder, wanted)
         if "error" in outcome:
             raise RunFailedError(str(outcome["error"]))
         specs = [component_of(item) for item in outcome["components"]]
-        draft = draft_of(specs, outcome["config"], plan.name, place, notes)
+        draft = _draft_of(specs, outcome["config"], plan.name, place, notes)
         for fault in outcome["faults"]:
             notes.cannot_use(place, "the topology as it stands", str(fault))
         put_outcome(outcome, draft, given)
     except RunFailedError as error:
         notes.cannot_use(place, "running the topology", f"{error}: read as text")
         return None
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except DAMAGED:
         notes.cannot_use(place, "running the topology", "what it handed back is damaged: read as text")
         return None
     return draft
-
-
-def _run(plan: Plan, project: Project, overlay: Overlay, draft: Draft, seconds: float) -> None:
-    try:
-        outcome, given = run_components(plan, project.folders[0], overlay, seconds)
-        put_ticks(outcome, draft)
-        put_outcome(outcome, draft, given)
-    except RunFailedError as error:
-        draft.notes.cannot_use(draft.place, "running the components", str(error))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        draft.notes.cannot_use(draft.place, "running the components", "what they handed back is damaged")
-
-
-def put_ticks(outcome: Mapping[str, Any], draft: Draft) -> None:
-    """Timers that components turned out to have, once they were made."""
-    for item in outcome.get("components", ()):
-        component = draft.components.get(item["name"])
-        if component is not None and component.tick_s is None and item["tick_s"] is not None:
-            component.tick_s = float(item["tick_s"])
 
 
 def _topologies(folder: Path) -> list[Path]:
@@ -191,3 +132,45 @@ def _topologies(folder: Path) -> list[Path]:
         return []
     found = sorted(item for item in named.iterdir() if item.suffix in _SUFFIXES and item.is_file())
     return [item for item in found if item.name != "__init__.py"]
+
+
+def _draft_of(
+    specs: Sequence[ComponentSpec], config: Mapping[str, Any], name: str, place: Place, notes: Notes
+) -> Draft:
+    """A draft of declared components with the topology's settings."""
+    draft = Draft(FORMAT, name, place, notes, files=[place.file])
+    for spec in specs:
+        _component(spec, draft, place)
+    read_settings(part_of(dict(config), place.file), draft)
+    return draft
+
+
+def _component(spec: ComponentSpec, draft: Draft, place: Place) -> None:
+    component = DraftComponent(spec.name, spec.is_spout, Place(place.file, spec.line, spec.name))
+    if not draft.add(component):
+        return
+    if not 1 <= spec.par <= MOST_EXECUTORS:
+        why = f"{spec.par} is not a whole number from 1 to {MOST_EXECUTORS}"
+        draft.notes.cannot_use(component.place, f"par of {spec.name}", why)
+    else:
+        component.executors = spec.par
+    component.declared = spec.outputs_known
+    component.streams = {stream: DraftStream(fields=tuple(names)) for stream, names in spec.outputs.items()}
+    component.tick_s = spec.tick_s
+    for item in spec.inputs:
+        component.inputs.append(
+            DraftInput(
+                source=item.component,
+                place=component.place,
+                stream=item.stream,
+                grouping=grouping_of(item.grouping, draft.notes, component.place),
+                fields=tuple(item.fields),
+            )
+        )
+    idle = []
+    for key, part in part_of(dict(spec.config), place.file).items():
+        if key in RESOURCES:
+            setattr(component, RESOURCES[key], amount(part, draft.notes, key))
+        elif key != TICK:
+            idle.append(key)
+    note_idle(idle, component.place, draft)

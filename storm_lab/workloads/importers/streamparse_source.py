@@ -57,15 +57,15 @@ def read_source(
         message = getattr(error, "msg", None) or str(error)
         notes.missing(Place(file, line), "the topology", f"it is not Python 3: {message}")
         return [], {}
-    topologies = [cls for cls in module.classes.values() if _is_topology(cls)]
+    topologies = [
+        cls
+        for cls in module.classes.values()
+        if any(ast.unparse(base).rpartition(".")[2] == "Topology" for base in cls.bases)
+    ]
     if not topologies:
         notes.missing(Place(file), "the topology", "no class of it is a Topology")
         return [], {}
     return reader.topology(topologies[-1], module)
-
-
-def _is_topology(cls: ast.ClassDef) -> bool:
-    return any(ast.unparse(base).rpartition(".")[2] == "Topology" for base in cls.bases)
 
 
 class _Reader:
@@ -103,30 +103,29 @@ class _Reader:
         for statement in cls.body:
             call = getattr(statement, "value", None)
             name = _target(statement)
-            if name is not None and isinstance(call, ast.Call) and _is_spec_call(call):
-                scope[name] = spec = self._spec(name, call, scope, module)
+            function = call.func if isinstance(call, ast.Call) else None
+            if name is not None and isinstance(function, ast.Attribute) and function.attr == "spec":
+                assert isinstance(call, ast.Call)
+                scope[name] = spec = self._spec(name, call, ast.unparse(function.value), scope, module)
                 specs.append(spec)
             else:
                 _assign(statement, scope)
-        made = type("Declared", (dsl.Topology,), {f"_{number}": spec for number, spec in enumerate(specs)})
-        components, faults = dsl.declared(made)
+        components, faults = dsl.declared(specs)
         for fault in faults:
             self._notes.cannot_use(Place(self._file), "the topology as it stands", fault)
         config = scope.get("config")
         return components, config if isinstance(config, dict) and not _has_unknown(config) else {}
 
-    def _spec(self, name: str, call: ast.Call, scope: dict[str, Any], module: _Module) -> dsl.Spec:
-        assert isinstance(call.func, ast.Attribute)
-        owner = ast.unparse(call.func.value)
+    def _spec(
+        self, name: str, call: ast.Call, owner: str, scope: dict[str, Any], module: _Module
+    ) -> dsl.Spec:
         place = Place(self._file, call.lineno, name)
         given = {word.arg: evaluate(word.value, scope) for word in call.keywords if word.arg}
         if call.args:
             given.setdefault("name", evaluate(call.args[0], scope))
-        for key, value in list(given.items()):
-            if _has_unknown(value):
-                why = "it is computed, and reading does not compute"
-                self._notes.cannot_use(place, f"{key} of {name}", why)
-                del given[key]
+        for key in [key for key, value in given.items() if _has_unknown(value)]:
+            self._notes.cannot_use(place, f"{key} of {name}", "it is computed, and reading does not compute")
+            del given[key]
         last = owner.rpartition(".")[2]
         if last in _FOREIGN:
             given["java"] = str(given.get("full_class_name") or last)
@@ -231,10 +230,6 @@ def _kind_of(name: str) -> bool | None:
     if last in ("Spout", "ReliableSpout"):
         return True
     return False if last in ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "BasicBolt") else None
-
-
-def _is_spec_call(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "spec"
 
 
 def _target(statement: ast.stmt) -> str | None:

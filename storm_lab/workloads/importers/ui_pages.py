@@ -1,13 +1,31 @@
-"""Pages of Storm's UI (its REST interface, ``/api/v1/...``) as JSON: told apart by what they hold."""
+"""Pages of Storm's UI (its REST interface, ``/api/v1/...``) as JSON: told apart by what they hold.
+
+They are fetched over HTTP only if a URL was given in place of files. The page of supervisors tells machines.
+"""
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
+from urllib.parse import quote, unquote, urlsplit
 
-from storm_lab.workloads.importers.documents import Part
-from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.scalars import a_text
+from storm_lab.errors import UserError
+from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.machines import Machines, machine
+from storm_lab.model.topology import Resources
+from storm_lab.workloads.build import REFERENCE_MHZ
+from storm_lab.workloads.importers.documents import LARGEST_FILE, Part, json_part
+from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.scalars import a_text, number
+
+TIMEOUT_S = 10.0
+MOST_PAGES = 500
+MOST_CORES = 1024
+_CORES = 4
+_MEMORY_MB = 8192.0
+_NIC_MBPS = 1000.0
 
 
 @dataclass(slots=True)
@@ -77,3 +95,105 @@ def _has(part: Part, *names: str) -> bool:
         for item in part.under(section)
         for name in names
     )
+
+
+def is_url(text: str) -> bool:
+    """Whether a source is to be fetched."""
+    return text.startswith(("http://", "https://"))
+
+
+def fetch_pages(url: str, notes: Notes) -> list[Part]:
+    """The pages of the topology that a URL names, or of the only one that the UI behind it has.
+
+    Raises:
+        UserError: the UI cannot be reached, or has no such topology or several.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise _unfetched(url, error) from None
+    before, _, after = parts.path.partition("/api/v1/")
+    base = f"{parts.scheme}://{parts.netloc}{before.rstrip('/')}/api/v1"
+    words = after.split("/")
+    named = words[0] == "topology" and len(words) > 1 and words[1] not in ("", "summary")
+    identity = unquote(words[1]) if named else _only_topology(base)
+    topology = _fetch(f"{base}/topology/{quote(identity, safe='')}")
+    pages = [topology]
+    names = [
+        a_text(item.get(key)) or ""
+        for section, key in (("spouts", "spoutId"), ("bolts", "boltId"))
+        for item in topology.under(section)
+    ]
+    rest = [f"topology/{quote(identity, safe='')}/component/{quote(name, safe='')}" for name in names if name]
+    rest += [f"topology/{quote(identity, safe='')}/visualization", "cluster/summary", "supervisor/summary"]
+    for page in rest[:MOST_PAGES]:
+        try:
+            pages.append(_fetch(f"{base}/{page}"))
+        except UserError as error:
+            notes.cannot_use(Place(f"{base}/{page}"), "this page", error.message)
+    return pages
+
+
+def _only_topology(base: str) -> str:
+    found = [a_text(item.get("id")) or "" for item in _fetch(f"{base}/topology/summary").under("topologies")]
+    if len(found) != 1:
+        raise UserError(
+            f"the UI has {len(found)} topologies",
+            field="url",
+            value=base,
+            remedy="add /topology/ID, with one of: " + (", ".join(found[:20]) or "none"),
+        )
+    return found[0]
+
+
+def _fetch(url: str) -> Part:
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+            data = answer.read(LARGEST_FILE + 1)
+    except (OSError, ValueError, HTTPException) as error:
+        raise _unfetched(url, error) from None
+    if len(data) > LARGEST_FILE:
+        raise UserError("the page is too large", field="url", value=url)
+    return json_part(data.decode("utf-8", "replace"), url)
+
+
+def _unfetched(url: str, error: Exception) -> UserError:
+    reason = getattr(error, "reason", None) or error
+    message = f"the page cannot be fetched ({reason})"
+    return UserError(message, field="url", value=url, remedy="save it, and give the file")
+
+
+def machines_of(page: Part, notes: Notes) -> Machines | None:
+    """The supervisors of a page, one node each; what the page does not say is assumed, and noted."""
+    nodes: list[Node] = []
+    for item in page.under("supervisors"):
+        host = a_text(item.get("host")) or ""
+        name = a_text(item.get("id")) or host
+        if not name or any(node.id == name for node in nodes):
+            notes.cannot_use(item.place, "a supervisor", "it has no name of its own")
+            continue
+        slots = number(item.get("slotsTotal")) or 0.0
+        if not 1 <= slots <= 1000:
+            notes.cannot_use(item.place, f"supervisor {name}", "it has no slots")
+            continue
+        cpu, memory = number(item.get("totalCpu")), number(item.get("totalMem"))
+        # An offer of 100 points is a core by Storm's convention; its default of 400 is what nobody changed.
+        cores = max(1, round(cpu / 100)) if cpu and 0 < cpu <= 100 * MOST_CORES else _CORES
+        node = machine(
+            cores,
+            REFERENCE_MHZ,
+            memory if memory and 64 <= memory <= 1e8 else _MEMORY_MB,
+            _NIC_MBPS,
+            slots=int(slots),
+            offer=Resources(cpu or 100.0 * cores, memory or _MEMORY_MB),
+        )
+        nodes.append(replace(node, id=name, host=host))
+    if not nodes:
+        return None
+    notes.assume(
+        f"{len(nodes)} supervisors",
+        "cores and memory as offered, clock",
+        f"{REFERENCE_MHZ:g} MHz, network {_NIC_MBPS:g} Mbit/s",
+        "no page says them; give a machines file",
+    )
+    return Machines(Cluster(tuple(nodes)))

@@ -11,8 +11,6 @@ from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
 
 MOST_COMPONENTS = 2000
 MOST_ALL_EXECUTORS = 50_000
-UNNAMED = "value"
-"""Field of a stream of whose fields nothing is known."""
 
 
 def wire(draft: Draft) -> None:
@@ -26,21 +24,11 @@ def wire(draft: Draft) -> None:
     for component in draft.components.values():
         _check_subscriptions(component, draft)
         _check_size(component, draft)
-    total = sum(_executors(component) for component in draft.components.values())
+    total = sum(component.executors or 1 for component in draft.components.values())
     if total > MOST_ALL_EXECUTORS:
         draft.notes.missing(
             draft.place, "the parallelism", f"{total} executors are more than {MOST_ALL_EXECUTORS}"
         )
-
-
-def subscriptions(draft: Draft, source: str, stream: str) -> list[tuple[DraftComponent, DraftInput]]:
-    """Who subscribed a stream."""
-    return [
-        (component, item)
-        for component in draft.components.values()
-        for item in component.inputs
-        if (item.source, item.stream) == (source, stream)
-    ]
 
 
 def _leave_out_idle(draft: Draft) -> None:
@@ -119,16 +107,3 @@ def _check_size(component: DraftComponent, draft: Draft) -> None:
             draft.notes.missing(
                 component.place, f"{component.id}: {value} {what}", f"give 1 to {MOST_EXECUTORS}"
             )
-
-
-def _executors(component: DraftComponent) -> int:
-    return component.executors or 1
-
-
-def fields_of(draft: Draft, component: DraftComponent, stream: str) -> tuple[str, ...]:
-    """A stream's fields: those declared, or those that groupings name, or a nameless one."""
-    declared = component.streams[stream].fields
-    if declared is not None:
-        return declared
-    named = [name for _, item in subscriptions(draft, component.id, stream) for name in item.fields]
-    return tuple(dict.fromkeys([*component.streams[stream].keys, *named])) or (UNNAMED,)

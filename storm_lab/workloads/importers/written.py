@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import unknown_name
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.model.machines import MACHINE_TYPES
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.draft import DraftComponent
+from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
-from storm_lab.workloads.importers.given import Row, read_rows
+from storm_lab.workloads.importers.given import read_rows
 
 
 def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
@@ -54,15 +55,38 @@ def keys_of(given: Mapping[str, Any]) -> Keys:
     )
 
 
-def version_of(text: str) -> StormVersion:
-    """A version that the schema has let pass."""
-    return StormVersion.parse(text)
+def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> None:
+    """Refuse what is for spouts in the entry of a bolt of a document; ``why`` says that it is one.
+
+    Raises:
+        UserError: names file, line and key.
+    """
+    for key in ("rate_per_s", "anchored", "replays", "records"):
+        if key in given:
+            raise UserError(
+                f"{name} {why}, and {key} is for spouts",
+                field=str(part.at(("components", name, key)).place),
+                remedy="leave it out",
+            )
+
+
+def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
+    """Write what is said of the topology as a whole over what the draft has."""
+    draft.name = given.get("name", draft.name)
+    for name in ("workers", "ackers", "max_spout_pending", "priority"):
+        if name in given:
+            setattr(draft, name, int(given[name]))
+    if "message_timeout_s" in given:
+        draft.message_timeout_s = float(given["message_timeout_s"])
+    if "storm_version" in given:
+        draft.say_version(StormVersion.parse(given["storm_version"]))
+    draft.owner = given.get("owner", draft.owner)
 
 
 def put_figures(
     component: DraftComponent, given: Mapping[str, Any], factor: float, folder: Path, *, inside: bool
-) -> list[Row]:
-    """Write what a component's entry says over what the draft has; returns the rows of its ``records``.
+) -> None:
+    """Write what a component's entry says over what the draft has.
 
     ``inside``: files may lie in ``folder`` and below it only.
 
@@ -91,9 +115,9 @@ def put_figures(
             component.tick_cost_us = float(given["tick"]["cost_us"]) * factor
     for stream, emits in given.get("emits", {}).items():
         _put_emits(component, stream, emits)
-    if "records" not in given:
-        return []
-    return read_rows(given["records"], folder, f"records of {component.id}", inside=inside)
+    if "records" in given:
+        field = f"records of {component.id}"
+        component.records = read_rows(given["records"], folder, field, inside=inside)
 
 
 def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
@@ -103,11 +127,8 @@ def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
         return
     if "fields" in given:
         stream.fields = tuple(given["fields"])
-    if "per_call" in given:
-        stream.per_call = float(given["per_call"])
-    if "bytes" in given:
-        stream.bytes = int(given["bytes"])
-    if "per_tick" in given:
-        stream.per_tick = float(given["per_tick"])
+    for key, kind in (("per_call", float), ("bytes", int), ("per_tick", float)):
+        if key in given:
+            setattr(stream, key, kind(given[key]))
     for field, keys in given.get("keys", {}).items():
         stream.keys[field] = keys_of(keys)

@@ -1,6 +1,6 @@
 """Base classes of spouts and bolts with the interface of streamparse and pystorm.
 
-Nothing is read from standard input or written to standard output: emits, acks and fails go to the `Collector`
+Nothing is read from standard input or written to standard output: emits, acks and fails go to the `EmitTaker`
 of the recorder that drives the component.
 """
 
@@ -10,9 +10,12 @@ import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storm_lab.workloads.multilang.dsl import BoltSpec, Spec, SpoutSpec, make_spec
+from storm_lab.workloads.multilang.dsl import BoltSpec, Spec, SpoutSpec
+
+if TYPE_CHECKING:
+    from storm_lab.workloads.multilang.emits import EmitTaker
 
 
 class Tuple(NamedTuple):
@@ -23,30 +26,6 @@ class Tuple(NamedTuple):
     stream: str
     task: int
     values: Any
-
-
-class Collector(Protocol):
-    """Takes what a component does."""
-
-    def emit(
-        self,
-        component: Component,
-        values: list[Any],
-        stream: str,
-        tup_id: Any,
-        anchors: Iterable[Any] | None,
-        direct_task: int | None,
-    ) -> list[int]:
-        """One emit; returns the ids of the tasks that it goes to."""
-        ...
-
-    def fail(self, component: Component, tup_id: Any) -> None:
-        """A tuple failed."""
-        ...
-
-    def ack(self, component: Component, tup_id: Any) -> None:
-        """A tuple was acked."""
-        ...
 
 
 class ScriptRanError(BaseException):
@@ -74,9 +53,9 @@ class Component:
         self.debug = False
         self.pid = os.getpid()
         self.logger = logging.getLogger(f"{type(self).__module__}.{type(self).__name__}")
-        self._collector: Collector | None = None
+        self._collector: EmitTaker | None = None
 
-    def attach(self, collector: Collector, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+    def attach(self, collector: EmitTaker, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
         """Tell the component where it runs, as the handshake does; `initialize` follows."""
         # Components that do not call the constructor of their base class are met in the wild.
         if not hasattr(self, "logger"):
@@ -159,7 +138,7 @@ class Spout(Component):
     @classmethod
     def spec(cls, name: str | None = None, par: Any = None, config: Any = None, **kwargs: Any) -> Spec:
         """Declare this spout in a topology."""
-        return make_spec(SpoutSpec, cls, name=name, par=par, config=config)
+        return SpoutSpec(cls, name=name, par=par, config=config)
 
 
 class ReliableSpout(Spout):
@@ -259,7 +238,7 @@ class Bolt(Component):
         **kwargs: Any,
     ) -> Spec:
         """Declare this bolt in a topology."""
-        return make_spec(BoltSpec, cls, name=name, inputs=inputs, par=par, config=config)
+        return BoltSpec(cls, name=name, inputs=inputs, par=par, config=config)
 
 
 class BatchingBolt(Bolt):
@@ -313,10 +292,3 @@ class TicklessBatchingBolt(BatchingBolt):
     def process_tick(self, tick_tup: Tuple) -> None:
         """Process the batches."""
         self.process_batches()
-
-
-def period_of(component: Component) -> float | None:
-    """The period of a timer that a component has of its own, in seconds."""
-    if isinstance(component, TicklessBatchingBolt):
-        return float(component.secs_between_batches)
-    return None

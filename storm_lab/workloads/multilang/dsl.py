@@ -104,16 +104,10 @@ class BoltSpec(Spec):
     """A bolt."""
 
 
-def make_spec(kind: type[Spec], cls: type, **given: Any) -> Spec:
-    """The spec of a Python component."""
-    return kind(cls, **given)
-
-
 class _Foreign:
     """A component in another language."""
 
     kind: type[Spec] = BoltSpec
-    language = "java"
 
     @classmethod
     def spec(cls, name: str | None = None, **given: Any) -> Spec:
@@ -147,6 +141,8 @@ class ShellBolt(_Foreign):
 class TopologyType(type):
     """Collects the specs among a class's attributes."""
 
+    specs: list[Spec]
+
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> TopologyType:
         """Collect the specs of bases and body, each with its name."""
         specs: list[Spec] = []
@@ -157,7 +153,7 @@ class TopologyType(type):
                 value.name = value.name or attribute
                 specs.append(value)
         made = super().__new__(mcs, name, bases, namespace)
-        made.specs = specs  # type: ignore[attr-defined]
+        made.specs = specs
         return made
 
 
@@ -167,10 +163,9 @@ class Topology(metaclass=TopologyType):
     config: Any = None
 
 
-def declared(topology: type) -> tuple[list[ComponentSpec], list[str]]:
-    """The components that a topology class declares, and what streamparse would refuse about them."""
+def declared(specs: Iterable[Spec]) -> tuple[list[ComponentSpec], list[str]]:
+    """The components that the specs of a topology declare, and what streamparse would refuse about them."""
     faults: list[str] = []
-    specs: list[Spec] = topology.specs  # type: ignore[attr-defined]
     by_name: dict[str, Spec] = {}
     for spec in specs:
         if spec.name in by_name:
@@ -188,18 +183,15 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
     config = spec.config if isinstance(spec.config, Mapping) else {}
     if not isinstance(spec.config, Mapping):
         faults.append(f"{name}: config must be a dictionary: left out")
-    outputs, direct = _outputs(name, spec.outputs, faults)
     tick = config.get(TICK)
-    foreign = bool(spec.java)
     return ComponentSpec(
         name=name,
         is_spout=spec.is_spout,
         par=par,
         inputs=[] if spec.is_spout else _inputs(name, spec.inputs, faults),
-        outputs=outputs,
-        direct=direct,
+        outputs=_outputs(name, spec.outputs, faults),
         config={str(key): value for key, value in config.items()},
-        code={} if foreign else {"module": spec.cls.__module__, "class": spec.cls.__qualname__},
+        code={} if spec.java else {"module": spec.cls.__module__, "class": spec.cls.__qualname__},
         java=spec.java,
         outputs_known=spec.outputs_known,
         line=spec.line,
@@ -207,20 +199,17 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
     )
 
 
-def _outputs(name: str, given: Any, faults: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+def _outputs(name: str, given: Any, faults: list[str]) -> dict[str, list[str]]:
     streams: dict[str, list[str]] = {}
-    direct: list[str] = []
     if isinstance(given, str):
         faults.append(f"{name}: outputs must be a list, not the text {given!r}: read as one field")
         given = [given]
     for item in given or ():
         if isinstance(item, Stream):
             streams[item.name] = list(item.fields)
-            if item.direct:
-                direct.append(item.name)
         else:
             streams.setdefault(DEFAULT, []).append(str(item))
-    return streams, direct
+    return streams
 
 
 def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
@@ -243,8 +232,9 @@ def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
             faults.append(f"{name}: an input must be a component or its stream, not a {kind}: left out")
             continue
         if grouping is None:
-            is_direct = isinstance(owner, Spec) and stream.streamId in _outputs("", owner.outputs, [])[1]
-            grouping = Grouping.DIRECT if is_direct else Grouping.SHUFFLE
+            outputs = (owner.outputs or ()) if isinstance(owner, Spec) else ()
+            direct = [item.name for item in outputs if isinstance(item, Stream) and item.direct]
+            grouping = Grouping.DIRECT if stream.streamId in direct else Grouping.SHUFFLE
         if not isinstance(grouping, GroupingSpec):
             faults.append(f"{name}: {grouping!r} is no grouping: played as a shuffle")
             grouping = Grouping.SHUFFLE

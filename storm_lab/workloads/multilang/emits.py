@@ -1,4 +1,4 @@
-"""What components emit, ack and fail, taken as they do it."""
+"""What components emit, ack and fail, taken as they do it, and to which tasks it goes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from storm_lab.model.topology import ACKER
+from storm_lab.model.version import V2_8_8
+from storm_lab.workloads.grouping_key import fields_key
 from storm_lab.workloads.multilang.components import Component
-from storm_lab.workloads.multilang.plan import ComponentSpec
+from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
 from storm_lab.workloads.multilang.recording import Recording
-from storm_lab.workloads.multilang.tasks import TaskTable
 from storm_lab.workloads.size import payload_bytes
 
 
@@ -34,7 +36,7 @@ class Emitted:
 
 
 class EmitTaker:
-    """The `Collector` of all components: between `begin` and `end` it is one component's call."""
+    """Takes what components do: between `begin` and `end` it is one component's call."""
 
     def __init__(self, specs: Sequence[ComponentSpec], table: TaskTable, out: Recording) -> None:
         self.acked = False
@@ -44,7 +46,7 @@ class EmitTaker:
         self._emits: list[Emitted] | None = None
         self._failed = False
 
-    def begin(self, name: str) -> None:
+    def begin(self) -> None:
         """A call of a component begins."""
         self._emits, self._failed, self.acked = [], False, False
 
@@ -55,7 +57,7 @@ class EmitTaker:
 
     def given(self, name: str, record: list[Any] | dict[str, Any]) -> list[Emitted]:
         """The emit of a record that was given in place of a spout's own, a list or values by field."""
-        self.begin(name)
+        self.begin()
         stream, fields = next(iter(self._outputs[name].items()), ("default", []))
         values = [record.get(field) for field in fields] if isinstance(record, dict) else record
         self._take(name, values, stream, None, None)
@@ -107,7 +109,7 @@ class EmitTaker:
             if task is None:
                 self._out.note(name, f"emits on the direct stream {stream!r} without a task of it: left out")
                 return []
-        targets = self._table.targets(name, stream, values, direct_task)
+        targets = [self._table.chosen(route, values, direct_task) for route in routes]
         assert self._emits is not None
         self._emits.append(Emitted(stream, values, size, task, targets, tup_id))
         return [
@@ -115,3 +117,71 @@ class EmitTaker:
             for route, tasks in zip(routes, targets, strict=True)
             for index in tasks
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A subscription to a stream: who reads it, and how its tasks share the tuples."""
+
+    target: str
+    item: InputSpec
+
+
+class TaskTable:
+    """Task ids as Storm gives them, from 1 in the order of the components' names, and routes.
+
+    ``tasks`` is the number of tasks of each component.
+    """
+
+    def __init__(self, specs: Sequence[ComponentSpec], tasks: dict[str, int]) -> None:
+        self.tasks = tasks
+        self.first: dict[str, int] = {}
+        number = 1
+        for name in sorted([*tasks, ACKER]):
+            self.first[name] = number
+            number += tasks.get(name, 1)
+        self._routes: dict[tuple[str, str], list[Route]] = {}
+        self._outputs = {spec.name: spec.outputs for spec in specs}
+        for spec in specs:
+            for item in spec.inputs:
+                self._routes.setdefault((item.component, item.stream), []).append(Route(spec.name, item))
+        self._turns: dict[tuple[str, str, str], int] = {}
+
+    def component_of(self) -> dict[str, str]:
+        """Component by task id, as the context of a component has it."""
+        return {
+            str(first + index): name
+            for name, first in self.first.items()
+            for index in range(self.tasks.get(name, 1))
+        }
+
+    def routes(self, source: str, stream: str) -> list[Route]:
+        """Who subscribed a stream, in the topology's order."""
+        return self._routes.get((source, stream), [])
+
+    def index_in(self, route: Route, task: int) -> int | None:
+        """The index of a task id among the tasks of a route's target; None when it is none of them."""
+        index = task - self.first[route.target]
+        return index if 0 <= index < self.tasks[route.target] else None
+
+    def chosen(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
+        """The indices of the tasks of a route's target that a tuple goes to."""
+        item = route.item
+        count, kind = self.tasks[route.target], item.grouping
+        if kind == "direct":
+            index = None if direct_task is None else self.index_in(route, direct_task)
+            return [] if index is None else [index]
+        if kind == "all":
+            return list(range(count))
+        if kind == "global" or count == 1:
+            return [0]
+        if kind in ("fields", "partial-key"):
+            names = self._outputs[item.component].get(item.stream, [])
+            selected = [values[names.index(field)] for field in item.fields if field in names]
+            try:
+                return [fields_key(selected or values[:1], V2_8_8) % count]
+            except TypeError:
+                return [0]
+        key = (item.component, item.stream, route.target)
+        self._turns[key] = (self._turns.get(key, -1) + 1) % count
+        return [self._turns[key]]

@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from storm_lab.workloads.multilang.clock import TookTooLongError, at_most
-from storm_lab.workloads.multilang.components import Bolt, Collector, Component, Spout
+from storm_lab.workloads.multilang.components import Bolt, Component, Spout
+from storm_lab.workloads.multilang.emits import EmitTaker, TaskTable
 from storm_lab.workloads.multilang.loading import Loader, LoadError, said
 from storm_lab.workloads.multilang.plan import ComponentSpec, Plan
-from storm_lab.workloads.multilang.tasks import TaskTable
 
 MOST_INSTANCES = 64
 """Instances of a component; further tasks share them."""
@@ -26,7 +26,7 @@ class Instances:
     def __init__(self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, table: TaskTable) -> None:
         self.table = table
         self.faults: dict[str, str] = {}
-        self.collector: Collector | None = None
+        self.collector: EmitTaker | None = None
         self._plan = plan
         self._specs = {spec.name: spec for spec in specs}
         self._loader = loader

@@ -1,22 +1,32 @@
-"""Loading components: classes of modules, scripts, and topology files, also where modules are absent."""
+"""Loading components: classes of modules, scripts, and topology files, also where modules are absent.
+
+Modules of ours are put in place of streamparse, pystorm and storm.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import runpy
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
-from storm_lab.workloads.multilang import dsl
+from storm_lab.workloads.multilang import components, dsl, storm_module
 from storm_lab.workloads.multilang.components import Component, ScriptRanError
-from storm_lab.workloads.multilang.install import Absent, AbsentModules, module_of_absent_spec
 from storm_lab.workloads.multilang.plan import ComponentSpec
 
 _MOST_ABSENT = 40
+_PACKAGES = ("streamparse", "pystorm", "pystorm_a8c")
+_BOLTS = ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "Tuple")
+_SPOUTS = ("Spout", "ReliableSpout")
+_DSL = (
+    "Grouping", "Stream", "Topology", "JavaBolt", "JavaSpout", "ShellBolt", "ShellSpout", "GlobalStreamId",
+)  # fmt: skip
 
 
 class LoadError(Exception):
@@ -31,7 +41,7 @@ class Loader:
         self._folders = [Path(folder).resolve() for folder in folders]
         sys.meta_path.append(self.absent)
 
-    def topology(self, file: str) -> type:
+    def topology(self, file: str) -> dsl.TopologyType:
         """The topology class of a file.
 
         Raises:
@@ -45,7 +55,7 @@ class Loader:
         ]
         if not found:
             raise LoadError(f"{Path(file).name} has no class that is a Topology")
-        topology: type = found[-1]
+        topology = found[-1]
         for name, value in vars(topology).items():
             module = module_of_absent_spec(value)
             if module is not None:
@@ -63,16 +73,13 @@ class Loader:
         else:
             module = spec.code["module"]
             cls = self._attempt(lambda: _class_of(module, spec.code["class"]), module)
-            made = self._used(cls, spec.name)
+            try:
+                made = cls()
+            except Exception as error:
+                raise LoadError(said(error)) from None
         if not isinstance(made, Component):
             raise LoadError(f"{type(made).__name__} is neither a spout nor a bolt")
         return made
-
-    def _used(self, cls: Callable[[], Any], what: str) -> Any:
-        try:
-            return cls()
-        except Exception as error:
-            raise LoadError(said(error)) from None
 
     def _attempt(self, load: Callable[[], Any], what: str) -> Any:
         """Load; a module that is not there is made absent, and everything is loaded again."""
@@ -142,3 +149,117 @@ def _run_script(path: str) -> Any:
     except ScriptRanError as ran:
         return ran.component
     raise RuntimeError("it does not call run() of a component")
+
+
+def install() -> None:
+    """Put the modules in place; what is imported under their names from here on is ours."""
+    bolts = {name: getattr(components, name) for name in _BOLTS}
+    spouts = {name: getattr(components, name) for name in _SPOUTS}
+    base = {"Component": components.Component, "Tuple": components.Tuple}
+    language = {name: getattr(dsl, name) for name in _DSL}
+    for package in _PACKAGES:
+        _module(package, {**bolts, **spouts, **base, **language, "__version__": "4.1.2"})
+        _module(f"{package}.bolt", {**bolts, "BasicBolt": components.Bolt})
+        _module(f"{package}.spout", spouts)
+        _module(f"{package}.component", base)
+        _module(f"{package}.ipc", base)
+        _module(f"{package}.storm", {**bolts, **spouts, **base})
+        _module(f"{package}.storm.bolt", bolts)
+        _module(f"{package}.storm.spout", spouts)
+        _module(f"{package}.storm.component", base)
+        _module(f"{package}.dsl", language)
+        for name in ("topology", "stream", "bolt", "spout", "component"):
+            _module(f"{package}.dsl.{name}", {**language, "ComponentSpec": dsl.Spec})
+        _module(f"{package}.thrift", {"GlobalStreamId": dsl.GlobalStreamId})
+        _module(f"{package}.run", {})
+    sys.modules["storm"] = storm_module
+
+
+def _module(name: str, content: dict[str, Any]) -> None:
+    module = ModuleType(name)
+    module.__dict__.update(content)
+    module.__path__ = []
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    sys.modules[name] = module
+    parent, _, last = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], last, module)
+
+
+class Absent:
+    """A name of a module that is not installed: it can be imported, but not used."""
+
+    importing = False
+    """While modules are imported calls are let pass: decorators and constants of absent modules."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Absent(self._module, f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Another stand-in while modules are imported; afterwards the module is missed."""
+        return Absent(self._module, self._name) if Absent.importing else self._miss()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self()
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (type("AbsentBase", (), {"__init__": self._miss}),)
+
+    def _miss(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ModuleNotFoundError(f"it needs the module {self._module}, which is not installed here")
+
+
+def module_of_absent_spec(value: object) -> str | None:
+    """The absent module of a component whose ``spec`` was called while a topology was imported."""
+    return value._module if isinstance(value, Absent) and value._name.endswith(".spec") else None
+
+
+class AbsentModules:
+    """Finds modules that are not installed, among those whose names are given to it."""
+
+    def __init__(self) -> None:
+        self.roots: set[str] = set()
+        self.missed: set[str] = set()
+        """What is not there: packages by their root, and of packages that are there the modules they lack."""
+
+    def find_spec(
+        self, name: str, path: Iterable[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of an absent module."""
+        if name.partition(".")[0] not in self.roots:
+            return None
+        if self._missed_with(name) == name:
+            self.missed.add(name)
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """A module all of whose names are absent."""
+        return _AbsentModule(spec.name, self._missed_with(spec.name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to run."""
+
+    def _missed_with(self, name: str) -> str:
+        """The outermost of the missed modules that hold a module: without it this one is not there either."""
+        parts = name.split(".")
+        outer = (".".join(parts[:end]) for end in range(1, len(parts)))
+        return next((module for module in outer if module in self.missed), name)
+
+
+class _AbsentModule(ModuleType):
+    __all__: tuple[str, ...] = ()
+
+    def __init__(self, name: str, missed: str) -> None:
+        super().__init__(name)
+        self._missed = missed
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Absent(self._missed, f"{self.__name__}.{name}")

@@ -17,13 +17,12 @@ from typing import Any
 
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.clock import VirtualClock
-from storm_lab.workloads.multilang.components import period_of
-from storm_lab.workloads.multilang.install import install
+from storm_lab.workloads.multilang.components import TicklessBatchingBolt
+from storm_lab.workloads.multilang.emits import TaskTable
 from storm_lab.workloads.multilang.instances import Instances
-from storm_lab.workloads.multilang.loading import Loader, LoadError
-from storm_lab.workloads.multilang.plan import ComponentSpec, Plan, read_plan
+from storm_lab.workloads.multilang.loading import Loader, LoadError, install
+from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_plan
 from storm_lab.workloads.multilang.recorder import Recorder
-from storm_lab.workloads.multilang.tasks import TaskTable
 
 LARGEST_FILE = 1 << 30
 """Bytes of a file that the process may write, its outcome among them."""
@@ -44,7 +43,7 @@ def run_plan(plan: Plan) -> dict[str, Any]:
             topology = loader.topology(plan.topology_file)
         except LoadError as error:
             return {"error": str(error), "absent": sorted(loader.absent.missed)}
-        specs, faults = dsl.declared(topology)
+        specs, faults = dsl.declared(topology.specs)
         own = getattr(topology, "config", None)
         config = {**(own if isinstance(own, dict) else {}), **config}
     plan.config = {str(key): value for key, value in config.items()}
@@ -72,18 +71,23 @@ def _limit(plan: Plan) -> None:
 
 def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: VirtualClock) -> dict[str, Any]:
     broken: dict[str, str] = {}
-    tasks = {spec.name: _tasks(spec, plan) for spec in specs}
+    given = {spec.name: plan.given.get(spec.name, Given()) for spec in specs}
+    tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
+    period = plan.config.get(dsl.TICK)
+    tick_s = float(period) if isinstance(period, int | float) and period > 0 else None
     while True:
         instances = Instances(plan, specs, loader, TaskTable(specs, tasks))
         recorder = Recorder(plan, specs, instances, clock)
         instances.collector = recorder.taker
         for spec in specs:
-            if spec.name not in broken and not _is_given(spec, plan):
-                made = instances.get(spec.name, 0)
-                if made is None:
-                    broken[spec.name] = instances.faults[spec.name]
-                elif spec.tick_s is None:
-                    spec.tick_s = period_of(made) or _tick_of(plan)
+            if spec.name in broken or (spec.is_spout and given[spec.name].records is not None):
+                continue
+            made = instances.get(spec.name, 0)
+            if made is None:
+                broken[spec.name] = instances.faults[spec.name]
+            elif spec.tick_s is None:
+                own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
+                spec.tick_s = own or tick_s
         _seed()
         names = _closed(specs, broken)
         if not names:
@@ -107,21 +111,6 @@ def _seed() -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(1)
-
-
-def _tasks(spec: ComponentSpec, plan: Plan) -> int:
-    given = plan.given.get(spec.name)
-    return spec.par if given is None or given.tasks is None else given.tasks
-
-
-def _tick_of(plan: Plan) -> float | None:
-    period = plan.config.get(dsl.TICK)
-    return float(period) if isinstance(period, int | float) and period > 0 else None
-
-
-def _is_given(spec: ComponentSpec, plan: Plan) -> bool:
-    given = plan.given.get(spec.name)
-    return spec.is_spout and given is not None and given.records is not None
 
 
 def _closed(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:

@@ -24,9 +24,8 @@ class ComponentSpec:
     """A component as its topology declares it.
 
     ``code`` says where its Python is: ``module`` and ``class``, or ``script``; empty for a component in
-    another language, which ``java`` names. ``outputs`` maps streams to their fields, ``direct`` names the
-    direct ones; ``outputs_known`` is false where they could not be read. ``tick_s`` is the period of its tick
-    tuples.
+    another language, which ``java`` names. ``outputs`` maps streams to their fields; ``outputs_known`` is
+    false where they could not be read. ``tick_s`` is the period of its tick tuples.
     """
 
     name: str
@@ -34,7 +33,6 @@ class ComponentSpec:
     par: int = 1
     inputs: list[InputSpec] = field(default_factory=list)
     outputs: dict[str, list[str]] = field(default_factory=dict)
-    direct: list[str] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
     java: str = ""

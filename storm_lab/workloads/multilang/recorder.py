@@ -239,7 +239,7 @@ class Recorder:
             self.out.ticks.setdefault(name, []).append(tree)
 
     def _call(self, name: str, component: Component, function: Callable[[], Any]) -> _Done:
-        self.taker.begin(name)
+        self.taker.begin()
         self._calls += 1
         storm_module.enter(component)
         failed = False

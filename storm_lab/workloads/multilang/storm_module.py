@@ -46,13 +46,8 @@ def emitDirect(task: int, tup: Any, **kwargs: Any) -> None:
     emit(tup, directTask=task, **kwargs)
 
 
-emitBolt = emit
-emitSpout = emit
-
-
-def emitDirectBolt(task: int, tup: Any, **kwargs: Any) -> None:
-    """Emit a tuple to one task."""
-    emit(tup, directTask=task, **kwargs)
+emitBolt = emitSpout = emit
+emitDirectBolt = emitDirect
 
 
 def ack(tup: Any) -> None:

@@ -1,18 +1,21 @@
 """What a fault is: something that happens to the cluster at a given time, whoever runs on it.
 
 A kind of fault is a frozen dataclass with a name, a check against the world as the plan has left it so far,
-and a strike. A new kind is one new file with the ``@fault_kind`` decorator.
+and a strike. A new kind is one new file with the ``@fault_kind`` decorator. A plan says which strike when.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
+from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.registry import Registry
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
@@ -33,12 +36,12 @@ class PlannedWorld:
     links_disturbed: set[frozenset[str]] = field(default_factory=set)
     topologies_off: set[str] = field(default_factory=set)
     topologies_killed: set[str] = field(default_factory=set)
-    nimbus_up: bool = True
-    zookeeper_up: bool = True
+    daemons_down: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
 class Fault(ABC):
-    """One entry of a fault plan; subclasses are frozen dataclasses whose first field is ``at_s``."""
+    """One entry of a fault plan, ``at_s`` seconds after the start of the run."""
 
     name: ClassVar[str]
     at_s: float
@@ -59,23 +62,9 @@ class Fault(ABC):
     def strike(self, control: ControlPlane) -> None:
         """Let it happen, and say so in the decision log."""
 
-
-def check_time(fault: Fault, world: PlannedWorld, entry: str) -> None:
-    """Refuse a fault outside the run.
-
-    Raises:
-        UserError: the time is no number, negative, or not before the end of the run.
-    """
-    at = fault.at_s
-    value: object = at  # Plain data may hold anything here.
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or at < 0 or at >= world.duration_s:
-        raise UserError(
-            f"{fault.name} is outside the run",
-            field=f"{entry}.at_s",
-            value=at,
-            remedy=f"give a time in seconds from 0 to less than the run's {world.duration_s:g}",
-        )
+    def note(self, control: ControlPlane, subject: str, **facts: Fact) -> None:
+        """Say in the decision log that it happens, to whom, with further facts."""
+        control.log.note(ACTOR, self.name, subject, "fault plan", **facts)
 
 
 def check_node(name: str, world: PlannedWorld, entry: str) -> None:
@@ -95,12 +84,64 @@ def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topolog
     Raises:
         UserError: the run has none.
     """
-    for topology in world.topologies:
-        if topology.id == topology_id:
-            return topology
-    known = [topology.id for topology in world.topologies]
-    raise unknown_name("topology", topology_id, known, "the run", field=f"{entry}.topology")
+    known = {topology.id: topology for topology in world.topologies}
+    if topology_id not in known:
+        raise unknown_name("topology", topology_id, known, "the run", field=f"{entry}.topology")
+    return known[topology_id]
 
 
 FAULTS: Registry[Fault] = Registry("fault", "storm_lab.emulator.control.faults")
 fault_kind = FAULTS.register
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPlan:
+    """Faults in any order of time; those of one instant strike in the plan's order."""
+
+    faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> FaultPlan:
+        """Read a plan from plain data: each row names its kind under ``fault``, the rest are its fields.
+
+        Raises:
+            UserError: a row without a kind, an unknown kind, an unknown or missing field.
+        """
+        faults: list[Fault] = []
+        for index, row in enumerate(rows):
+            entry = f"faults[{index}]"
+            fields = dict(row)
+            kind = fields.pop("fault", None)
+            if not isinstance(kind, str):
+                raise UserError(
+                    "the entry does not say what happens",
+                    field=f"{entry}.fault",
+                    value=kind,
+                    remedy=f"choose one of {', '.join(FAULTS.names())}",
+                )
+            faults.append(FAULTS.build(kind, fields, field=entry))
+        return cls(tuple(faults))
+
+    def check(self, world: PlannedWorld) -> None:
+        """Walk through the plan in order of time and refuse the first entry that cannot be.
+
+        Raises:
+            UserError: names the entry by its place in the plan.
+        """
+        for index, fault in enumerate(self.faults):
+            at: object = fault.at_s  # Plain data may hold anything here.
+            number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)
+            if not number or not 0 <= fault.at_s < world.duration_s:
+                raise UserError(
+                    f"{fault.name} is outside the run",
+                    field=f"faults[{index}].at_s",
+                    value=at,
+                    remedy=f"give a time in seconds from 0 to less than the run's {world.duration_s:g}",
+                )
+        for index, fault in sorted(enumerate(self.faults), key=lambda item: item[1].at_s):
+            fault.check(world, f"faults[{index}]")
+
+    def start(self, control: ControlPlane) -> None:
+        """Put the faults on the clock."""
+        for index, fault in enumerate(self.faults):
+            control.clock.at(ns(fault.at_s), Rank.FAULT, f"fault:{index:06}", partial(fault.strike, control))

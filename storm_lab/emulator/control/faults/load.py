@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_topology, fault_kind
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
+from storm_lab.errors import unknown_name
+from storm_lab.model.checks import check_number
 
 
 @fault_kind
@@ -17,7 +17,6 @@ class SetLoad(Fault):
     """A spout's source delivers ``rate_per_s`` lines a second from ``at_s`` on (sources that have a rate)."""
 
     name: ClassVar[str] = "set-load"
-    at_s: float
     topology: str
     spout: str
     rate_per_s: float
@@ -28,17 +27,9 @@ class SetLoad(Fault):
         if self.spout not in spouts:
             owner = f"topology {self.topology!r}"
             raise unknown_name("spout", self.spout, spouts, owner, field=f"{entry}.spout")
-        if not (math.isfinite(self.rate_per_s) and 0 <= self.rate_per_s <= 1e8):
-            raise UserError(
-                "that is no rate",
-                field=f"{entry}.rate_per_s",
-                value=self.rate_per_s,
-                remedy="give lines per second from 0 to 1e8",
-            )
+        check_number("a rate", f"{entry}.rate_per_s", self.rate_per_s, high=1e8, unit="lines per second")
 
     def strike(self, control: ControlPlane) -> None:
         """Set the source's rate."""
-        control.log.note(
-            ACTOR, self.name, f"{self.topology}/{self.spout}", "fault plan", rate_per_s=self.rate_per_s
-        )
+        self.note(control, f"{self.topology}/{self.spout}", rate_per_s=self.rate_per_s)
         control.plane.now().set_load(self.topology, self.spout, self.rate_per_s)

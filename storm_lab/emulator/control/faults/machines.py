@@ -1,4 +1,4 @@
-"""Machines that fail, come back, or slow down: single nodes and whole racks.
+"""Machines and the links between them: nodes and racks that fail, come back or slow down; links disturbed.
 
 A node that fails takes its supervisor and its workers with it; what they held is lost, and their peers see
 the connections break. A node that comes back has its code and its last local assignment on disk, and no
@@ -7,13 +7,13 @@ process.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.faults.fault import ACTOR, Fault, PlannedWorld, check_node, fault_kind
+from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_node, fault_kind
 from storm_lab.errors import UserError, unknown_name
+from storm_lab.model.checks import check_number
 
 
 def _nodes_of_rack(rack: str, world: PlannedWorld, entry: str) -> list[str]:
@@ -41,7 +41,6 @@ class KillNode(Fault):
     """A node fails at ``at_s``."""
 
     name: ClassVar[str] = "kill-node"
-    at_s: float
     node: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
@@ -51,7 +50,7 @@ class KillNode(Fault):
 
     def strike(self, control: ControlPlane) -> None:
         """Switch the node off."""
-        control.log.note(ACTOR, self.name, self.node, "fault plan")
+        self.note(control, self.node)
         control.supervisors[self.node].power_off("its node has failed")
 
 
@@ -61,7 +60,6 @@ class ReviveNode(Fault):
     """A failed node is back at ``at_s``."""
 
     name: ClassVar[str] = "revive-node"
-    at_s: float
     node: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
@@ -71,7 +69,7 @@ class ReviveNode(Fault):
 
     def strike(self, control: ControlPlane) -> None:
         """Switch the node on."""
-        control.log.note(ACTOR, self.name, self.node, "fault plan")
+        self.note(control, self.node)
         control.supervisors[self.node].power_on()
 
 
@@ -81,7 +79,6 @@ class KillRack(Fault):
     """All nodes of a rack that still live fail at once."""
 
     name: ClassVar[str] = "kill-rack"
-    at_s: float
     rack: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
@@ -90,10 +87,10 @@ class KillRack(Fault):
 
     def strike(self, control: ControlPlane) -> None:
         """Switch off those of the rack's nodes that are alive."""
-        control.log.note(ACTOR, self.name, self.rack, "fault plan")
-        for node in control.cluster.nodes:
-            if node.rack == self.rack and control.supervisors[node.id].up:
-                control.supervisors[node.id].power_off("its rack has failed")
+        self.note(control, self.rack)
+        for supervisor in control.supervisors.values():
+            if supervisor.node.rack == self.rack and supervisor.up:
+                supervisor.power_off("its rack has failed")
 
 
 @fault_kind
@@ -102,7 +99,6 @@ class ReviveRack(Fault):
     """All nodes of a rack that are down come back."""
 
     name: ClassVar[str] = "revive-rack"
-    at_s: float
     rack: str
 
     def check(self, world: PlannedWorld, entry: str) -> None:
@@ -111,10 +107,10 @@ class ReviveRack(Fault):
 
     def strike(self, control: ControlPlane) -> None:
         """Switch on those of the rack's nodes that are down."""
-        control.log.note(ACTOR, self.name, self.rack, "fault plan")
-        for node in control.cluster.nodes:
-            if node.rack == self.rack and not control.supervisors[node.id].up:
-                control.supervisors[node.id].power_on()
+        self.note(control, self.rack)
+        for supervisor in control.supervisors.values():
+            if supervisor.node.rack == self.rack and not supervisor.up:
+                supervisor.power_on()
 
 
 @fault_kind
@@ -123,22 +119,101 @@ class SlowNode(Fault):
     """A node computes at ``factor`` of its speed from ``at_s`` on; 1 is its own speed again."""
 
     name: ClassVar[str] = "slow-node"
-    at_s: float
     node: str
     factor: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
         """Refuse a node that is not there, and a factor out of range."""
         check_node(self.node, world, f"{entry}.node")
-        if not (math.isfinite(self.factor) and 0.01 <= self.factor <= 1.0):
-            raise UserError(
-                "a node can only be slowed to a part of its own speed",
-                field=f"{entry}.factor",
-                value=self.factor,
-                remedy="give a factor from 0.01 to 1",
-            )
+        check_number("the part of its own speed", f"{entry}.factor", self.factor, low=0.01, high=1.0)
 
     def strike(self, control: ControlPlane) -> None:
         """Set the node's speed."""
-        control.log.note(ACTOR, self.name, self.node, "fault plan", factor=self.factor)
+        self.note(control, self.node, factor=self.factor)
         control.plane.now().set_node_speed(self.node, self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkFault(Fault):
+    """Something that happens to the link between two nodes."""
+
+    node_a: str
+    node_b: str
+
+    @property
+    def subject(self) -> str:
+        """The link in the decision log."""
+        return f"{self.node_a}-{self.node_b}"
+
+    def _link(self, world: PlannedWorld, entry: str) -> frozenset[str]:
+        check_node(self.node_a, world, f"{entry}.node_a")
+        check_node(self.node_b, world, f"{entry}.node_b")
+        if self.node_a == self.node_b:
+            raise UserError(
+                "a link needs two different nodes",
+                field=f"{entry}.node_b",
+                value=self.node_b,
+                remedy="name another node",
+            )
+        return frozenset((self.node_a, self.node_b))
+
+
+@fault_kind
+@dataclass(frozen=True, slots=True)
+class CutLink(_LinkFault):
+    """Nothing passes between two nodes any more, in either direction."""
+
+    name: ClassVar[str] = "cut-link"
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse nodes that are not there, or the same one twice."""
+        world.links_disturbed.add(self._link(world, entry))
+
+    def strike(self, control: ControlPlane) -> None:
+        """Cut the link."""
+        self.note(control, self.subject)
+        control.plane.now().set_link(self.node_a, self.node_b, cut=True)
+
+
+@fault_kind
+@dataclass(frozen=True, slots=True)
+class DelayLink(_LinkFault):
+    """Everything between two nodes takes ``extra_ms`` longer, one way."""
+
+    name: ClassVar[str] = "delay-link"
+    extra_ms: float
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse nodes that are not there, or the same one twice, and a delay out of range."""
+        world.links_disturbed.add(self._link(world, entry))
+        check_number("a delay", f"{entry}.extra_ms", self.extra_ms, low=1e-6, high=60_000, unit="ms")
+
+    def strike(self, control: ControlPlane) -> None:
+        """Delay the link."""
+        self.note(control, self.subject, extra_ms=self.extra_ms)
+        control.plane.now().set_link(self.node_a, self.node_b, extra_delay_ns=round(self.extra_ms * 1e6))
+
+
+@fault_kind
+@dataclass(frozen=True, slots=True)
+class RestoreLink(_LinkFault):
+    """A link that was cut or delayed is as before."""
+
+    name: ClassVar[str] = "restore-link"
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a link that is in order at that time."""
+        link = self._link(world, entry)
+        if link not in world.links_disturbed:
+            raise UserError(
+                "the link is in order at that time",
+                field=f"{entry}.node_b",
+                value=self.node_b,
+                remedy="cut or delay it first",
+            )
+        world.links_disturbed.remove(link)
+
+    def strike(self, control: ControlPlane) -> None:
+        """Give the link its usual latency again."""
+        self.note(control, self.subject)
+        control.plane.now().set_link(self.node_a, self.node_b)

@@ -31,17 +31,12 @@ class Migration:
 
     def __init__(self, control: ControlPlane) -> None:
         self.control = control
+        self.sync_work_s = 0.0
+        """For how long a supervisor works on each sync; Storm's own, one in ten seconds, count as free."""
 
     def publish(self, topology_id: str, slots: Mapping[Executor, Slot], reason: str) -> None:
         """Nimbus has been given a new assignment for a running topology. Storm writes it to ZooKeeper."""
         self.control.nimbus.write(topology_id, slots, Origin.INSTALLED, reason)
-
-    def sync_work_s(self) -> float:
-        """Seconds for which a supervisor works on each sync of its assignments.
-
-        Storm's own syncs, one in ten seconds, count as free.
-        """
-        return 0.0
 
     def assignments_read(self, supervisor: Supervisor) -> None:
         """A supervisor has read the assignments from ZooKeeper."""

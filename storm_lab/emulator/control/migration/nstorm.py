@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from storm_lab.emulator.control.clock import Event, Rank, Timer, ns
+from storm_lab.emulator.control.clock import Event, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
 from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
@@ -57,9 +57,10 @@ class _ThreadLevelUpdate(Migration):
 
     def __init__(self, control: ControlPlane, method: NStorm) -> None:
         super().__init__(control)
+        self.sync_work_s = control.times.sync_work_s
         self._method = method
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
-        self._polls: dict[int, Timer] = {}
+        self._polls: dict[int, Event] = {}
         self._looking: set[int] = set()
         self._seen: dict[int, StoredAssignment] = {}
         self._coming: dict[tuple[int, Executor], Event] = {}
@@ -81,7 +82,7 @@ class _ThreadLevelUpdate(Migration):
         # Workers of a node that start together do not look together: JVMs take their own time to get there.
         period_ns = ns(self._method.poll_s)
         phase = self.control.random(f"nstorm/poll/{process.number}").random()
-        self._polls[process.number] = self.control.clock.recurring(
+        self._polls[process.number] = self.control.clock.every(
             period_ns,
             Rank.WORKER,
             process.actor,
@@ -90,54 +91,40 @@ class _ThreadLevelUpdate(Migration):
             drifts=self.control.timers.timers_drift,
         )
 
-    def sync_work_s(self) -> float:
-        return self.control.times.sync_work_s
-
     def _poll(self, process: WorkerProcess) -> int:
         """One look into the store takes time and CPU; a poll that is due before it is over is left out.
 
         How long it keeps the worker's timer.
         """
         if not process.running:
-            self._polls.pop(process.number).stop()
+            self._polls.pop(process.number).cancel()
             self._looking.discard(process.number)
             return 0
         if process.number in self._looking:
             return 0
         control = self.control
         work_ns = ns(control.times.poll_work_s)
-        if work_ns == 0:
-            self._look(process)
-            return 0
         self._looking.add(process.number)
         control.plane.now().charge(process.id, work_ns)
-        control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._looked, process))
+        control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._look, process))
         return work_ns
-
-    def _looked(self, process: WorkerProcess) -> None:
-        self._looking.discard(process.number)
-        if process.running:
-            self._look(process)
 
     def _look(self, process: WorkerProcess) -> None:
         """The paper's procedure TLU."""
+        self._looking.discard(process.number)
         stored = self.table_for(process)
-        if stored is None:
+        if not process.running or stored is None:
             return
         if stored is not self._seen.get(process.number):
-            if not self._take_over(process, stored):
+            mine = set(stored.workers.get(process.slot, ()))
+            if not mine:
                 return  # The supervisor will end this worker.
+            self._update(process, mine)
             self._seen[process.number] = stored
         self.control.connections.refresh(process, stored)
 
-    def _take_over(self, process: WorkerProcess, stored: StoredAssignment) -> bool:
-        """Bring the worker's threads in line with a new assignment; False if it has none for this worker."""
-        mine = {executor for executor, slot in stored.slots.items() if slot == process.slot}
-        if mine:
-            self._update(process, mine)
-        return bool(mine)
-
     def _update(self, process: WorkerProcess, mine: set[Executor]) -> None:
+        """Bring the worker's threads in line with those that it should run."""
         running = set(process.executors)
         for key in [key for key in self._coming if key[0] == process.number and key[1] not in mine]:
             self._coming.pop(key).cancel()
@@ -156,23 +143,16 @@ class _ThreadLevelUpdate(Migration):
             start=[str(e) for e in come],
             stop=[str(e) for e in gone],
         )
+        later = partial(control.clock.after, rank=Rank.PROCESS, actor=process.actor)
         for executor in gone:
+            stop = partial(self._stop, process, executor)
             if method.kill_delay_s > 0:
-                self._going[process.number, executor] = control.clock.after(
-                    ns(method.kill_delay_s),
-                    Rank.PROCESS,
-                    process.actor,
-                    partial(self._stop, process, executor),
-                )
+                self._going[process.number, executor] = later(ns(method.kill_delay_s), action=stop)
             else:
-                self._stop(process, executor)
+                stop()
         for executor in come:
-            self._coming[process.number, executor] = control.clock.after(
-                ns(control.times.executor_start_s),
-                Rank.PROCESS,
-                process.actor,
-                partial(self._start, process, executor),
-            )
+            start = partial(self._start, process, executor)
+            self._coming[process.number, executor] = later(ns(control.times.executor_start_s), action=start)
 
     def _start(self, process: WorkerProcess, executor: Executor) -> None:
         del self._coming[process.number, executor]

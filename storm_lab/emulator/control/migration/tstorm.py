@@ -72,12 +72,13 @@ class _Smooth(Migration):
             worker=process.id,
             seconds=self._method.kill_delay_s,
         )
-        self.control.clock.after(
-            ns(self._method.kill_delay_s),
-            Rank.SUPERVISOR,
-            supervisor.actor,
-            lambda: supervisor.kill(process, "the hand-over is over") if process.ended_ns is None else None,
-        )
+
+        def end() -> None:
+            if process.ended_ns is None:
+                supervisor.kill(process, "the hand-over is over")
+
+        delay_ns = ns(self._method.kill_delay_s)
+        self.control.clock.after(delay_ns, Rank.SUPERVISOR, supervisor.actor, end)
 
     def spout_idle_s(self, process: WorkerProcess) -> float:
         stored = self.control.zookeeper.assignments.get(process.topology)

@@ -1,0 +1,106 @@
+"""What Nimbus keeps in mind: who is alive, and which commands wait.
+
+An executor is alive for ``task_launch_s`` after it was assigned to its slot, whatever it does; after that as
+long as its heartbeat keeps changing (Storm 0.8 to 2.x). The age of a heartbeat runs on Nimbus's own clock
+from the round at which the reported time had changed, so a death is seen 30 to 40 s after the last heartbeat.
+A heartbeat that Nimbus looks for the first time counts as fresh.
+
+A topology has at most one delayed command. Storm resumes it with its full delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storm_lab.emulator.control.clock import Event, Rank, VirtualClock, ns
+from storm_lab.emulator.control.times import Timers
+from storm_lab.emulator.control.zookeeper import StoredAssignment, ZooKeeper
+from storm_lab.model import Executor
+
+
+class Liveness:
+    """Nimbus's memory of heartbeats."""
+
+    def __init__(self, zookeeper: ZooKeeper, timers: Timers) -> None:
+        self._zookeeper = zookeeper
+        self._timers = timers
+        # The time that was reported, and since when it has been that.
+        self._seen: dict[Executor, tuple[int | None, int]] = {}
+
+    def forget(self) -> None:
+        """Nimbus has been restarted."""
+        self._seen.clear()
+
+    def nodes(self, now_ns: int) -> frozenset[str]:
+        """Nodes whose supervisor has a session: it pings ZooKeeper, or did so lately."""
+        oldest = now_ns - ns(self._timers.supervisor_timeout_s)
+        silent = self._zookeeper.silent_since
+        return frozenset(node for node, since in silent.items() if since is None or since > oldest)
+
+    def alive(self, assignment: StoredAssignment, now_ns: int) -> frozenset[Executor]:
+        """The assigned executors that count as alive in this round; notes which heartbeats have changed."""
+        timers, seen, start_ns = self._timers, self._seen, assignment.start_ns
+        launched_before = now_ns - ns(timers.task_launch_s)
+        oldest = now_ns - ns(timers.task_timeout_s)
+        alive: list[Executor] = []
+        for slot, executors in assignment.workers.items():
+            beats = self._zookeeper.task_beats.get(slot, {})
+            for executor in executors:
+                reported = beats.get(executor)
+                last = seen.get(executor)
+                if last is None or last[0] != reported:
+                    last = seen[executor] = (reported, now_ns)
+                start = start_ns[executor]
+                newest = max(reported or 0, start) if timers.heartbeat_by_sender else last[1]
+                if start > launched_before or newest > oldest:
+                    alive.append(executor)
+        return frozenset(alive)
+
+
+def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
+    """Whether every executor has given a heartbeat from its slot since it was assigned to it."""
+    beats = zookeeper.task_beats
+    for slot, executors in assignment.workers.items():
+        from_slot = beats.get(slot, {})
+        if any(from_slot.get(executor, -1) < assignment.start_ns[executor] for executor in executors):
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Delay:
+    wait_ns: int
+    then: Callable[[], None]
+    event: Event
+
+
+class Delays:
+    """What is to be done for a topology when its wait is over."""
+
+    def __init__(self, clock: VirtualClock, actor: str) -> None:
+        self._clock = clock
+        self._actor = actor
+        self._waiting: dict[str, _Delay] = {}
+
+    def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
+        """Do ``then`` after a wait; what waited for this topology before is given up."""
+        if (waiting := self._waiting.pop(topology_id, None)) is not None:
+            waiting.event.cancel()
+
+        def due() -> None:
+            del self._waiting[topology_id]
+            then()
+
+        event = self._clock.after(wait_ns, Rank.NIMBUS, self._actor, due)
+        self._waiting[topology_id] = _Delay(wait_ns, then, event)
+
+    def stop(self) -> None:
+        """Nimbus is gone: nothing comes due until `start`."""
+        for waiting in self._waiting.values():
+            waiting.event.cancel()
+
+    def start(self) -> None:
+        """Nimbus is back: every wait begins again."""
+        for topology_id, waiting in list(self._waiting.items()):
+            self.after(topology_id, waiting.wait_ns, waiting.then)

@@ -1,0 +1,88 @@
+"""What everything costs, in the kernel's units, and how the costs of calls of user code are spread."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.kernel.call_cost import QUANTILES
+from storm_lab.emulator.state.layout import records
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
+from storm_lab.model import StormVersion
+from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
+
+# Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
+TIMER_MS = 10.0
+FLUSH_FROM_NS = 30 * NS_PER_S
+# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), then sleeps of 1 ms.
+FINE_LOOKS = 1000
+
+
+def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
+    """The kernel's one row of costs."""
+    table = records("cost", 1)
+    c = table[0]
+    for name in c.dtype.names:
+        if hasattr(cost, f"{name}_us"):
+            setattr(c, name, round(getattr(cost, f"{name}_us") * NS_PER_US))
+    c.serialise_kb = round(cost.serialise_us_per_kb * NS_PER_US)
+    c.deserialise_kb = round(cost.deserialise_us_per_kb * NS_PER_US)
+    if version < V0_9_0:
+        for name in ("transfer", "receive", "read", "write"):
+            setattr(c, name, round(getattr(c, name) * cost.zeromq_factor))
+    if version >= V2_0_0:
+        # What a burst costs beside its work is part of Storm's own code: few of them are real switches.
+        c.switch = round(c.switch * cost.storm_2_factor)
+        # A log line costs what it costs in other versions.
+        c.log_emit = round(c.log_emit / cost.storm_2_factor)
+        c.log_receive = round(c.log_receive / cost.storm_2_factor)
+    c.header_bytes = round(cost.header_bytes)
+    c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
+    slack = round(cost.timer_slack_us * NS_PER_US)
+    c.idle_sleep = NS_PER_MS + slack
+    c.inactive_sleep = 100 * NS_PER_MS
+    c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
+    c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
+    rounds = cost.housekeeping_period_ms / TIMER_MS
+    c.wait_work = c.empty_turn = round(cost.consumer_wake_us * NS_PER_US)
+    if version < V1_0_0:
+        c.empty_batch = c.wait_work
+        c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+        wakes = cost.publisher_wakes_per_s * cost.housekeeping_period_ms / 1000
+        c.publish_work = round(wakes * cost.consumer_wake_us * NS_PER_US)
+    if V0_9_0 <= version < V0_9_3:
+        c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
+    c.flush_from = FLUSH_FROM_NS
+    c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
+    c.warm_calls = round(cost.warm_up_calls)
+    c.compile = round(cost.compile_s * NS_PER_S)
+    c.call = 1
+    c.spread = int(cost.service_cv > 0)
+    if version < V2_0_0:
+        c.look = 0
+    elif cost.look_us > 0:
+        c.empty_turn = c.look
+        c.look_beside = round(1024 * cost.look_beside)
+        # It parks for a nanosecond, and what that takes is late.
+        c.fine_look = max(slack, NS_PER_US)
+        c.fine_time = FINE_LOOKS * c.fine_look
+        c.coarse_look = c.idle_sleep
+    c.receive_batch = round(cost.receive_batch)
+    c.send_batch = round(cost.send_batch)
+    return table
+
+
+def lognormal(cv: float) -> NDArray[np.int64]:
+    """Equally likely factors, of 65536, with mean 1 and coefficient of variation ``cv``."""
+    sigma = math.sqrt(math.log1p(cv * cv))
+    normal = NormalDist()
+    drawn = [math.exp(sigma * normal.inv_cdf((i + 0.5) / QUANTILES)) for i in range(QUANTILES)]
+    mean = math.fsum(drawn) / QUANTILES
+    table = np.array([round(65536 * value / mean) for value in drawn], np.int64)
+    # Rounding leaves a few units; the mean is to be 1 exactly.
+    table[QUANTILES // 2] += 65536 * QUANTILES - int(table.sum())
+    return table

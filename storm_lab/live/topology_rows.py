@@ -1,0 +1,276 @@
+"""All rows of one topology in a live run, for the tuple log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.state.kinds import LOCALITY_NAMES, LOST, OUTCOME_NAMES, PENDING
+from storm_lab.live.lives import LiveRecords, Lives, WorkerLife
+from storm_lab.live.player_files import (
+    COLLECTOR,
+    COMPILER,
+    HOUSEKEEPING,
+    OpenedTask,
+    ThreadUse,
+    Window,
+    read_executions,
+    read_roots,
+)
+from storm_lab.live.sampler import Sample
+from storm_lab.model import executors_of
+from storm_lab.tuplelog import Coded
+from storm_lab.tuplelog.recorder import Recorder
+
+_ROOT_BITS = 40
+_INCARNATION_BITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RootNumbers:
+    """Numbers of root tuples through the run.
+
+    Every spout task's life has its own, and those that were sampled are the multiples of ``every``.
+    """
+
+    lives: Mapping[tuple[str, int, int], int]
+    every: int
+
+    @classmethod
+    def of(cls, records: LiveRecords) -> RootNumbers:
+        """Numbers for all spout tasks' lives, in the order of the records."""
+        keys = [
+            (plan.topology.id, task, incarnation)
+            for plan in records.plans
+            for task, incarnation, _ in read_roots(records.folders[plan.topology.id])
+        ]
+        return cls({key: number for number, key in enumerate(keys)}, records.sample_every)
+
+    def number(self, life: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Root numbers of the rows of one life."""
+        return (rows // self.every * len(self.lives) + life) * self.every + rows % self.every
+
+
+def _is_over(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
+    """Whether a task's life was over before the run was."""
+    return any(time_ns is not None and time_ns <= end_ns for time_ns in (task.closed_ns, worker.ended_ns))
+
+
+class TopologyRows:
+    """Writes what the workers of one topology have recorded."""
+
+    def __init__(self, records: LiveRecords, lives: Lives, plan: TopologyPlan, numbers: RootNumbers) -> None:
+        self._records = records
+        self._uses = lives.uses
+        self._plan = plan
+        self._id = plan.topology.id
+        self._folder = records.folders[self._id]
+        self._numbers = numbers
+        self._components = {
+            task: executor.component
+            for executor in executors_of(plan.topology, records.version)
+            for task in executor.tasks
+        }
+        self._stays = lives.tasks(self._id)
+        self._distance = lives.distances()
+        self._workers = [
+            (worker, worker.file)
+            for worker in lives.workers
+            if worker.topology == self._id and worker.file is not None
+        ]
+        self._lives: dict[tuple[int, int], tuple[WorkerLife, OpenedTask]] = {
+            (entry.task, entry.incarnation): (worker, entry)
+            for worker, file in self._workers
+            for entry in file.tasks
+        }
+
+    def write(self, log: Recorder) -> None:
+        """Write root tuples and executions; counters, traffic and CPU, window by window."""
+        self._write_roots(log)
+        self._write_executions(log)
+        for worker, file in self._workers:
+            for window in file.windows:
+                if self._records.origin_ns < window.end_ns <= self._records.end_ns:
+                    self._write_counts(window, log)
+                    self._write_traffic(worker, window, log)
+                    self._write_cpu(worker, window, log)
+
+    def _write_roots(self, log: Recorder) -> None:
+        """Root tuples, in the order in which they ended; those that have not, at the end."""
+        parts: dict[str, list[NDArray[Any]]] = {}
+        origin, end = self._records.origin_ns, self._records.end_ns
+        for task, incarnation, rows in read_roots(self._folder):
+            life = self._lives.get((task, incarnation))
+            number = self._numbers.number(
+                self._numbers.lives[self._id, task, incarnation], np.arange(len(rows), dtype=np.int64)
+            )
+            outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
+            if life is None or _is_over(*life, end):
+                outcome[outcome == PENDING] = LOST
+            done = (outcome != PENDING) & (outcome != LOST)
+            source = self._plan.sources[self._components[task]]
+            columns: dict[str, NDArray[Any]] = {
+                "root_id": number,
+                "spout_task": np.full(len(rows), task, np.int32),
+                "line": rows["line"],
+                "attempt": rows["attempt"].astype(np.int16),
+                "emit_ns": rows["emit_ns"] - origin,
+                "complete_ns": np.where(done, rows["end_ns"] - origin, -1),
+                "outcome": outcome,
+                "latency_ns": np.where(done, rows["end_ns"] - rows["emit_ns"], -1),
+                "sleep_ns": np.full(len(rows), source.sleep_ns, np.int64),
+            }
+            inside = (rows["emit_ns"] >= origin) & (rows["emit_ns"] <= end)
+            for name, values in columns.items():
+                parts.setdefault(name, []).append(values[inside])
+        if not parts:
+            return
+        whole: dict[str, Any] = {name: np.concatenate(values) for name, values in parts.items()}
+        ended = np.where(whole["complete_ns"] < 0, np.iinfo(np.int64).max, whole["complete_ns"])
+        order = np.lexsort((whole["root_id"], whole["emit_ns"], ended))
+        whole = {name: values[order] for name, values in whole.items()}
+        whole["outcome"] = Coded(whole["outcome"], OUTCOME_NAMES)
+        log.append("roots", {**whole, "topology": self._coded(len(order))})
+
+    def _write_executions(self, log: Recorder) -> None:
+        """Executions of the sampled root tuples' trees, task by task."""
+        origin, end = self._records.origin_ns, self._records.end_ns
+        for task, incarnation, rows in read_executions(self._folder):
+            life = self._lives.get((task, incarnation))
+            rows = rows[(rows["end_ns"] > 0) & (rows["start_ns"] >= origin) & (rows["end_ns"] <= end)]
+            if life is None or len(rows) == 0:
+                continue
+            worker = life[0]
+            log.append(
+                "executions",
+                {
+                    "root_id": self._root_ids(rows["root"]),
+                    "topology": self._coded(len(rows)),
+                    "component": Coded(np.zeros(len(rows), np.int32), [self._components[task]]),
+                    "task": np.full(len(rows), task, np.int32),
+                    "source_task": rows["source"].astype(np.int32),
+                    "worker": np.full(len(rows), worker.number, np.int32),
+                    "node": Coded(np.zeros(len(rows), np.int32), [worker.slot.node]),
+                    "locality": self._localities(rows["source"], rows["start_ns"], worker),
+                    "enqueue_ns": np.full(len(rows), -1, np.int64),
+                    "start_ns": rows["start_ns"] - origin,
+                    "end_ns": rows["end_ns"] - origin,
+                },
+            )
+
+    def _root_ids(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Root numbers of what tuples carry; -1 where nobody tracks the root."""
+        ids = np.full(len(names), -1, np.int64)
+        tracked = names >= 0
+        lives = names >> _ROOT_BITS
+        for life in np.unique(lives[tracked]):
+            task, incarnation = int(life) >> _INCARNATION_BITS, int(life) & ((1 << _INCARNATION_BITS) - 1)
+            number = self._numbers.lives.get((self._id, task, incarnation))
+            if number is not None:
+                own = tracked & (lives == life)
+                ids[own] = self._numbers.number(number, names[own] & ((1 << _ROOT_BITS) - 1))
+        return ids
+
+    def _localities(self, tasks: NDArray[Any], times: NDArray[np.int64], worker: WorkerLife) -> Coded:
+        """How far from a worker tasks were at some times."""
+        far = np.zeros(len(tasks), np.int8)
+        for task in np.unique(tasks):
+            if int(task) in self._stays:
+                own = tasks == task
+                starts, workers = self._stays[int(task)]
+                place = np.maximum(0, np.searchsorted(starts, times[own], "right") - 1)
+                far[own] = self._distance[workers[place], worker.number]
+        return Coded(far, LOCALITY_NAMES)
+
+    def _times(self, window: Window, rows: int) -> dict[str, NDArray[np.int64]]:
+        origin = self._records.origin_ns
+        return {
+            "start_ns": np.full(rows, max(0, window.start_ns - origin), np.int64),
+            "end_ns": np.full(rows, window.end_ns - origin, np.int64),
+        }
+
+    def _write_counts(self, window: Window, log: Recorder) -> None:
+        busy = np.array([row for row in window.tasks if any(row[1:])], np.int64)
+        if len(busy) == 0:
+            return
+        names = ("emitted", "transferred", "executed", "acked", "failed")
+        log.append(
+            "counts",
+            {
+                **self._times(window, len(busy)),
+                "topology": self._coded(len(busy)),
+                "component": [self._components[int(task)] for task in busy[:, 0]],
+                "task": busy[:, 0].astype(np.int32),
+                **{name: busy[:, 1 + column] for column, name in enumerate(names)},
+                # As Storm itself does: the sampled calls stand for all.
+                "execute_ns": busy[:, 6] * self._records.sample_every,
+            },
+        )
+
+    def _write_traffic(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
+        if not window.sent:
+            return
+        sent = np.array(window.sent, np.int64)
+        middle = np.full(len(sent), (window.start_ns + window.end_ns) // 2)
+        log.append(
+            "traffic",
+            {
+                **self._times(window, len(sent)),
+                "topology": self._coded(len(sent)),
+                "source_component": [self._components[int(task)] for task in sent[:, 0]],
+                "source_task": sent[:, 0].astype(np.int32),
+                "target_component": [self._components[int(task)] for task in sent[:, 1]],
+                "target_task": sent[:, 1].astype(np.int32),
+                "locality": self._localities(sent[:, 1], middle, worker),
+                "tuples": sent[:, 2],
+                "bytes": sent[:, 3],
+            },
+        )
+
+    def _write_cpu(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
+        uses = self._uses[worker.number]
+        sums: dict[ThreadUse, int] = {}
+        for key, _, used in window.threads:
+            sums[uses[key]] = sums.get(uses[key], 0) + used
+        for kind in (COMPILER, COLLECTOR):
+            sums[ThreadUse(kind, -1)] = _between(self._records.samples, worker.pid, window, kind)
+        rest = ThreadUse(HOUSEKEEPING, -1)
+        # What is neither a Java thread's nor the compiler's or the collector's: the JVM's other threads.
+        sums[rest] = sums.get(rest, 0) + max(0, window.process_cpu_ns - sum(sums.values()))
+        rows = [(use, used) for use, used in sorted(sums.items()) if used > 0]
+        if not rows:
+            return
+        log.append(
+            "cpu",
+            {
+                **self._times(window, len(rows)),
+                "node": Coded(np.zeros(len(rows), np.int32), [worker.slot.node]),
+                "topology": self._coded(len(rows)),
+                "worker": np.full(len(rows), worker.number, np.int32),
+                "component": [self._components.get(use.first_task, "") for use, _ in rows],
+                "task": np.array([use.first_task for use, _ in rows], np.int32),
+                "thread": [use.kind for use, _ in rows],
+                "cpu_ms": np.array([used / 1e6 for _, used in rows]),
+            },
+        )
+
+    def _coded(self, rows: int) -> Coded:
+        return Coded(np.zeros(rows, np.int32), [self._id])
+
+
+def _between(samples: Sequence[Sample], pid: int, window: Window, kind: str) -> int:
+    """CPU of a process's compiler or collector between the looks that are nearest to a window's edges."""
+
+    def used(time_ns: int) -> int:
+        near = min(samples, key=lambda sample: abs(sample.time_ns - time_ns), default=None)
+        for seen in near.workers if near is not None else ():
+            if seen.worker.pid == pid:
+                return seen.compiler_ns if kind == COMPILER else seen.collector_ns
+        return 0
+
+    return max(0, used(window.end_ns) - used(window.start_ns))

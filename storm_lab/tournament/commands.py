@@ -1,0 +1,202 @@
+"""The commands ``storm-lab league`` and ``storm-lab compare``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from storm_lab.errors import UserError
+from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
+from storm_lab.machine.options import (
+    constants_option,
+    examples,
+    jobs_option,
+    json_option,
+    on_spark_option,
+    print_json,
+)
+from storm_lab.machine.places import data_folder
+from storm_lab.machine.whole_file import check_folder
+from storm_lab.runs.completion import complete_suite
+from storm_lab.runs.digest import text_digest
+from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.grid import parse_seeds
+from storm_lab.runs.live_constants import read_constants
+from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
+from storm_lab.tournament.comparison import compared, comparison_text
+from storm_lab.tournament.report import LeagueReport
+from storm_lab.tournament.suite import suite
+from storm_lab.tournament.tournament import Tournament
+
+_SUITE_OPTIONS = (
+    click.option(
+        "--suite",
+        "suite_name",
+        default="papers",
+        show_default=True,
+        metavar="papers|generated|FILE",
+        shell_complete=complete_suite,
+        help="What is scheduled where; a YAML file lists cases of your own.",
+    ),
+    click.option("--only", multiple=True, metavar="NAME", help="Only cases that begin like this."),
+    click.option(
+        "--seeds", default="1-5", show_default=True, help="Seeds, as 1-5 or 1,2,7; the same for all."
+    ),
+    click.option(
+        "--instances",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1, 100),
+        help="Generated suite: instances of each family on each kind of machines.",
+    ),
+    click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it."),
+    click.option(
+        "--duration",
+        "duration_s",
+        default=420.0,
+        show_default=True,
+        type=click.FloatRange(240, 7200),
+        help="Virtual seconds of a run.",
+    ),
+    constants_option,
+    jobs_option,
+    on_spark_option,
+    json_option,
+)
+
+
+def suite_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What is played, with which seeds, for how long and where: as the league takes it."""
+    for option in reversed(_SUITE_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab league --scheduler my_idea.py:MyIdea",
+        "storm-lab league --scheduler my_idea.py:MyIdea:nodes=3 --suite generated --instances 3",
+        "storm-lab league --scheduler online:my_idea.py --policies default,tstorm --only tstorm --seeds 1-3",
+    )
+)
+@click.option(
+    "--scheduler",
+    "schedulers",
+    metavar="FILE.py:CLASS[:K=V,...]",
+    multiple=True,
+    shell_complete=complete_scheduler,
+    help="A scheduler of yours, or an installed one by name; online: before it for measured load.",
+)
+@click.option(
+    "--policies",
+    metavar="NAME,NAME",
+    shell_complete=complete_policies,
+    help="Built-in policies to play against; all by default.",
+)
+@click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
+@click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
+@suite_options
+def league(
+    schedulers: tuple[str, ...],
+    suite_name: str,
+    policies: str | None,
+    only: tuple[str, ...],
+    seeds: str,
+    instances: int,
+    suite_seed: int,
+    duration_s: float,
+    constants: Path | None,
+    baseline: str,
+    jobs: int,
+    on_spark: bool,
+    out: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Rank schedulers on many topologies and machines, with paired seeds and tests.
+
+    What was played before is not played again, and after an interruption the same command goes on. A
+    scheduler that fails loses the case; the others go on. The folder that is printed at the end holds all
+    tables as CSV and LaTeX, the critical-difference diagram and a notebook.
+    """
+    names = list(BUILT_IN)
+    if policies is not None:
+        names = [name.strip() for name in policies.split(",") if name.strip()]
+    entrants = field(schedulers, names)
+    known = [entrant.name for entrant in entrants]
+    if baseline not in known:
+        raise UserError(
+            "does not play", field="baseline", value=baseline, remedy=f"there are: {', '.join(known)}"
+        )
+    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
+    machine = None if constants is None else read_constants(constants)
+    tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
+    if dry_run:
+        folders = {run_folder(spec) for own in tournament.specs().values() for spec in own}
+        count = {"entrants": len(entrants), "cases": len(cases), "runs": len(folders)}
+        count["there"] = sum(is_whole(folder) for folder in folders)
+        click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
+        return
+    if out is not None:
+        check_folder(out, field="out")
+    rows = tournament.play(jobs=jobs, on_spark=on_spark)
+    own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
+    report = LeagueReport(rows, own, baseline)
+    if report.scores.empty:
+        raise UserError(
+            f"no scheduler finished a case; the first reason: {rows['problem'].iloc[0]}", field="league"
+        )
+    if out is None:
+        asked = text_digest(*sorted(rows["run"]))[:12]
+        out = data_folder() / "leagues" / f"{Path(suite_name).stem}-{asked}"
+    report.write(out)
+    if as_json:
+        document = {"folder": str(out), "standing": json.loads(report.standing.to_json(orient="records"))}
+        print_json(document)
+    else:
+        click.echo(report.text())
+        click.echo(f"\ntables, diagram and notebook in {out}")
+
+
+@click.command(
+    epilog=examples(
+        "storm-lab compare my_idea.py:MyIdea default",
+        "storm-lab compare my_idea.py my_other_idea.py --suite generated",
+        "storm-lab compare tstorm:gamma=1.2 tstorm:gamma=1.8 --only tstorm --seeds 1-3",
+    )
+)
+@click.argument("one", metavar="A", shell_complete=complete_scheduler)
+@click.argument("other", metavar="B", shell_complete=complete_scheduler)
+@suite_options
+def compare(
+    one: str,
+    other: str,
+    suite_name: str,
+    only: tuple[str, ...],
+    seeds: str,
+    instances: int,
+    suite_seed: int,
+    duration_s: float,
+    constants: Path | None,
+    jobs: int,
+    on_spark: bool,
+    as_json: bool,
+) -> None:
+    """Say in one page whether scheduler A is better than B, where, and by how much.
+
+    A and B as the league takes them. Exit status 0 whatever comes out.
+    """
+    entrants = field((one, other), ())
+    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
+    machine = None if constants is None else read_constants(constants)
+    rows = Tournament(entrants, cases, parse_seeds(seeds), machine).play(jobs=jobs, on_spark=on_spark)
+    first, second = (entrant_of(text).name for text in (one, other))
+    found = compared(rows, first, second)
+    if as_json:
+        print_json(found.document())
+    else:
+        click.echo(comparison_text(found))

@@ -1,0 +1,161 @@
+"""What is refused of a topology and its user code: groupings, emits and costs that cannot be played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storm_lab.errors import UserError, shown
+from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Topology
+from storm_lab.workloads.size import payload_bytes
+from storm_lab.workloads.trace import LARGEST
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout
+
+_LONGEST_US = 3.6e9  # an hour
+MOST_EMITS = 1_000_000
+"""Emits of one call of user code. A call that never ends to emit is stopped here."""
+
+
+@dataclass(slots=True)
+class Emitted:
+    """One emitted tuple: its stream, values, payload in bytes, and the task that a direct stream names."""
+
+    stream: str
+    values: tuple[object, ...]
+    size: int
+    task: int | None
+
+
+def emit_call(component: Component, made: list[Emitted]) -> Emit:
+    """The emit call of a component's user code, which adds to ``made``.
+
+    It raises `UserError` for a stream that is not declared, a wrong number of values, a size that is not
+    known or out of range, or more emits than one call may make.
+    """
+    name, outputs = component.id, component.outputs
+
+    def emit(
+        *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
+    ) -> None:
+        if stream not in outputs:
+            known = ", ".join(outputs) or "none"
+            raise UserError(
+                "emits on a stream that it does not declare",
+                field=f"{name}.{stream}",
+                remedy=f"declared are: {known}",
+            )
+        if len(values) != len(outputs[stream]):
+            raise UserError(
+                f"emits {len(values)} values where {len(outputs[stream])} fields are declared",
+                field=f"{name}.{stream}",
+                value=values,
+                remedy="give one value for each of: " + ", ".join(outputs[stream]),
+            )
+        if size is None:
+            try:
+                size = payload_bytes(values)
+            except TypeError as error:
+                raise UserError(
+                    str(error), field=f"{name}.{stream}", remedy="emit it with size=..."
+                ) from None
+        if not _is_size(size):
+            raise UserError(
+                "the size is out of range",
+                field=f"{name}.{stream}",
+                value=size,
+                remedy="give bytes from 0",
+            )
+        if len(made) >= MOST_EMITS:
+            raise UserError(
+                f"one call emits more than {MOST_EMITS} tuples",
+                field=f"{name}.{stream}",
+                remedy="end the loop around emit",
+            )
+        made.append(Emitted(stream, values, size, task))
+
+    return emit
+
+
+def check_cost(name: str, cost: object) -> None:
+    """Refuse what a component's ``cost`` returned, if it is none.
+
+    Raises:
+        UserError: it is no `Cost`, or a time of it is negative, longer than an hour or no number.
+    """
+    if not isinstance(cost, Cost) or not isinstance(cost.server, str):
+        raise UserError(f"{shown(cost)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
+    for time in ("cpu_us", "server_us"):
+        if not _is_time(getattr(cost, time)):
+            raise UserError(
+                f"{time} of {shown(cost)} is not a time",
+                field=f"{name}.cost",
+                remedy="give microseconds, from 0 to an hour",
+            )
+
+
+def _is_size(value: object) -> bool:
+    """Whether this is a number of bytes that a trace can hold."""
+    return isinstance(value, int) and 0 <= value <= LARGEST
+
+
+def _is_time(value: object) -> bool:
+    """Whether this is a number of microseconds, up to an hour."""
+    try:
+        return bool(0 <= value <= _LONGEST_US)  # type: ignore[operator]
+    except (TypeError, ValueError):
+        return False
+
+
+def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
+    """Refuse code that does not belong to the topology, or is not there.
+
+    Raises:
+        UserError: names the component.
+    """
+    ids = [component.id for component in topology.components]
+    for name in code:
+        if name not in ids:
+            raise UserError("there is code for a component that the topology lacks", field="code", value=name)
+    for component in topology.components:
+        if component.id not in code:
+            raise UserError("there is no code for this component", field=component.id)
+        wanted = Spout if component.is_spout else Bolt
+        if not isinstance(code[component.id], wanted):
+            raise UserError(
+                f"the code must be a {wanted.__name__}",
+                field=component.id,
+                value=type(code[component.id]).__name__,
+            )
+
+
+def check_groupings(topology: Topology) -> None:
+    """Refuse subscriptions to streams, and groupings by fields, that are not declared.
+
+    Raises:
+        UserError: names the subscription.
+    """
+    outputs = {component.id: component.outputs for component in topology.components}
+    for component in topology.bolts:
+        for subscription in component.inputs:
+            where = f"{component.id} from {subscription.source}.{subscription.stream}"
+            streams = outputs[subscription.source]
+            if subscription.stream not in streams:
+                raise UserError(
+                    "subscribes to a stream that is not declared",
+                    field=where,
+                    remedy="declared are: " + (", ".join(streams) or "none"),
+                )
+            if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
+                raise UserError(
+                    "the partial-key grouping needs a field, and the stream has none",
+                    field=where,
+                    remedy="declare one, or choose another grouping",
+                )
+            missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
+            if missing:
+                raise UserError(
+                    f"the {subscription.grouping.value} grouping names a field that the stream lacks",
+                    field=where,
+                    value=missing[0],
+                    remedy="its fields are: " + ", ".join(streams[subscription.stream]),
+                )

@@ -1,0 +1,57 @@
+"""Trials: which runs they make, with which seeds, and what they leave out."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.trial import Trial, runs_of, tried, under_trials
+from storm_lab.model.version import V0_9_3
+
+GIVEN = Parameters({"seeds": (4, 5, 4), "trials": True, "cores": 4, "cores_tried": (2, 4, 2), "rate": 1.0})
+MAKE = partial(RunSpec, "x", describe=lambda spec: cast(EmulationSpec, None), storm_version=V0_9_3)
+SETTINGS = {"one": {"scheduler": "default"}, "two": {"scheduler": "other"}}
+
+
+def names(parameters: Parameters, *trials: Trial) -> list[str]:
+    shared = parameters.only(("cores", "rate"))
+    return [f"{s.variant}/{s.seed}" for s in runs_of(MAKE, SETTINGS, parameters, shared, trials)]
+
+
+OWN = ["one/4", "one/5", "two/4", "two/5"]
+
+
+def test_a_trial_is_played_with_the_first_seed_and_a_reading_with_all() -> None:
+    assert names(GIVEN) == OWN
+    assert names(GIVEN, Trial("t", "", {"rate": 2.0})) == [*OWN, "one-t/4", "two-t/4"]
+    every = names(GIVEN, Trial("r", "", {"rate": 2.0}, reading=True))
+    assert every == [*OWN, "one-r/4", "one-r/5", "two-r/4", "two-r/5"]
+
+
+def test_trials_that_change_nothing_or_are_not_wanted_are_left_out() -> None:
+    assert names(GIVEN, Trial("t", "", {"rate": 1.0})) == OWN
+    none = GIVEN.changed(trials=False)
+    assert names(none, Trial("t", "", {"rate": 2.0})) == OWN
+    assert names(none, *tried(none, "cores", "c{}", "{} cores")) == [*OWN, "one-c2/4", "two-c2/4"]
+
+
+def test_a_trial_of_one_scheduler_or_setting_leaves_the_others_alone() -> None:
+    for only in ("other", "two"):
+        assert names(GIVEN, Trial("t", "", {"rate": 2.0}, only=only)) == [*OWN, "two-t/4"]
+
+
+def test_values_that_are_tried_keep_the_type_of_the_parameter() -> None:
+    (trial,) = tried(GIVEN, "cores", "c{}", "{} cores a blade")
+    assert (trial.name, trial.label, trial.changes) == ("c2", "2 cores a blade", {"cores": 2})
+    assert isinstance(trial.changes["cores"], int)
+
+
+def test_runs_under_trials_are_named_after_them() -> None:
+    def play(values: Parameters) -> list[RunSpec]:
+        return [MAKE(variant="v", seed=seed, parameters=values.only(["cores"])) for seed in values.seeds]
+
+    found = list(under_trials(play, GIVEN, tried(GIVEN, "cores", "c{}", "{} cores")))
+    assert [(spec.variant, spec.seed, dict(spec.parameters)) for spec in found] == [("v-c2", 4, {"cores": 2})]
