@@ -37,6 +37,8 @@ class Allowed:
         """The range or the choices in words; empty when every value of the type is allowed."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
+        if self.kind in (bool, str):
+            return ""
         unit = f" {self.unit}" if self.unit else ""
         if self.low is not None and self.high is not None:
             return f"{_short(self.low)} to {_short(self.high)}{unit}"

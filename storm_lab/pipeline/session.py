@@ -64,18 +64,22 @@ def spark_session(
     brief: bool = False,
     thorough: bool = False,
 ) -> SparkSession:
-    """The process's Spark session, started at the first call.
+    """The process's Spark session, started at the first call; one that is active is returned as it is.
 
-    Args: master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``. remote: address of a
-    Spark Connect server, which wins over a master; else that of STORM_LAB_SPARK_REMOTE. driver_memory: heap
-    of the driver, in Java's notation. thorough: the session is going to compute all metrics, so
-    that the classes it has loaded at its end make a good archive where there is none yet; one of a session
-    that did little would serve all later ones badly. brief: the session is for one small job; Java then
-    compiles quickly rather than well, which saves a third of the processor time of a job of half a minute
-    and makes a long one slower.
+    Args:
+        master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``.
+        remote: address of a Spark Connect server, which wins over a master; else that of
+            STORM_LAB_SPARK_REMOTE.
+        driver_memory: heap of the driver, in Java's notation.
+        brief: the session is for one small job. Java then compiles quickly rather than well, which saves a
+            third of the processor time of a job of half a minute and makes a long one slower.
+        thorough: the session is going to compute all metrics, so that the classes it has loaded at its end
+            make a good archive where there is none yet. One of a session that did little would serve all
+            later ones badly.
 
-    A session that is already active is returned as it is. Raises `UserError` when there is no Java, the
-    server cannot be reached or Spark does not start; the line names the log file.
+    Raises:
+        UserError: there is no Java, the server cannot be reached or Spark does not start; the line names the
+            log file.
     """
     with _LOCK:
         active = SparkSession.getActiveSession()

@@ -42,13 +42,16 @@ def metrics_of(
 ) -> MetricTables:
     """The metric tables of some runs, from the cache where it is current, else from one Spark job.
 
-    Args: run_folders: folders as written by `RunWriter`, in any order. spark: session to use; else the
-    process's own, started only if something has to be computed. cache: folder that results are kept in, one
-    per run; by default ``metrics`` beside the folder of all runs (``data/metrics`` for
-    ``data/runs/<experiment>/<run>``). refused: whether a folder that is no whole run of this schema, or holds
-    a run twice, raises or is left out and listed in the result. names: the tables to have at once; others
-    are computed when they are looked at. show_progress: whether a bar is drawn, in a log a line printed from
-    time to time, while something is computed (see `progress_bar`).
+    Args:
+        run_folders: folders as written by `RunWriter`, in any order.
+        spark: session to use; else the process's own, started only if something has to be computed.
+        cache: folder that results are kept in, one per run; by default ``metrics`` beside the folder of all
+            runs (``data/metrics`` for ``data/runs/<experiment>/<run>``).
+        refused: whether a folder that is no whole run of this schema, or holds a run twice, raises or is left
+            out and listed in the result.
+        names: the tables to have at once; others are computed when they are looked at.
+        show_progress: whether a bar is drawn, in a log a line printed from time to time, while something is
+            computed (see `progress_bar`).
 
     Raises:
         RunRefused: such a folder, with ``refused="raise"``.

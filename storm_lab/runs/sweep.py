@@ -172,12 +172,21 @@ def sweep(
 ) -> pd.DataFrame:
     """Run an experiment at every combination of the varied values, for every seed and scheduler.
 
-    Returns one row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row
-    with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
+    Args:
+        experiment: its slug.
+        vary: values to try by parameter.
+        parameters: values of the others.
+        seeds: of every combination; else the experiment's.
+        schedulers: texts as of `storm_lab.league.field.entrant_of`.
+        only: patterns of the variants to keep.
+        on_spark: as of `Sweep.run`.
+        jobs: as of `Sweep.run`.
+        show_progress: as of `Sweep.run`.
+        home: as of `Sweep.run`.
 
-    Args: vary: values to try by parameter. parameters: values of the others. seeds: else the experiment's.
-    schedulers: texts as of `storm_lab.league.field.entrant_of`. only: patterns of the variants to keep. The
-    rest as `Sweep.run`.
+    Returns:
+        One row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row with
+        the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
 
     Raises:
         StormLabError: as `planned` and `Sweep.run`.

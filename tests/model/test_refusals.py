@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a flag of another type": (
         lambda: topology(settings={"topology.debug": "perhaps"}),
-        "topology.debug = 'perhaps': topology 't' needs true or false",
+        "topology.debug = 'perhaps': topology 't' needs true or false; give true or false",
     ),
     "a buffer of 1.5": (
         lambda: topology(settings={"topology.transfer.buffer.size": 1.5}),

@@ -63,7 +63,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     for kind in KINDS:
         unused = "exclaim_us" if kind == WORD_COUNT else "split_us"
         own = parameters.without(unused, "fixed_seeds")
-        fewer = own.changed(seeds=parameters.integers("seeds")[: parameters.integer("fixed_seeds")])
+        fewer = own.changed(seeds=parameters.seeds[: parameters.integer("fixed_seeds")])
         # Counters tell the throughput; of the executions a few are enough.
         for scheduler in SCHEDULERS:
             made += cells(

@@ -35,7 +35,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """N-Storm and N-Storm+ once for every seed, other delays for the first ones."""
-    first = parameters.changed(seeds=parameters.integers("seeds")[: parameters.integer("trial_seeds")])
+    first = parameters.changed(seeds=parameters.seeds[: parameters.integer("trial_seeds")])
     delays = dict.fromkeys(parameters.numbers("delays_tried_s"))
     tried = [
         plus(parameters.changed(kill_delay_s=delay_s))

@@ -131,7 +131,7 @@ def minute_peak_at(
         later = minute >= (float(events["time_s"].min()) - first_s) // _SECONDS_A_MINUTE
         sums = (bins["processing_mean_ms"] * bins["tuples"])[later].groupby(minute[later]).sum()
         means = sums / bins["tuples"][later].groupby(minute[later]).sum()
-        times.append(centre_s + _SECONDS_A_MINUTE * float(means.idxmax()))
+        times.append(centre_s + _SECONDS_A_MINUTE * float(means.idxmax()) if len(means) else None)
     return times
 
 
