@@ -17,6 +17,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
+from storm_lab.experiments.settling import Settling
 from storm_lab.model.version import StormVersion
 
 Describe = Callable[["RunSpec"], EmulationSpec]
@@ -48,6 +49,11 @@ class RunSpec:
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, seed {self.seed}"
 
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from the other runs of the experiments that share it."""
+        return self.experiment, self.variant, self.seed
+
 
 def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The ``runs`` of an experiment that needs no emulation."""
@@ -67,7 +73,7 @@ class Experiment:
     it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
     all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
     ``metrics`` are the tables that it and the notebook read. ``reads`` are files and folders of the checkout
-    that the notebook reads beside.
+    that the notebook reads beside. ``settling`` names the claims that the default seeds leave unsettled.
     """
 
     slug: str
@@ -81,6 +87,32 @@ class Experiment:
     # Any: tables, or None where there are no runs.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
     reads: tuple[str, ...] = ()
+    settling: tuple[Settling, ...] = ()
+
+    def planned(self, parameters: Parameters) -> tuple[RunSpec, ...]:
+        """The runs of these parameters; with the defaults, what they leave unsettled with more seeds, too.
+
+        Raises:
+            UserError: an input cannot be read.
+        """
+        specs = {spec.key: spec for spec in self.runs(parameters)}
+        for settling in self._settling(parameters):
+            for spec in self.runs(settling.parameters(parameters)):
+                if settling.needs(spec.variant):
+                    specs.setdefault(spec.key, spec)
+        return tuple(specs.values())
+
+    def answered(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
+        """One measurement a claim and reading, from the metrics of the runs that were planned."""
+        found = {(each.claim_id, each.reading): each for each in self.measure(tables, parameters)}
+        for settling in self._settling(parameters):
+            for each in self.measure(tables, settling.parameters(parameters)):
+                if settling.settles(each):
+                    found[each.claim_id, each.reading] = each
+        return tuple(found.values())
+
+    def _settling(self, parameters: Parameters) -> tuple[Settling, ...]:
+        return self.settling if parameters == self.checked() else ()
 
     @property
     def claims(self) -> tuple[str, ...]:

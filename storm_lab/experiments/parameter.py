@@ -116,10 +116,6 @@ class Parameter:
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
 
 
-MOST_SEEDS = tuple(range(1, 31))
-"""As many as are ever played: where fewer leave on which side of an edge of its band a mean lies."""
-
-
 def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Parameter:
     """The parameter ``seeds`` of an experiment."""
     return Parameter("seeds", default, doc, low=0, high=2**31 - 1)

@@ -65,7 +65,7 @@ def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as
 def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bool) -> None:
     rows: dict[str, dict[str, Any]] = {}
     for item in chosen:
-        for spec in item.runs(item.parsed(given)):
+        for spec in item.planned(item.parsed(given)):
             identity = identity_of(spec)
             if identity.run not in rows:
                 folder = run_folder(spec)

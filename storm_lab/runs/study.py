@@ -94,7 +94,7 @@ class Study:
         Raises:
             UserError: an input cannot be read.
         """
-        return on_machine(self.experiment.runs(self.parameters), self.machine)
+        return on_machine(self.experiment.planned(self.parameters), self.machine)
 
     @property
     def digest(self) -> str:
@@ -152,7 +152,7 @@ class Study:
         seeds: Iterable[int] = (spec.seed for spec in specs)
         if not specs and "seeds" in self.parameters:
             seeds = self.parameters.integers("seeds")
-        measurements = self.experiment.measure(tables, self.parameters)
+        measurements = self.experiment.answered(tables, self.parameters)
         refused = tables.refused if tables else ()
         record = VerdictFile(
             experiment=self.experiment.slug,

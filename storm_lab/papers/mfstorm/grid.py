@@ -10,7 +10,7 @@ from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, seed_parameter
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, SCHEDULERS, played_in, policy, refusal
 from storm_lab.papers.mfstorm.previous_run import TrafficLog, traffic_log
@@ -27,8 +27,7 @@ READING_S = 60.0
 
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every cell per seed; the paper prints one run each. Little is random here",
-        MOST_SEEDS,
+        "one emulation of every cell per seed; the paper prints one run each. Little is random here"
     ),
     Parameter(
         "duration_s",

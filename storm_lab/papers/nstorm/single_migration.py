@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
@@ -28,7 +28,7 @@ PRINTED = Setting(REBALANCE, wait_s=30.0)
 _LEVEL = 60
 _STANDSTILL = 100
 PARAMETERS: tuple[Parameter, ...] = (
-    *with_defaults(COMMON, seeds=MOST_SEEDS),
+    *COMMON,
     Parameter(
         "rebalance_wait_s",
         14.5,

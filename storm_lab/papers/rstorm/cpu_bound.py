@@ -22,7 +22,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, ParameterValue
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.experiments.readings import (
     Samples,
     Tables,
@@ -53,7 +53,7 @@ IN_USE = "utilisation_used_nodes"
 ALL = "utilisation_all_nodes"
 
 PARAMETERS: tuple[Parameter, ...] = (
-    replace(SEEDS, default=MOST_SEEDS),
+    SEEDS,
     Parameter(
         "duration_s",
         200.0,

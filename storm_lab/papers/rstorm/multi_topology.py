@@ -13,7 +13,7 @@ from functools import partial
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
@@ -33,7 +33,7 @@ SHARED_MACHINES = 24
 _PAGE_LOAD, _PROCESSING = YAHOO
 
 PARAMETERS: tuple[Parameter, ...] = (
-    *with_defaults(STREAMING, seeds=MOST_SEEDS),
+    *STREAMING,
     Parameter(
         "page_load_workers",
         MACHINES,

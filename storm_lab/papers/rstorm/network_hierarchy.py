@@ -6,8 +6,6 @@ latency is what passes between the spout's emit and the tuple's entry into the b
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
@@ -26,7 +24,7 @@ DISTANCES = ("process", "node", "rack", "cluster")
 """From near to far, as the tuple log calls them; cluster: another rack."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    replace(SEEDS, default=(1, 2, 3, 4, 5)),
+    SEEDS,
     Parameter("duration_s", 120.0, "virtual length of a run", unit="s", low=30, high=900),
     Parameter("from_s", 60.0, "latency is a mean from here on", unit="s", low=10, high=800),
     CLOCK,

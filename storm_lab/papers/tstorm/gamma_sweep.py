@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
@@ -36,13 +36,6 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=10.0,
     ),
     *COMMON,
-    Parameter(
-        "throughput_seeds",
-        MOST_SEEDS,
-        "seeds of the Throughput Test, whose gain at seven nodes differs most from run to run",
-        low=0,
-        high=2**31 - 1,
-    ),
     Parameter("cores_tried", (2,), "other cores of a node, played with the first seed only", low=2, high=4),
     TRIALS,
 )
@@ -56,11 +49,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: an input cannot be read.
     """
-
-    def first_seed(values: Parameters) -> Iterator[RunSpec]:
-        return _of_figures(values.changed(throughput_seeds=values.seeds))
-
-    return (*_of_figures(parameters), *under_trials(first_seed, parameters, _tried(parameters)))
+    return (*_of_figures(parameters), *under_trials(_of_figures, parameters, _tried(parameters)))
 
 
 def _tried(parameters: Parameters) -> tuple[Trial, ...]:
@@ -71,8 +60,7 @@ def _tried(parameters: Parameters) -> tuple[Trial, ...]:
 
 def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
     common = parameters.only(parameter.name for parameter in COMMON)
-    of_throughput = common.changed(seeds=parameters.integers("throughput_seeds"))
-    yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(of_throughput))
+    yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(common))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
     further = common.changed(gammas=parameters.numbers("gammas_beyond"))
     for spec in word_count.figure_runs(word_count.EXPERIMENT.checked(further)):
@@ -83,20 +71,16 @@ def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that compare topologies, the one on gammas beyond figure 6, and what the trials explain."""
-    few = parameters.changed(throughput_seeds=parameters.seeds[:1])
-    return _measure(tables, parameters) + explained(_measure, tables, few, _tried(parameters))
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, _tried(parameters))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
-    played = dict.fromkeys(SEVEN_NODES, seeds) | {
-        "throughput-test": tuple(dict.fromkeys(parameters.integers("throughput_seeds")))
-    }
-    seven = {topology: seven_nodes(tables, topology, played[topology]) for topology in SEVEN_NODES}
+    seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}
     levels = {
         f"{topology}/{name}": processing_ms(
-            part_of(tables, SEVEN_NODES[topology][0]), variant, played[topology], RESTABLE_S
+            part_of(tables, SEVEN_NODES[topology][0]), variant, seeds, RESTABLE_S
         )
         for topology in ("throughput-test", "word-count")
         for name, variant in (("storm", STORM), ("t-storm", tstorm_variant(1.0)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
+from storm_lab.experiments.parameter import Parameter, Parameters, with_defaults
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
 from storm_lab.experiments.trial import Trial, explained
 from storm_lab.papers.tstorm.overload_relief import (
@@ -37,7 +37,7 @@ SLUG = "tstorm-overload-wordcount"
 PARAMETERS: tuple[Parameter, ...] = (
     *GAMMAS,
     STREAMS,
-    *with_defaults(COMMON, seeds=MOST_SEEDS),
+    *COMMON,
     *with_defaults(WORKLOAD, lines_per_s=75.0),
     Parameter(
         "rates_tried",

@@ -10,7 +10,7 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, with_defaults
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, value_of
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
@@ -61,7 +61,7 @@ SHUFFLE = "shuffle"
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.7, 6.0), "consolidation factors to try (figure 5)", low=1.0, high=10.0),
-    *with_defaults(COMMON, seeds=MOST_SEEDS),
+    *COMMON,
     Parameter(
         "spout_sleep_ms",
         5.0,

@@ -18,7 +18,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import MOST_SEEDS, Parameter, Parameters, seed_parameter
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import (
     Samples,
     Tables,
@@ -47,7 +47,7 @@ CONVERGED = 0.75
 """Share of a run after which the tuner counts as having converged."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    seed_parameter("one emulation of every setting per seed; nothing is printed", MOST_SEEDS),
+    seed_parameter("one emulation of every setting per seed; nothing is printed"),
     Parameter(
         "limits",
         (1, 2, 5, 10, 30, 100, 300, 1000),

@@ -1,0 +1,97 @@
+"""More seeds are played for what an experiment's own seeds leave unsettled, and for nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measured, Measurement
+from storm_lab.experiments.parameter import Parameters, seed_parameter
+from storm_lab.experiments.settling import MOST_SEEDS, Settling
+from storm_lab.machine.places import checkout
+from storm_lab.model.version import StormVersion
+from storm_lab.papers.registry import experiments
+from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.verdict import Verdict
+
+SETTLED = Settling(claims=("narrow",), variants=("near-*",), seeds=10)
+
+
+def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
+    return tuple(
+        RunSpec("tiny", variant, seed, Parameters({}), lambda spec: None, StormVersion((0, 9, 2)))  # type: ignore[arg-type, return-value]
+        for variant in ("near-a", "near-b", "far")
+        for seed in parameters.seeds
+    )
+
+
+def measure(tables: object, parameters: Parameters) -> tuple[Measurement, ...]:
+    seen = Measured(1.0, 0.9, 1.1, seeds=len(parameters.seeds))
+    return tuple(
+        Measurement(claim, (seen,), "s", "how", reading=reading)
+        for claim in ("narrow", "wide")
+        for reading in ("", "another")
+    )
+
+
+TINY = Experiment(
+    slug="tiny",
+    paper="T-Storm",
+    title="Tiny",
+    figure="Figure 0",
+    parameters=(seed_parameter("seeds"),),
+    notebook="tiny.ipynb",
+    metrics=(),
+    runs=runs,
+    measure=measure,
+    settling=(SETTLED,),
+)
+
+
+def seeds_of(own: Experiment, **given: object) -> dict[str, int]:
+    planned = own.planned(own.checked(given))
+    assert len({spec.key for spec in planned}) == len(planned)
+    return {name: sum(spec.variant == name for spec in planned) for name in ("near-a", "near-b", "far")}
+
+
+def test_more_seeds_play_the_variants_that_an_unsettled_claim_is_measured_from():
+    assert seeds_of(TINY) == {"near-a": 10, "near-b": 10, "far": 5}
+    assert seeds_of(replace(TINY, settling=())) == {"near-a": 5, "near-b": 5, "far": 5}
+
+
+def test_seeds_of_the_readers_own_are_played_as_they_are():
+    assert seeds_of(TINY, seeds=[7]) == {"near-a": 1, "near-b": 1, "far": 1}
+
+
+def test_only_the_unsettled_claim_is_measured_over_more_seeds():
+    found = {
+        (each.claim_id, each.reading): each.values[0].seeds for each in TINY.answered(None, TINY.checked())
+    }
+    assert found == {("narrow", ""): 10, ("narrow", "another"): 5, ("wide", ""): 5, ("wide", "another"): 5}
+
+
+@pytest.mark.parametrize("own", [item for item in experiments() if item.settling], ids=lambda own: own.slug)
+def test_what_is_settled_is_a_claim_of_the_experiment_and_one_of_its_variants(own: Experiment):
+    variants = {spec.variant for spec in own.runs(own.checked())}
+    for settling in own.settling:
+        assert set(settling.claims) <= set(own.claims)
+        assert settling.seeds > len(own.checked().seeds)
+        for pattern in settling.variants:
+            assert any(replace(settling, variants=(pattern,)).needs(variant) for variant in variants), pattern
+
+
+def published() -> list[Verdict]:
+    root = checkout()
+    return [] if root is None else list(collect_verdicts(root / "reports" / "verdicts"))
+
+
+def test_a_published_verdict_is_settled_or_has_the_most_seeds():
+    loose = [
+        (verdict.claim.id, each.reading, each.unsettled)
+        for verdict in published()
+        for each in (verdict, *verdict.readings)
+        if 1 < each.unsettled < MOST_SEEDS
+    ]
+    assert loose == []
