@@ -6,6 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
+from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
 from storm_lab.papers.mfstorm.grid_readings import grid_claims, since_submission
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
@@ -42,4 +43,5 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_60s", "steady"),
     runs=runs,
     measure=measure,
+    settling=(Settling(("mfstorm-fig5-s6-isolation",), variants=("S6-mf-storm", "S3-isolation")),),
 )

@@ -6,6 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
+from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
 from storm_lab.papers.mfstorm.grid_readings import (
     LEVEL,
@@ -92,4 +93,8 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_60s", "steady"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(("mfstorm-fig3-s6-isolation",), variants=("S6-mf-storm", "S3-isolation")),
+        Settling(("mfstorm-stable-5min",), seeds=10),
+    ),
 )

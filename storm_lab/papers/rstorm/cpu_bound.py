@@ -34,6 +34,7 @@ from storm_lab.experiments.readings import (
     quotients,
     value_of,
 )
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
@@ -84,8 +85,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "idle_share",
         CostModel().idle_jvm_share,
-        "cores that the housekeeping of a worker process takes, on the cost model's machines; not printed. By "
-        "default a heartbeat alone",
+        "cores that the housekeeping of a worker process takes, on the cost model's machines; not printed. "
+        "A heartbeat alone by default",
         unit="cores",
         low=0.0,
         high=0.1,
@@ -354,4 +355,5 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "stays", "node_cpu_60s", "steady_cpu", "steady_elapsed"),
     runs=runs,
     measure=measure,
+    settling=(Settling(("rstorm-fig10-linear-cpu",), variants=("linear-default-w12", "linear-rstorm")),),
 )
