@@ -30,7 +30,7 @@ from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
-from storm_lab.runs.expected import keep_cost
+from storm_lab.runs.expected import expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
@@ -116,7 +116,7 @@ def reproduce(
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
     )
-    waiting = [place for place, done in enumerate(current) if not done]
+    waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
     for place in waiting:
         say(f"{studies[place].experiment.slug}: executing {studies[place].experiment.notebook}")
         for made in ("figures", "documents", "verdicts"):
@@ -163,6 +163,17 @@ def reproduce(
         )
         for place, study in enumerate(studies)
     )
+
+
+def longest_first(studies: Sequence[Study], places: Sequence[int]) -> list[int]:
+    """So that no core waits at the end for a long notebook that began last."""
+    costs = expected_costs()
+
+    def seconds(place: int) -> float:
+        cost = costs.get(studies[place].experiment.slug)
+        return cost.notebook_s if cost else 0.0
+
+    return sorted(places, key=seconds, reverse=True)
 
 
 def notebook_job(study: Study) -> NotebookJob:
