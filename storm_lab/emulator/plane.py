@@ -104,6 +104,10 @@ class Plane:
         """Whether tuples wait in a worker for receivers that it does not reach."""
         return False
 
+    def full_heaps(self) -> Mapping[int, int]:
+        """Workers that do nothing but collect, as queued tuples fill their heaps, and since when."""
+        return {}
+
     def activate(self, worker: int, active: bool) -> None:
         """Let a worker's spouts call nextTuple, or not."""
 

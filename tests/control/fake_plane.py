@@ -31,6 +31,9 @@ class FakePlane(Plane):
         self.waiting: set[int] = set()
         """Workers that hold tuples which they cannot send."""
 
+        self.full: dict[int, int] = {}
+        """Workers whose heap is full, and since when."""
+
     def run_until(self, time_ns: int) -> None:
         assert time_ns >= self.now_ns, "the data plane is asked to go back in time"
         super().run_until(time_ns)
@@ -45,6 +48,7 @@ class FakePlane(Plane):
 
     def stop_worker(self, worker: int) -> Loss:
         del self.alive[worker], self.views[worker], self.active[worker]
+        self.full.pop(worker, None)
         return Loss(3)
 
     def start_executor(self, worker: int, executor: Executor) -> None:
@@ -63,6 +67,9 @@ class FakePlane(Plane):
 
     def waits(self, worker: int) -> bool:
         return worker in self.waiting
+
+    def full_heaps(self) -> Mapping[int, int]:
+        return dict(self.full)
 
     def activate(self, worker: int, active: bool) -> None:
         assert worker in self.alive

@@ -44,6 +44,7 @@ PLAIN = CostModel(
     write_us=0.0,
     switch_us=10.0,
     full_heap_cost=0.0,
+    silent_heap_share=1.0,
     service_cv=0.0,
     consumer_wake_us=0.0,
     flush_us=0.0,

@@ -10,6 +10,7 @@ from scene import (
     MS,
     PLAIN,
     SECOND,
+    Scene,
     Tape,
     chain,
     chain_trace,
@@ -31,6 +32,7 @@ from storm_lab.model import (
     Grouping,
     Node,
     Slot,
+    StormVersion,
     Subscription,
     Topology,
     executors_of,
@@ -38,6 +40,7 @@ from storm_lab.model import (
 from storm_lab.model.version import V0_8_2
 
 SLOT = Slot("node0", 6700)
+V0_9_2 = StormVersion((0, 9, 2))
 
 
 def rate(per_s: float, **facts: object) -> SourcePlan:
@@ -246,6 +249,45 @@ def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_fact
     assert half == pytest.approx(20 * MS, rel=0.03)
     # At 98 percent, which is the end, 1003 of 1024 parts are full and 21 free.
     assert taken[-1] == pytest.approx(10 * (1 + 1003 / 21) * MS, rel=0.01)
+
+
+def _flooded(share: float) -> Scene:
+    """A worker that takes 20,000 tuples of 2,000 bytes a second, executes 100 of them, and has 256 MB."""
+    return start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(10 * MS, 4)]),
+        rate(20_000.0, anchored=False),
+        nodes(2),
+        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        version=V0_9_2,
+        cost=replace(PLAIN, worker_memory_mb=256, queued_tuple_bytes=2000, silent_heap_share=share),
+    )
+
+
+def test_a_worker_falls_silent_at_the_look_that_finds_its_heap_full() -> None:
+    scene = _flooded(0.6)
+    (worker,) = (number for slot, number in scene.workers.items() if slot.node == "node1")
+    # An executor's queue takes 8,192 tuples until its first batch is done, and 76,800 fill 0.6 of the heap:
+    # 4.25 s at 20,000 a second, and it is looked at every 100 ms.
+    scene.plane.run_until(4_299 * MS)
+    assert scene.plane.full_heaps() == {}
+    scene.plane.run_until(10 * SECOND)
+    assert scene.plane.full_heaps() == {worker: 4_300 * MS}
+    loss = scene.plane.stop_worker(worker)
+    assert scene.plane.full_heaps() == {}
+    scene.plane.finish()
+    # Executed are 430 until then, and two a second as collections take 98 percent of the time.
+    begin = scene.tape.column("executions", "start_ns")
+    taken = scene.tape.column("executions", "end_ns") - begin
+    assert np.all(taken[begin > 4_300 * MS] == pytest.approx(50 * 10 * MS, rel=0.01))
+    assert len(taken) == pytest.approx(430 + 11, abs=3)
+    assert sum(loss) == pytest.approx(20_000 * 10 - len(taken), rel=0.001)
+
+
+def test_no_heap_is_full_where_that_is_switched_off() -> None:
+    scene = _flooded(1.0)
+    scene.plane.run_until(10 * SECOND)
+    assert scene.plane.full_heaps() == {}
 
 
 def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:

@@ -121,6 +121,8 @@ class Fleet:
 
     def _beat(self, process: WorkerProcess) -> int:
         control = self._control
+        if process.silent_ns is not None:
+            return 0
         beats = control.zookeeper.task_beats.setdefault(process.slot, {})
         record = partial(beats.update, dict.fromkeys(process.executors, control.clock.now_ns))
         if control.timers.heartbeats_by_thrift:

@@ -32,7 +32,8 @@ class WorkerProcess:
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
     assignment that launched it; ``generations`` those whose messages it takes. ``assignment`` is the
     process's own table of who is where, as of its last refresh; ``links`` the open connections, by slot;
-    ``dropped`` the tuples dropped for want of one, as of the last look.
+    ``dropped`` the tuples dropped for want of one, as of the last look. ``silent_ns`` is since when it only
+    collects garbage and gives no heartbeats, None while it works.
     """
 
     number: int
@@ -56,6 +57,7 @@ class WorkerProcess:
     idle_until_ns: int = 0
     spouting: bool = False
     dropped: int = 0
+    silent_ns: int | None = None
     actor: str = field(init=False)
     """The process's name in the decision log."""
 
@@ -68,10 +70,13 @@ class WorkerProcess:
         return self.ready_ns is not None and self.ended_ns is None
 
     def last_heartbeat_ns(self, now_ns: int, period_ns: int) -> int | None:
-        """Time of the newest heartbeat file, written every ``period_ns`` from readiness to the end."""
+        """Time of the newest heartbeat file, written every ``period_ns`` from readiness to the end.
+
+        None is written while the process is silent.
+        """
         if self.ready_ns is None:
             return None
-        until = now_ns if self.ended_ns is None else min(now_ns, self.ended_ns)
+        until = min(time for time in (now_ns, self.ended_ns, self.silent_ns) if time is not None)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
 
 

@@ -215,6 +215,9 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     """
     w = worker_at(k, worker)
     w.alive = 0
+    if w.full_since > 0:
+        w.full_since = 0
+        s_at(k, 0).full_heaps -= 1
     receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)

@@ -25,20 +25,42 @@ from storm_lab.emulator.state.layout import State
 
 # Of 1024: at 98 percent HotSpot gives up (GC overhead limit).
 FULLEST = 1003
+# Extra cost, of 65536, where collections take 98 percent of the time, HotSpot's other limit.
+SILENT_EXCESS = 49 << 16
 
 
 @inline
-def _heap_excess(k: State, worker: int) -> int:
+def _filled(k: State, worker: int) -> int:
+    """What of a worker's heap its incoming queue fills, of 1024, up to FULLEST."""
+    w = worker_at(k, worker)
+    queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
+    return min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, FULLEST)
+
+
+@inline
+def _heap_excess(k: State, filled: int) -> int:
     """What garbage collection adds to a worker's costs while its incoming queue fills its heap, of 65536.
 
     A collection marks or copies what lives, and that is mainly queued tuples; it comes the sooner the less of
     the heap is free. So it costs in proportion to the full part over the free one. In steps of 1/1024 of the
     heap, up to FULLEST.
     """
-    w = worker_at(k, worker)
-    queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
-    filled = min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, FULLEST)
     return filled * s_at(k, 0).heap_cost // (1024 - filled)
+
+
+@jit
+def _watch_heap(k: State, worker: int, filled: int) -> None:
+    """A worker whose heap is full does next to nothing but collect, for as long as that is so."""
+    s = s_at(k, 0)
+    w = worker_at(k, worker)
+    if filled >= s.silent_heap:
+        w.heap_excess = SILENT_EXCESS
+        if w.full_since == 0:
+            w.full_since = s.now
+            s.full_heaps += 1
+    elif w.full_since > 0:
+        w.full_since = 0
+        s.full_heaps -= 1
 
 
 @jit
@@ -55,7 +77,10 @@ def period_rings(k: State, thread: int, source: int) -> None:
         if w.blocked > 0:
             work += c.publish_work
         work = (work * node_at(k, t.node).system) >> 16
-        w.heap_excess = _heap_excess(k, t.worker)
+        filled = _filled(k, t.worker)
+        w.heap_excess = _heap_excess(k, filled)
+        if filled >= s.silent_heap or w.full_since > 0:
+            _watch_heap(k, t.worker, filled)
         schedule(k, source, s.now + c.housekeeping_period)
         fit_horizon(k)
         w.owed += work

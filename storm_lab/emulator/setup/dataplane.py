@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
@@ -231,6 +233,13 @@ class DataPlane(Playing):
     def waits(self, worker: int) -> bool:
         """Whether tuples wait in the worker for receivers that it does not reach."""
         return int(self._kernel.worker[worker].parked_head) >= 0
+
+    def full_heaps(self) -> Mapping[int, int]:
+        """Workers that do nothing but collect, as queued tuples fill their heaps, and since when."""
+        if self._kernel.s[0].full_heaps == 0:
+            return {}
+        since = self._kernel.worker["full_since"]
+        return {int(worker): int(since[worker]) for worker in np.flatnonzero(since)}
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""

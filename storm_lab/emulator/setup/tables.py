@@ -166,6 +166,7 @@ def build(
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
+    s.silent_heap = int(1024 * cost.silent_heap_share)
     s.keep = gives_up_after_ns(version)
     s.unreached = unreached_of(version) if unreached is None else unreached
     s.version_09 = int(version >= V0_9_0)

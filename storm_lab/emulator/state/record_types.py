@@ -77,6 +77,8 @@ SCALARS = record(
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # extra cost with a full heap, of 65536
+    ("silent_heap", I8),  # filled part, of 1024, from which on a worker does nothing but collect
+    ("full_heaps", I8),  # workers that do
     ("draws", U8),  # of the spread of costs
 )
 
@@ -214,6 +216,7 @@ WORKER = lined_record(
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
     ("dropped", I8),  # messages to executors out of reach
+    ("full_since", I8),  # since when it does nothing but collect; 0 = it does not
     ("connecting", I4),  # 1: it lacks a connection that it wants
     ("log_head", I4),  # threads that wait to write
     ("log_tail", I4),
