@@ -16,6 +16,7 @@ from storm_lab.papers.twitter.event_counting import (
     counting,
     filling,
 )
+from storm_lab.papers.twitter.fetches import FETCH_PARAMETERS, fetched
 from storm_lab.papers.twitter.machine_removal_measures import (
     FETCH_TAG,
     SLOTS_TAG,
@@ -32,7 +33,6 @@ from storm_lab.papers.twitter.testbed import CORES, IN_TURN, SLOT_ORDERS, VERSIO
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 SLUG = "twitter-machine-removal"
-LATENCIES = tuple(f"twitter-lat-{machines}m" for machines in MACHINES)
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation per seed; stable levels differ by about a per cent. The paper has one run"),
@@ -71,25 +71,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "played as a reading",
         choices=SLOT_ORDERS,
     ),
-    Parameter(
-        "fetch_ms",
-        26.0,
-        "reading with Kafka's fetches: wait for one. Chosen, with fetch_lines, on the five printed rows, "
-        "which obey throughput = 200 fetch_lines / (latency + fetch_ms)",
-        unit="ms",
-        low=1,
-        high=1000,
-        chosen_on=LATENCIES,
-    ),
-    Parameter(
-        "fetch_lines",
-        19,
-        "reading with Kafka's fetches: events that one brings from a spout's partition, and pending limit. "
-        "Chosen, with fetch_ms, on the five printed rows",
-        low=1,
-        high=10000,
-        chosen_on=LATENCIES,
-    ),
+    *FETCH_PARAMETERS,
     Parameter("reading_seeds", 3, "how many of the seeds play the readings", low=1, high=30),
     *TOPOLOGY_PARAMETERS,
 )
@@ -116,11 +98,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     specs = play(VARIANT, stages, describe, parameters.seeds)
     other = stages.changed(slot_order=other_order(parameters))
     specs += play(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
-    lines = parameters.integer("fetch_lines")
-    fetching = other.changed(
-        fetch_ms=parameters.number("fetch_ms"), fetch_lines=lines, max_spout_pending=lines
-    )
-    specs += play(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters))
+    specs += play(VARIANT + FETCH_TAG, fetched(stages, parameters), describe, reading_seeds(parameters))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     settings = dict.fromkeys(
         [
