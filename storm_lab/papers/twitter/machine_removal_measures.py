@@ -33,7 +33,8 @@ SUPPLIED_S = 960.0
 SLOTS_TAG = "-slots"
 """Ends the variant in which new workers fill machines in the other order."""
 FETCH_TAG = "-fetch"
-"""Ends the variant with spouts that fetch from Kafka."""
+"""Ends the variant with spouts whose client fetches from Kafka."""
+FETCH_READING = "fetches from Kafka by a thread of the spouts' client"
 
 
 def fresh_variant(machines: int, pending: int, ackers: int, *, spread: bool = False) -> str:
@@ -138,25 +139,22 @@ def other_order(parameters: Parameters) -> str:
     return next(name for name in SLOT_ORDERS if name != parameters.text("slot_order"))
 
 
-def reading_seeds(parameters: Parameters) -> tuple[int, ...]:
-    """The seeds that play the readings."""
-    return parameters.seeds[: parameters.integer("reading_seeds")]
+def reading_seeds(parameters: Parameters, tag: str = SLOTS_TAG) -> tuple[int, ...]:
+    """The seeds that play a reading: a few, and of that with fetches all, whose rows they tell apart."""
+    return parameters.seeds[: parameters.integer("reading_seeds")] if tag == SLOTS_TAG else parameters.seeds
 
 
 def readings(parameters: Parameters) -> dict[str, str]:
     """The other readings of what is not printed: end of their variants -> their name."""
     order = f"machines filled as by Storm {other_order(parameters)}"
-    lines, fetch_ms = parameters.integer("fetch_lines"), parameters.number("fetch_ms")
-    pending, bolt_us = parameters.integer("fetch_pending"), parameters.number("fetch_bolt_us")
-    fetch = f"{lines} events a fetch of {fetch_ms:g} ms, {pending} pending, {bolt_us:g} us a bolt"
-    return {SLOTS_TAG: order, FETCH_TAG: fetch}
+    return {SLOTS_TAG: order, FETCH_TAG: FETCH_READING}
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.4, and what comes out for them under the readings."""
-    few = parameters.changed(seeds=reading_seeds(parameters))
     found = list(_measure(tables, parameters))
     for tag, name in readings(parameters).items():
+        few = parameters.changed(seeds=reading_seeds(parameters, tag))
         found += [
             replace(each, reading=name, basis=_basis(tag, each.claim_id))
             for each in _measure(under_reading(tables, tag), few)
