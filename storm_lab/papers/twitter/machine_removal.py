@@ -203,6 +203,9 @@ EXPERIMENT = Experiment(
     # In one run of six Nimbus sees a removal in two rounds, and workers stand less evenly from then on.
     settling=(
         Settling(
+            ("twitter-thr-13m", "twitter-lat-13m", "twitter-thr-10m", "twitter-thr-7m"), variants=(VARIANT,)
+        ),
+        Settling(
             ("twitter-lat-13m", "twitter-thr-10m", "twitter-lat-10m", "twitter-lat-7m"),
             variants=(VARIANT + FETCH_TAG,),
             reading=FETCH_READING,
