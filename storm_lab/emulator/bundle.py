@@ -117,7 +117,7 @@ class Bundle:
                 ),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
-                (k.source, ("pause", "sleep", "fetch", "answer")),
+                (k.source, ("pause", "sleep", "fetch", "apart", "answer")),
             ):
                 for name in names:
                     table[name] *= self.size

@@ -50,8 +50,10 @@ class SourcePlan:
     time from a root's completion to the same caller's next call. ``sleep_ns``: sleep inside nextTuple
     before the emit. ``fetch_ns``: wait for the queue's server, in each nextTuple that finds none left of the
     ``fetch_lines`` that the last fetch has brought (lines are fetched when their turn comes, whenever they
-    have arrived). ``anchored``: tuples are emitted with a message id. ``checkpoint_ns``: the source is a log
-    with a partition for each executor of the spout, and so often each of them stores the offset up to which
+    have arrived). ``fetch_thread``: a thread of the client's own fetches. It begins when nextTuple has taken
+    the last line of a fetch, and until it is done nextTuple, which waits for nothing, finds none.
+    ``anchored``: tuples are emitted with a message id. ``checkpoint_ns``: the source is a log with a
+    partition for each executor of the spout, and so often each of them stores the offset up to which
     everything is acked; a spout that dies begins again from there (0: no log).
     """
 
@@ -64,6 +66,7 @@ class SourcePlan:
     sleep_ns: int = 0
     fetch_ns: int = 0
     fetch_lines: int = 1
+    fetch_thread: bool = False
     on_fail: FailurePolicy = FailurePolicy.FORGET
     anchored: bool = True
     checkpoint_ns: int = 0
@@ -99,6 +102,8 @@ def check_source(spout: str, plan: SourcePlan) -> None:
     for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
         check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)
     check_whole(owner, "fetch_lines", plan.fetch_lines, low=1, high=MOST_FETCHED)
+    if plan.fetch_thread and plan.fetch_ns == 0:
+        refuse("fetch_thread", True, "a fetch that takes no time needs no thread: give fetch_ns")
     if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
         refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
     if plan.kind is SourceKind.CLOSED_LOOP:

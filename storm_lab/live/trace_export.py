@@ -146,6 +146,13 @@ def _check_playable(plan: TopologyPlan) -> None:
                 value=source.fetch_lines,
                 remedy="set it to 1: each nextTuple then waits fetch_ns",
             )
+        if source.fetch_thread:
+            raise UserError(
+                f"spout {name!r} fetches by a thread of its client, which is not played live",
+                field="fetch_thread",
+                value=True,
+                remedy="set it to False: each nextTuple then waits fetch_ns",
+            )
     for component in plan.topology.bolts:
         for item in component.inputs:
             groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}

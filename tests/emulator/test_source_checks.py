@@ -25,6 +25,7 @@ TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_perio
         (replace(RATE, sleep_ns=-5), "sleep_ns = -5"),
         (replace(RATE, fetch_ns=0.5), "fetch_ns = 0.5"),
         (replace(RATE, fetch_lines=0), "fetch_lines = 0"),
+        (replace(RATE, fetch_thread=True), "fetch_thread cannot be True"),
         (replace(RATE, checkpoint_ns=10), "checkpoint_ns cannot be 10"),
         (replace(LOOP, calls=0), "calls = 0"),
         (replace(LOOP, anchored=False), "anchored cannot be False"),

@@ -217,27 +217,13 @@ def test_a_line_in_hand_is_gone_with_a_spout_that_pops() -> None:
     assert len(missing) == 2  # One in the hands of each of the two spouts.
 
 
-def test_a_fetch_brings_lines_for_several_calls() -> None:
-    """By hand: 100 ms for a fetch, then its three lines at once; no pending limit holds them up."""
-    source = SourcePlan(SourceKind.SATURATED, fetch_ns=100 * MS, fetch_lines=3)
-    roots = _end(_scene(source, spouts=1, work_us=10), 1.0)
-    emits = np.sort(roots["emit_ns"])
-    assert len(emits) == 27
-    fetches = emits[::3]
-    assert np.all(np.diff(fetches) >= 100 * MS)
-    assert np.all(np.diff(fetches) < 102 * MS)
-    assert np.all(emits[2::3] - fetches < MS)
-
-
-def test_a_spout_that_fetches_its_whole_window_thinks_between_windows() -> None:
-    """A window of W lines is fetched in F, and comes back within R: throughput is W / (R + F) (Kafka)."""
-    source = SourcePlan(SourceKind.SATURATED, fetch_ns=26 * MS, fetch_lines=19, on_fail=REPLAY)
-    roots = _end(_scene(source, spouts=1, work_us=500, max_pending=19), 1.0)
-    done = roots["outcome"] == "acked"
-    latency_s = float(np.mean(roots["complete_ns"][done] - roots["emit_ns"][done])) / 1e9
-    assert done.sum() == pytest.approx(19 / (latency_s + 0.026), rel=0.25)
-    plain = _end(_scene(replace(source, fetch_ns=0), spouts=1, work_us=500, max_pending=19), 1.0)
-    assert (plain["outcome"] == "acked").sum() > 1.4 * done.sum()
+def test_a_log_that_is_fetched_apart_begins_again_at_its_last_checkpoint() -> None:
+    scene = _scene(replace(LOG, fetch_ns=300 * MS, fetch_lines=50, fetch_thread=True))
+    _restart_spouts(scene, 9.0)
+    roots = _end(scene, 20.0)
+    acked = _lines(roots, roots["outcome"] == "acked")
+    assert set(range(max(acked))) <= {*acked, *_lines(roots, roots["outcome"] == "pending")}
+    assert max(acked) > 1900
 
 
 def test_recorded_arrivals_of_a_log_are_dealt_out_and_all_come() -> None:
@@ -291,6 +277,7 @@ def rows_after_a_death() -> str:
     for source in (
         replace(LOG, checkpoint_ns=100 * MS),
         replace(HELD, fetch_ns=20 * MS),
+        replace(HELD, fetch_ns=20 * MS, fetch_lines=2, fetch_thread=True),
         replace(CALLS, calls=3),
     ):
         scene = _scene(source)

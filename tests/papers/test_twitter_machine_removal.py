@@ -7,12 +7,14 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from storm_lab.experiments.measurement import Basis
 from storm_lab.model import Assignment, Component, Topology
 from storm_lab.model.version import V0_8_2
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, plan
 from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
 from storm_lab.papers.twitter.machine_removal_measures import (
+    FETCH_READING,
     FETCH_TAG,
     SLOTS_TAG,
     SUPPLIED,
@@ -177,13 +179,24 @@ def test_workers_stand_evenly_after_a_removal_where_free_machines_come_first() -
 def test_readings_play_the_other_order_and_kafkas_fetches_with_a_few_seeds() -> None:
     specs = {spec.variant: spec for spec in runs(REMOVAL.checked({"reading_seeds": 2}))}
     slots, fetch = specs[VARIANT + SLOTS_TAG], specs[VARIANT + FETCH_TAG]
-    assert slots.parameters.text("slot_order") == fetch.parameters.text("slot_order") == MOST_FREE_FIRST
-    assert specs[VARIANT].parameters.text("slot_order") == IN_TURN
+    assert slots.parameters.text("slot_order") == MOST_FREE_FIRST
+    assert specs[VARIANT].parameters.text("slot_order") == fetch.parameters.text("slot_order") == IN_TURN
     source = plan(fetch).sources["spout"]
-    assert (source.fetch_ns, source.fetch_lines) == (26_000_000, 19)
-    assert plan(fetch).topology.max_spout_pending == 19
+    assert (source.fetch_ns, source.fetch_lines, source.fetch_thread) == (21_000_000, 18, True)
+    assert plan(fetch).topology.max_spout_pending == 9
     assert plan(slots).sources["spout"].fetch_ns == 0
-    assert (slots.seed, fetch.seed) == (2, 2)
+    assert (slots.seed, fetch.seed) == (2, 5)
+
+
+def test_kafkas_fetches_are_chosen_on_two_rows_and_predict_the_others() -> None:
+    parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
+    stages = _stages()
+    for table in (stages.throughput_60s, stages.latency_60s):  # type: ignore[attr-defined]
+        table["variant"] += FETCH_TAG
+    found = {m.claim_id: m.basis for m in measure(stages, parameters) if m.reading == FETCH_READING}  # type: ignore[arg-type]
+    fitted = {claim for claim, basis in found.items() if basis is Basis.FITTED}
+    assert fitted == {f"twitter-{name}-{count}m" for name in ("thr", "lat") for count in (16, 4)}
+    assert {found[f"twitter-lat-{count}m"] for count in (13, 10, 7)} == {Basis.PREDICTED}
 
 
 def test_settings_that_are_only_tried_take_one_seed() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy
+from storm_lab.model.machines import TWITTER
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter import max_spout_pending, overheads, scaling, semantics
 from storm_lab.papers.twitter.capacity import most_percent
@@ -17,6 +18,7 @@ from storm_lab.papers.twitter.overheads_measures import (
     ACKS_ON,
     AS_FITTED,
     FREE,
+    OWN,
     java_percent,
     machines_needed,
     on_machines,
@@ -120,9 +122,25 @@ def test_machines_needed_are_the_fewest_that_keep_up() -> None:
             for count, rate in rates.items()
         ]
     )
-    found = tables(component_throughput_60s=parts)
+    cores = {1: 15.0, 2: 15.0, 3: 11.0, 4: 8.0}
+    busy = {
+        count: series(on_machines(ACKS_OFF, count), 1, 180.0, cores_used=[9.0, used])
+        for count, used in cores.items()
+    }
+    found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 3
     assert machines_needed(found, parameters, ACKS_OFF, (1, 2), 1) is None
+    busy[3]["cores_used"] = 12.5
+    found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
+    assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 4, "twelve cores are full"
+
+
+def test_the_price_of_the_papers_own_messages_is_played_as_a_reading() -> None:
+    specs = {spec.variant: spec for spec in overheads.runs(experiment(overheads.SLUG).checked())}
+    own, fitted = (specs[on_machines(ACKS_ON, 3, price)] for price in (OWN, AS_FITTED))
+    nodes = [overheads.describe(spec).cluster.nodes[0] for spec in (own, fitted)]
+    assert [node.work_per_clock for node in nodes] == [4.7, TWITTER.work_per_clock]
+    assert own.parameters.number("logic_us") == 140.0
 
 
 def test_the_best_limit_is_the_one_of_most_progress_in_the_second_half() -> None:

@@ -69,7 +69,31 @@ def take_line(k: State, executor: int) -> None:
     if e.line < 0:
         e.line = source.next_line
         source.next_line += source.stride
+    if source.apart > 0:
+        e.fetched -= 1
+        if e.fetched == 0:
+            _fetch_apart(k, executor)
     watch(k, e.source)
+
+
+@inline
+def _fetch_apart(k: State, executor: int) -> None:
+    """The thread with which a spout's client fetches begins with the next lines."""
+    e = executor_at(k, executor)
+    source = source_at(k, e.source)
+    e.fetched = source.fetch_lines
+    e.fetch_end = s_at(k, 0).now + source.apart
+
+
+@inline
+def fetching_until(k: State, executor: int) -> int:
+    """When a spout has lines of its client's fetch thread to emit; 0 where nextTuple itself fetches."""
+    e = executor_at(k, executor)
+    if source_at(k, e.source).apart == 0:
+        return 0
+    if e.fetched == 0:
+        _fetch_apart(k, executor)
+    return e.fetch_end
 
 
 @jit

@@ -9,7 +9,7 @@ wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency
 from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, scheduled_at
 from storm_lab.emulator.kernel.acking import (
     ack_untracked,
     close_root,
@@ -26,6 +26,7 @@ from storm_lab.emulator.kernel.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.kernel.source_queue import (
     await_line,
+    fetching_until,
     leave_idle,
     line_record,
     next_line_time,
@@ -44,7 +45,7 @@ from storm_lab.emulator.state.arrays import (
     thread_at,
     topology_at,
 )
-from storm_lab.emulator.state.jit import jit
+from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import (
     ACKED,
     COMPLETE,
@@ -138,7 +139,10 @@ def _call_tasks(k: State, thread: int) -> None:
     limit = topology.max_pending * e.tasks
     held_back = t.out_head >= 0 or topology.raised > 0
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
-        if next_line_time(k, e.source) <= s_at(k, 0).now:
+        if fetching_until(k, t.executor) > s_at(k, 0).now:
+            spout_sleep(k, thread)
+            _wake_at(k, thread, e.fetch_end)
+        elif next_line_time(k, e.source) <= s_at(k, 0).now:
             _next_tuple(k, thread)
         else:
             spout_sleep(k, thread)
@@ -149,6 +153,15 @@ def _call_tasks(k: State, thread: int) -> None:
     if topology.raised > 0:
         # Nobody tells a spout that back-pressure has ended: it looks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)
+
+
+@inline
+def _wake_at(k: State, thread: int, time: int) -> None:
+    """Let a spout that sleeps between turns begin one at this time, if it does not before."""
+    event = timer_source(k, thread)
+    at = spout_poll_time(k, thread, time)
+    if scheduled_at(k, event) < 0 or scheduled_at(k, event) > at:
+        schedule(k, event, at)
 
 
 @jit
@@ -240,9 +253,11 @@ def spout_emitted(k: State, thread: int) -> None:
 @jit
 def after_emit(k: State, thread: int) -> None:
     """Go on with the executor's next task that finds a line, or with the next turn."""
-    e = executor_at(k, thread_at(k, thread).executor)
+    executor = thread_at(k, thread).executor
+    e = executor_at(k, executor)
     e.turn_task += 1
-    if e.turn_task < e.tasks and next_line_time(k, e.source) <= s_at(k, 0).now:
+    now = s_at(k, 0).now
+    if e.turn_task < e.tasks and max(fetching_until(k, executor), next_line_time(k, e.source)) <= now:
         _next_tuple(k, thread)
     else:
         spout_turn(k, thread)

@@ -36,6 +36,7 @@ _SOURCES = {
     SourceKind.TRACE: kinds.S_TRACE,
     SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
 }
+_FETCHING = {False: "fetch", True: "apart"}
 
 
 def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
@@ -174,7 +175,8 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.stride = 1
             row.first_line, row.lines = line_base, len(own)
             row.rate_milli = round(source.rate_per_s * 1000)
-            row.sleep, row.fetch, row.answer = source.sleep_ns, source.fetch_ns, source.answer_ns
+            row.sleep, row.answer = source.sleep_ns, source.answer_ns
+            row[_FETCHING[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
             row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 0.0) * NS_PER_MS)
             if source.arrivals_ns is not None:

@@ -79,7 +79,8 @@ SOURCE = lined_record(
     ("arrival_period", I8),
     ("pause", I8),  # an idle spout's sleep between two turns; 0 = as the cost model has it
     ("sleep", I8),
-    ("fetch", I8),
+    ("fetch", I8),  # how long nextTuple waits for the queue's server
+    ("apart", I8),  # how long a fetch takes a thread of the client's own; 0 = nextTuple fetches
     ("fetch_lines", I8),  # lines that a fetch brings
     ("answer", I8),  # closed loop: time from the ack to the next call
 )

@@ -243,6 +243,7 @@ EXECUTOR = lined_record(
     # What follows is touched less often.
     ("started", I8),
     ("line", I8),
+    ("fetch_end", I8),  # when its client's fetch thread has, or had, the lines that it emits next
     ("send_thread", I4),
     ("turn_task", I4),
     ("reported_load", I4),  # filled part of its receive queue as last told to other workers, of 1000

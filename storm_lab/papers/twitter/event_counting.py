@@ -130,6 +130,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
         checkpoint_ns=round(CHECKPOINT_S * 1e9),
         fetch_ns=round(fetch_ms * 1e6),
         fetch_lines=values.integer("fetch_lines") if fetch_ms > 0 else 1,
+        fetch_thread="fetch_thread" in values and values.flag("fetch_thread"),
     )
     return TopologyPlan(declared, _trace(spec.seed, costs, spec.storm_version), {"spout": log})
 

@@ -1,0 +1,86 @@
+"""The reading with Kafka's fetches: what it takes for inputs of machine removal that are not printed.
+
+Storm's own Kafka spout of that time (storm-kafka of storm-contrib) fetches in nextTuple, so that acks wait
+for the fetch and count it as latency: fetches of tens of milliseconds then give no latency of 7.8 ms. The
+spout that Twitter released with Heron in 2016 fetches by a thread of its own into a bounded queue
+(``SingleThreadIOExecutorService``, ``TransferCollector``): nextTuple finds nothing while a fetch is under way
+and the last one is used up, and the spout hears acks meanwhile. The reading takes that for what Twitter ran
+in 2014.
+
+A fetch begins when the last event of the one before has been taken, so the pending limit decides when: with
+two windows a fetch, when the first window's acks are back. A spout then completes a fetch's events in a
+fetch and a latency, which is the law that the printed rows nearly obey.
+"""
+
+from __future__ import annotations
+
+from storm_lab.experiments.parameter import Parameter, Parameters
+
+FEW = ("twitter-thr-4m", "twitter-lat-4m")
+MANY = ("twitter-thr-16m", "twitter-lat-16m")
+"""The two printed rows, throughput and latency, on which the reading's numbers are chosen."""
+CHOSEN_ON = (*MANY, *FEW)
+
+FETCH_PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "fetch_ms",
+        21.0,
+        "reading with Kafka's fetches: how long a fetch takes. Chosen on the row of 16 machines, with "
+        "fetch_lines of two windows",
+        unit="ms",
+        low=1,
+        high=1000,
+        chosen_on=MANY,
+    ),
+    Parameter(
+        "fetch_lines",
+        18,
+        "reading with Kafka's fetches: events that one brings from a spout's partition. Two windows of "
+        "pending tuples, the fewest for which a fetch waits for acks; so chosen with fetch_pending",
+        low=1,
+        high=10000,
+        chosen_on=CHOSEN_ON,
+    ),
+    Parameter(
+        "fetch_pending",
+        9,
+        "reading with Kafka's fetches: window of pending tuples a spout task. Chosen on the row of 4 "
+        "machines, where the window is nearly always full",
+        low=5,
+        high=20,
+        chosen_on=FEW,
+    ),
+    Parameter(
+        "fetch_bolt_us",
+        215.0,
+        "reading with Kafka's fetches: CPU of a call of a bolt, in place of distribute_us and count_us. "
+        "Chosen on the row of 4 machines, whose processors are full",
+        unit="us",
+        low=5,
+        high=1000,
+        chosen_on=FEW,
+    ),
+    Parameter(
+        "fetch_ackers",
+        50,
+        "reading with Kafka's fetches: one acker a worker, Storm's own choice from 0.9 on. Chosen on the "
+        "throughput of 16 machines: 40 end at 6.2 million tuples a minute",
+        low=20,
+        high=50,
+        chosen_on=MANY[:1],
+    ),
+)
+
+
+def fetched(values: Parameters, parameters: Parameters) -> Parameters:
+    """The inputs of a run as the reading has them."""
+    bolt_us = parameters.number("fetch_bolt_us")
+    return values.changed(
+        fetch_ms=parameters.number("fetch_ms"),
+        fetch_lines=parameters.integer("fetch_lines"),
+        fetch_thread=True,
+        max_spout_pending=parameters.integer("fetch_pending"),
+        ackers=parameters.integer("fetch_ackers"),
+        distribute_us=bolt_us,
+        count_us=bolt_us,
+    )
