@@ -294,10 +294,10 @@ class CostModel:
         unit="1",
         low=0.5,
         high=1.0,
-        source="part of its heap that queued tuples fill when a worker does nothing but collect any more, gives "
-        "no heartbeats and is killed for that; HotSpot's limit of 2 % free. Live Storm 0.9.2 in 64 MB: 50 MB "
-        "alive in a receiver that fell silent, 61 in its sender when it ended, some 10 MB of each its own; "
-        "1 = never",
+        source="part of its heap that queued tuples fill when a worker does nothing but collect any more, "
+        "gives no heartbeats and is killed for that; HotSpot's limit of 2 % free. Live Storm 0.9.2 in 64 MB: "
+        "50 MB alive in a receiver that fell silent, 61 in its sender when it ended, some 10 MB of each its "
+        "own; 1 = never",
     )
     warm_up_factor: float = constant(
         6.0,

@@ -2,11 +2,11 @@
 
 Between workers nothing holds a flood back that is not acked, so what a worker cannot keep up with fills its
 heap, and one full collection follows the other. On live Storm 0.9.2 with ``-Xmx64m`` a receiver gave its last
-heartbeat then, 15 s after its start, and its supervisor killed it 31 s later as timed out. Its sender, full of
-what Netty had still to send, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) in the same
-seconds: an error that leaves an executor's thread ends the process. Which of the two comes first matters
-little up to 1.x, where supervisors look at heartbeats alone. So what is played is the silence; time-outs do
-the rest. What is queued dies with the worker, and what is started in its place fills again.
+heartbeat then, 15 s after its start, and its supervisor killed it 31 s later as timed out. Its sender, full
+too, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) in the same seconds: an error that leaves an
+executor's thread ends the process. Which of the two comes first matters little up to 1.x, where supervisors
+look at heartbeats alone. So what is played is the silence; time-outs do the rest. What is queued dies with
+the worker, and what is started in its place fills again.
 """
 
 from __future__ import annotations
