@@ -43,7 +43,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "bundle",
-        300,
+        600,
         "tuples played as one; at most as many as keep a latency times the bundle below the message timeout. "
         "1 is the full scale, 4 x 10^8 roots, and takes hours for each seed",
         low=1,
