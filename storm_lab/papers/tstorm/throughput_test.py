@@ -107,7 +107,7 @@ TRIED: tuple[Trial, ...] = (
         reading=True,
         chosen_on=("tstorm-fig5a-speedup",),
     ),
-    Trial("pair", PAIR_NAME, PAIR, claims=(*_LEVELS, "tstorm-fig5b-stable", "tstorm-fig5b-spike")),
+    Trial("pair", PAIR_NAME, PAIR, claims=_LEVELS),
 )
 """Each played under Storm and with every gamma."""
 
