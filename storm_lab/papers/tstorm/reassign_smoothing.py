@@ -20,7 +20,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
-from storm_lab.experiments.settling import Settling
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
 from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, gamma_settings, processing_ms
@@ -207,5 +206,4 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "failures_10s", "spikes", "events"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("tstorm-smooth-reassign",), variants=(SMOOTH, PLAIN)),),
 )

@@ -248,6 +248,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(
+            ("tstorm-fig6-gamma-order",),
+            variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
+            seeds=15,
+        ),
+        Settling(
             ("tstorm-fig6a-speedup",),
             variants=(f"{STORM}-dear2", f"{tstorm_variant(1.0)}-dear2"),
             reading=TWO_CORES_NAME,
