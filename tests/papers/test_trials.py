@@ -7,6 +7,7 @@ from typing import cast
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.trial import Trial, runs_of, tried, under_trials
 from storm_lab.model.version import V0_9_3
@@ -55,3 +56,14 @@ def test_runs_under_trials_are_named_after_them() -> None:
 
     found = list(under_trials(play, GIVEN, tried(GIVEN, "cores", "c{}", "{} cores")))
     assert [(spec.variant, spec.seed, dict(spec.parameters)) for spec in found] == [("v-c2", 4, {"cores": 2})]
+
+
+def test_a_trial_is_no_prediction_of_the_claims_that_chose_it() -> None:
+    def basis(trial: Trial, claim: str) -> Basis | None:
+        found = Measurement(claim, (Measured(1.0, 0.9, 1.1, seeds=5),), "s", "how", reading="another")
+        return trial.basis(found)
+
+    chosen = Trial("t", "", {"rate": 2.0}, chosen_on=("one",))
+    assert basis(chosen, "one") is Basis.FITTED
+    assert basis(chosen, "two") is None, "what the ledger says"
+    assert basis(Trial("t", "", fitted=True), "two") is Basis.FITTED

@@ -14,7 +14,7 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
-from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, STORM, tstorm_variant
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
 
@@ -54,8 +54,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def _tried(parameters: Parameters) -> tuple[Trial, ...]:
     """The deviations, played with the first seed: of the figures' own experiments, over all gammas."""
-    full = Trial("full", FULL_HEAPS_NAME, FULL_HEAPS, claims=_TRIED)
-    return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_TRIED), full)
+    dear = Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=_TRIED)
+    return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_TRIED), dear)
 
 
 def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:

@@ -15,7 +15,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, FULL_HEAPS, FULL_HEAPS_NAME, VERSION
+from storm_lab.papers.tstorm.testbed import COMMON, TWO_CORES, TWO_CORES_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.log_stream import (
@@ -114,7 +114,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     TRIALS,
 )
 
-TRIED: tuple[Trial, ...] = (Trial("full", FULL_HEAPS_NAME, FULL_HEAPS, claims=tuple(_CLAIMS.values())),)
+TRIED: tuple[Trial, ...] = (Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=tuple(_CLAIMS.values())),)
 """Played under Storm and with every gamma."""
 
 

@@ -27,7 +27,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
     Parameter(
         "bolt_ms_tried",
-        (1.2, 3.0, 4.0, 5.0),
+        (2.2, 3.0, 4.0, 5.0),
         "other CPU costs of a bolt, played with the first seed only",
         unit="ms",
         low=1.0,

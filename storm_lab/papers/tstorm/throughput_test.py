@@ -12,10 +12,11 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, value_of
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
-from storm_lab.papers.tstorm.chain import BOLT_MS
+from storm_lab.papers.tstorm.chain import BOLT_MS, PAIR, PAIR_NAME
 from storm_lab.papers.tstorm.gamma_runs import (
     GENERATED_S,
     RESTABLE_S,
@@ -29,8 +30,8 @@ from storm_lab.papers.tstorm.gamma_runs import (
 )
 from storm_lab.papers.tstorm.testbed import (
     COMMON,
-    FULL_HEAPS,
-    FULL_HEAPS_NAME,
+    HALF_HEAPS,
+    HALF_HEAPS_NAME,
     STORM,
     VERSION,
     tstorm_variant,
@@ -90,33 +91,23 @@ PARAMETERS: tuple[Parameter, ...] = (
     TRIALS,
 )
 
+_LEVELS = (
+    "tstorm-fig5a-tstorm-ms",
+    "tstorm-fig5a-storm-ms",
+    "tstorm-fig5a-speedup",
+    "tstorm-fig5b-speedup",
+    "tstorm-fig5c-speedup",
+)
 TRIED: tuple[Trial, ...] = (
     Trial(
-        "full",
-        FULL_HEAPS_NAME,
-        FULL_HEAPS,
-        claims=(
-            "tstorm-fig5a-speedup",
-            "tstorm-fig5b-speedup",
-            "tstorm-fig5c-speedup",
-            "tstorm-fig5a-storm-ms",
-        ),
-    ),
-    Trial(
-        "light",
-        "bolts of 1.2 ms",
-        {"bolt_ms": 1.2},
-        claims=(
-            "tstorm-fig5a-tstorm-ms",
-            "tstorm-fig5a-storm-ms",
-            "tstorm-fig5a-storm-stable",
-            "tstorm-fig5b-speedup",
-            "tstorm-fig5b-spike",
-            "tstorm-fig5c-speedup",
-        ),
+        "half",
+        HALF_HEAPS_NAME,
+        HALF_HEAPS,
+        claims=(*_LEVELS, "tstorm-fig5a-storm-stable", "tstorm-fig5b-stable", "tstorm-fig5b-spike"),
         reading=True,
-        fitted=True,
+        chosen_on=("tstorm-fig5a-speedup",),
     ),
+    Trial("pair", PAIR_NAME, PAIR, claims=_LEVELS),
 )
 """Each played under Storm and with every gamma."""
 
@@ -314,4 +305,17 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
+        Settling(
+            ("tstorm-fig5b-speedup",),
+            variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
+            reading=HALF_HEAPS_NAME,
+        ),
+        Settling(
+            ("tstorm-fig5a-storm-ms",),
+            variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
+            reading=HALF_HEAPS_NAME,
+        ),
+    ),
 )

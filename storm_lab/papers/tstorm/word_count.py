@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_runs import gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, VERSION
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES_NAME, VERSION, tstorm_variant
 from storm_lab.papers.tstorm.word_count_measures import SPARED, TRIED, measure, spared_variant, tried_variant
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
@@ -218,10 +218,11 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
-    cost = CostModel()
-    if "spared" in spec.parameters:
-        cost = replace(cost, **dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0))
-    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
+    described = storm_or_tstorm(spec, (plan(spec),))
+    if "spared" not in spec.parameters:
+        return described
+    spared = dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0)
+    return replace(described, cost=replace(described.cost, **spared))
 
 
 EXPERIMENT = Experiment(
@@ -245,4 +246,16 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("tstorm-fig6-gamma-order",),
+            variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
+            seeds=15,
+        ),
+        Settling(
+            ("tstorm-fig6a-speedup",),
+            variants=(f"{STORM}-dear2", f"{tstorm_variant(1.0)}-dear2"),
+            reading=TWO_CORES_NAME,
+        ),
+    ),
 )
