@@ -312,10 +312,5 @@ EXPERIMENT = Experiment(
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
             reading=HALF_HEAPS_NAME,
         ),
-        Settling(
-            ("tstorm-fig5a-storm-ms",),
-            variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
-            reading=HALF_HEAPS_NAME,
-        ),
     ),
 )

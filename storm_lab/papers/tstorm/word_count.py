@@ -15,7 +15,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_runs import gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES_NAME, VERSION, tstorm_variant
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
 from storm_lab.papers.tstorm.word_count_measures import SPARED, TRIED, measure, spared_variant, tried_variant
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
@@ -251,11 +251,6 @@ EXPERIMENT = Experiment(
             ("tstorm-fig6-gamma-order",),
             variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
             seeds=15,
-        ),
-        Settling(
-            ("tstorm-fig6a-speedup",),
-            variants=(f"{STORM}-dear2", f"{tstorm_variant(1.0)}-dear2"),
-            reading=TWO_CORES_NAME,
         ),
     ),
 )
