@@ -29,7 +29,8 @@ class Trial:
     ``only``: the one scheduler or setting whose runs it changes; others are not played again. ``claims``:
     those that it explains. ``reading``: it is another reading of the paper, played with every seed; without
     ``claims`` it explains all. ``fitted``: it was chosen with the results in view, so that what comes out
-    under it is no prediction. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
+    under it is no prediction; ``chosen_on``: only these claims were in view, and the others are predicted.
+    ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
     """
 
     name: str
@@ -39,7 +40,12 @@ class Trial:
     claims: tuple[str, ...] = ()
     reading: bool = False
     fitted: bool = False
+    chosen_on: tuple[str, ...] = ()
     asked: bool = False
+
+    def basis_of(self, found: Measurement) -> Basis | None:
+        """Fitted, where the values were chosen with the claim in view."""
+        return Basis.FITTED if self.fitted or found.claim_id in self.chosen_on else found.basis
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
@@ -154,7 +160,7 @@ def explained(
                 parameters if trial.reading else parameters.with_first_seed(),
             )
             explanations += [
-                replace(each, reading=trial.label, basis=Basis.FITTED if trial.fitted else each.basis)
+                replace(each, reading=trial.label, basis=trial.basis_of(each))
                 for each in found
                 if not trial.claims or each.claim_id in trial.claims
             ]

@@ -7,6 +7,7 @@ from typing import cast
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.trial import Trial, runs_of, tried, under_trials
 from storm_lab.model.version import V0_9_3
@@ -55,3 +56,10 @@ def test_runs_under_trials_are_named_after_them() -> None:
 
     found = list(under_trials(play, GIVEN, tried(GIVEN, "cores", "c{}", "{} cores")))
     assert [(spec.variant, spec.seed, dict(spec.parameters)) for spec in found] == [("v-c2", 4, {"cores": 2})]
+
+
+def test_only_the_claims_that_a_trial_was_chosen_on_are_fitted_under_it() -> None:
+    found = [Measurement(claim, (Measured(1.0),), "s", "how", reading="r") for claim in ("seen", "unseen")]
+    chosen = Trial("r", "", {"rate": 2.0}, reading=True, chosen_on=("seen",))
+    assert [chosen.basis_of(each) for each in found] == [Basis.FITTED, None]
+    assert [Trial("r", "", fitted=True).basis_of(each) for each in found] == [Basis.FITTED] * 2
