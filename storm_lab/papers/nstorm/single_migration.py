@@ -49,10 +49,19 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "calls_tried",
-        (1, 4, 16),
+        (1, 2, 16),
         "concurrent calls that are tried with every patience of the callers, first seeds only",
         low=1,
         high=256,
+    ),
+    Parameter(
+        "patience_s_tried",
+        (5.0,),
+        "other patience of the callers that is tried with them: it decides how long a call is silent whose "
+        "tuples were lost in a move",
+        unit="s",
+        low=1,
+        high=600,
     ),
     Parameter("trial_seeds", 2, "for how many of the seeds they are tried", low=1, high=100),
     Parameter(
@@ -99,6 +108,7 @@ def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
         (calls, wait_s, trial_tag("calls", calls) + (patience_tag(wait_s) if wait_s != patience[0] else ""))
         for calls in dict.fromkeys(parameters.integers("calls_tried"))
         for wait_s in dict.fromkeys(patience)
+        if (calls, wait_s) != (parameters.integer("calls"), patience[0])
     )
 
 
