@@ -51,7 +51,8 @@ KEPT = Trial(
     reading=True,
     chosen_on=("nstorm-fig7-stormstar-60",),
 )
-"""Other sets of values for what is not printed, the same in all experiments.
+READINGS = (IMPATIENT, KEPT)
+"""Other sets of values for what is not printed.
 
 Impatient: all as it is, but callers that do not wait for Storm's 30 s, since figure 7 prints 2 s a move.
 Kept: section IV-A says of N-Storm+ that nothing is lost, so senders keep what is for an executor that is not
@@ -182,19 +183,22 @@ def patience_tag(patience_s: float) -> str:
     return trial_tag("patience_s", patience_s)
 
 
-def other_readings(parameters: Parameters) -> tuple[Trial, ...]:
+def other_readings(parameters: Parameters, readings: Sequence[Trial]) -> Sequence[Trial]:
     """The other readings, unless they are not asked for."""
-    return (IMPATIENT, KEPT) if parameters.flag("readings") else ()
+    return readings if parameters.flag("readings") else ()
 
 
 def measured_with_readings(
-    measure: Measure, tables: Tables, parameters: Parameters
+    measure: Measure, tables: Tables, parameters: Parameters, readings: Sequence[Trial] = READINGS
 ) -> tuple[Measurement, ...]:
     """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
-    return measure(tables, parameters) + explained(measure, tables, parameters, other_readings(parameters))
+    others = other_readings(parameters, readings)
+    return measure(tables, parameters) + explained(measure, tables, parameters, others)
 
 
-def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
+def with_other_readings(
+    parameters: Parameters, settings: Sequence[Setting], readings: Sequence[Trial] = READINGS
+) -> tuple[RunSpec, ...]:
     """The settings as they are, and under each other reading.
 
     Raises:
@@ -204,7 +208,8 @@ def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> 
     def play(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)
 
-    return (*play(parameters), *under_trials(play, parameters, other_readings(parameters)))
+    others = other_readings(parameters, readings)
+    return (*play(parameters), *under_trials(play, parameters, others))
 
 
 def trial_tag(name: str, value: float) -> str:
