@@ -9,8 +9,12 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
+from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
+    IMPATIENT,
+    KEPT,
     measured_with_readings,
     patience_tag,
     run_specs,
@@ -244,6 +248,30 @@ def _spread(methods: list[Samples]) -> Samples:
     return spreads
 
 
+_METHODS = ("storm-wait14.5-m1", STAR.variant, NSTORM.variant)
+_IN_EVERY_SETTING = ("nstorm-fig6-storm-stop", "nstorm-fig7-storm-100", "nstorm-fig8-nstorm-stormstar")
+_WITH_FEW_LOST = (*_IN_EVERY_SETTING, "nstorm-fig7-stormstar-60", "nstorm-fig8-stormstar-storm")
+SETTLING: tuple[Settling, ...] = (
+    Settling(_IN_EVERY_SETTING, variants=_METHODS),
+    Settling(
+        (*_WITH_FEW_LOST, "nstorm-fig8-nstorm-storm"),
+        variants=tuple(variant_of(name, IMPATIENT) for name in _METHODS),
+        reading=IMPATIENT.label,
+    ),
+    Settling(
+        (
+            *_WITH_FEW_LOST,
+            "nstorm-stormstar-half",
+            "nstorm-fig7-storm-60",
+            "nstorm-fig7-stormstar-quarter",
+            "nstorm-fig7-nstorm-60",
+        ),
+        variants=tuple(variant_of(name, KEPT) for name in _METHODS),
+        reading=KEPT.label,
+    ),
+)
+"""What ten seeds leave unsettled: the phase of the supervisors decides how long Storm and Storm* stop."""
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
@@ -254,4 +282,5 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    settling=SETTLING,
 )
