@@ -40,8 +40,8 @@ class Trial:
     claims: tuple[str, ...] = ()
     reading: bool = False
     fitted: bool = False
-    asked: bool = False
     chosen_on: tuple[str, ...] = ()
+    asked: bool = False
 
     def basis(self, found: Measurement) -> Basis | None:
         """What a measurement under this trial stands on; None leaves it to the ledger."""

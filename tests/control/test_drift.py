@@ -56,3 +56,15 @@ def test_a_workers_look_for_its_threads_drifts_by_its_work(drift: bool, apart_s:
     assert len(looks) > 20
     gaps = [after - before for before, after in pairwise(looks[1:])]
     assert gaps == pytest.approx([apart_s] * len(gaps))
+
+
+def test_supervisors_that_were_started_in_turn_keep_their_distance() -> None:
+    """The second one's first look is 1 s after the first one's, in the cycle of 10 s, whatever is drawn."""
+    for seed in range(1, 6):
+        started = replace(timers_of(V0_9_7), supervisors_apart_s=1.0)
+        control, _ = build(2, version=V0_9_7, timers=started, migration=NStorm(), seed=seed)
+        run_to(control, 50.0)
+        control.nimbus.submit(chain(workers=2, executors=2))
+        run_to(control, 65.0)
+        first, second = (seconds_of(control, "take-assignment", f"supervisor:node0{i}")[-1] for i in (1, 2))
+        assert (second - first) % 10.0 == pytest.approx(1.0)

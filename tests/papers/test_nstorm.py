@@ -25,7 +25,14 @@ from storm_lab.papers.nstorm import (
 )
 from storm_lab.papers.nstorm import durations as durations
 from storm_lab.papers.nstorm.multi_migration import STILL, gain, moving
-from storm_lab.papers.nstorm.runs import control_times, describe, migration, timers, trial_tag
+from storm_lab.papers.nstorm.runs import (
+    READINGS,
+    control_times,
+    describe,
+    migration,
+    timers,
+    trial_tag,
+)
 from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting
 from storm_lab.papers.nstorm.single_migration import wait_for
 
@@ -99,14 +106,32 @@ def test_no_two_runs_share_variant_and_seed(module: Any) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_trials_change_one_parameter_and_keep_to_the_first_seed() -> None:
+def test_polls_are_tried_with_hasty_callers_and_the_first_seed() -> None:
     experiment = sync_cycles.EXPERIMENT
     specs = experiment.runs(experiment.checked({**SEEDS, "poll_ms_tried": [10.0, 30.0]}))
     tried = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 30.0))]
     assert len(tried) == 4
     assert {spec.seed for spec in tried} == {4}
-    assert {spec.parameters["poll_ms"] for spec in tried} == {30.0}
-    assert not [spec for spec in specs if spec.variant.endswith("-poll10")], "the value of all other runs"
+    assert {(spec.parameters["poll_ms"], spec.parameters["patience_s"]) for spec in tried} == {(30.0, 1.0)}
+    usual = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 10.0))]
+    assert len(usual) == 4, "the cost of all other runs, but not with their callers"
+
+
+@pytest.mark.parametrize("module", EXPERIMENTS[:-1], ids=lambda module: module.SLUG)
+def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) -> None:
+    experiment = module.EXPERIMENT
+    specs = experiment.runs(experiment.checked(SEEDS))
+    without = experiment.runs(experiment.checked({**SEEDS, "readings": False}))
+    for reading in sync_cycles.READINGS if module is sync_cycles else READINGS:
+        own = [spec for spec in specs if spec.variant.endswith(f"-{reading.name}")]
+        assert {spec.seed for spec in own} == {4, 5}
+        for name, value in reading.changes.items():
+            assert {spec.parameters.get(name, value) for spec in own} == {value}
+        apart_s = testbed.APART_S if "supervisors" in reading.changes else None
+        assert {daemons.supervisors_apart_s for spec in own if (daemons := describe(spec).timers)} == {
+            apart_s
+        }
+        assert not [spec for spec in without if spec.variant.endswith(f"-{reading.name}")]
 
 
 def test_cycles_that_do_not_pair_up_are_refused() -> None:

@@ -85,10 +85,20 @@ class ControlPlane:
         }
 
     def _phases(self, node: str) -> Phases:
-        """Of a supervisor's cycles, each drawn uniformly over its period."""
-        rng, timers = self.random(f"supervisor/{node}"), self.timers
+        """Of a supervisor's cycles, each drawn uniformly over its period.
+
+        Of supervisors that were started one after the other the first one's are drawn.
+        """
+        timers = self.timers
         periods_s = (timers.assignment_sync_s, timers.process_sync_s, timers.supervisor_heartbeat_s)
-        return Phases(*(int(rng.random() * ns(period_s)) for period_s in periods_s))
+        if timers.supervisors_apart_s is None:
+            rng = self.random(f"supervisor/{node}")
+            return Phases(*(int(rng.random() * ns(period_s)) for period_s in periods_s))
+        rng = self.random("supervisors")
+        later_ns = ns(timers.supervisors_apart_s) * self.cluster.nodes.index(self.cluster.node(node))
+        return Phases(
+            *((int(rng.random() * ns(period_s)) + later_ns) % ns(period_s) for period_s in periods_s)
+        )
 
     def random(self, purpose: str) -> random.Random:
         """A fresh generator that depends on the seed and on ``purpose`` only."""

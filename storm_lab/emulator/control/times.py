@@ -131,6 +131,9 @@ class Timers:
 
     ``timers_drift``: a timer is armed anew when its work is done; False: once a period, whatever the work.
 
+    ``supervisors_apart_s``: supervisors were started one after the other, so long apart, in the order of the
+    nodes, and their cycles keep that distance; None: each supervisor's phases are drawn by themselves.
+
     Raises:
         UserError: a period or time-out that no daemon could keep; names it.
     """
@@ -163,6 +166,7 @@ class Timers:
     heartbeats_by_thrift: bool = False
     status_watch: bool = True
     timers_drift: bool = True
+    supervisors_apart_s: float | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -178,9 +182,16 @@ class Timers:
 
 
 _MAY_BE_NOTHING = frozenset(
-    {"worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s"}
+    {
+        "worker_shutdown_s",
+        "rebalance_wait_s",
+        "task_launch_s",
+        "slot_running_s",
+        "statistics_s",
+        "supervisors_apart_s",
+    }
 )
-_MAY_BE_NONE = frozenset({"rebalance_wait_s"})
+_MAY_BE_NONE = frozenset({"rebalance_wait_s", "supervisors_apart_s"})
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:

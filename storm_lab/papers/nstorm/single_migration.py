@@ -9,8 +9,12 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
+from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
+    IMPATIENT,
+    KEPT,
     measured_with_readings,
     patience_tag,
     run_specs,
@@ -49,10 +53,19 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "calls_tried",
-        (1, 4, 16),
+        (1, 2, 16),
         "concurrent calls that are tried with every patience of the callers, first seeds only",
         low=1,
         high=256,
+    ),
+    Parameter(
+        "patience_s_tried",
+        (5.0,),
+        "other patience of the callers that is tried with them: it decides how long a call is silent whose "
+        "tuples were lost in a move",
+        unit="s",
+        low=1,
+        high=600,
     ),
     Parameter("trial_seeds", 2, "for how many of the seeds they are tried", low=1, high=100),
     Parameter(
@@ -99,6 +112,7 @@ def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
         (calls, wait_s, trial_tag("calls", calls) + (patience_tag(wait_s) if wait_s != patience[0] else ""))
         for calls in dict.fromkeys(parameters.integers("calls_tried"))
         for wait_s in dict.fromkeys(patience)
+        if (calls, wait_s) != (parameters.integer("calls"), patience[0])
     )
 
 
@@ -234,6 +248,30 @@ def _spread(methods: list[Samples]) -> Samples:
     return spreads
 
 
+_METHODS = ("storm-wait14.5-m1", STAR.variant, NSTORM.variant)
+_IN_EVERY_SETTING = ("nstorm-fig6-storm-stop", "nstorm-fig7-storm-100", "nstorm-fig8-nstorm-stormstar")
+_WITH_FEW_LOST = (*_IN_EVERY_SETTING, "nstorm-fig7-stormstar-60", "nstorm-fig8-stormstar-storm")
+SETTLING: tuple[Settling, ...] = (
+    Settling(_IN_EVERY_SETTING, variants=_METHODS),
+    Settling(
+        (*_WITH_FEW_LOST, "nstorm-fig8-nstorm-storm"),
+        variants=tuple(variant_of(name, IMPATIENT) for name in _METHODS),
+        reading=IMPATIENT.label,
+    ),
+    Settling(
+        (
+            *_WITH_FEW_LOST,
+            "nstorm-stormstar-half",
+            "nstorm-fig7-storm-60",
+            "nstorm-fig7-stormstar-quarter",
+            "nstorm-fig7-nstorm-60",
+        ),
+        variants=tuple(variant_of(name, KEPT) for name in _METHODS),
+        reading=KEPT.label,
+    ),
+)
+"""What ten seeds leave unsettled: the phase of the supervisors decides how long Storm and Storm* stop."""
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
@@ -244,4 +282,5 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    settling=SETTLING,
 )

@@ -30,6 +30,13 @@ DROP = "drop"
 WAIT = "wait"
 """Fates of messages to an executor that has moved and is not there yet."""
 
+ALONE = "alone"
+IN_TURN = "in turn"
+"""How the supervisors were started: at times of their own, or one after the other by a script."""
+APART_S = 1.0
+"""Between two supervisors that a script starts: it logs in to one host after the other. Physical range 0.2 to
+5 s; no paper prints it."""
+
 SHORTEST = 5
 """Least words of a sentence."""
 
@@ -73,15 +80,6 @@ COMMON: tuple[Parameter, ...] = (
         high=600,
     ),
     Parameter(
-        "patience_s_tried",
-        (5.0,),
-        "other patience of the callers, played as another reading of what is not printed: it decides how "
-        "long a call is silent whose tuples were lost in a move",
-        unit="s",
-        low=1,
-        high=600,
-    ),
-    Parameter(
         "messages",
         DROP,
         "what becomes of messages to an executor that is not there yet: dropped, as 0.9.7 drops them, or "
@@ -89,10 +87,17 @@ COMMON: tuple[Parameter, ...] = (
         choices=(DROP, WAIT),
     ),
     Parameter(
-        "messages_tried",
+        "supervisors",
+        ALONE,
+        "whether each supervisor looks at its own time, drawn for each run, or they were started in turn, by "
+        "a script, and look a second apart; not printed",
+        choices=(ALONE, IN_TURN),
+    ),
+    Parameter(
+        "readings",
         True,
-        "play the other fate of these messages as a reading: section IV-A says of N-Storm+ that nothing is "
-        "lost",
+        "also play two other sets of values for what is not printed, one with impatient callers and one with "
+        "kept messages",
     ),
     Parameter(
         "round_trip_ms",
