@@ -6,7 +6,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
-from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter
 from storm_lab.papers.mfstorm.grid_readings import grid_claims, s6_claim, since_submission
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
@@ -49,5 +48,4 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_60s", "steady"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("mfstorm-fig10-s6-ras",), variants=("S6-mf-storm", "S6-resource-aware"), seeds=10),),
 )

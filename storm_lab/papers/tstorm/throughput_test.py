@@ -310,6 +310,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5b-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
+            seeds=15,
             reading=HALF_HEAPS_NAME,
         ),
     ),

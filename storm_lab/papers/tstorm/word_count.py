@@ -250,7 +250,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig6-gamma-order",),
             variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
-            seeds=15,
+            seeds=8,
         ),
     ),
 )
