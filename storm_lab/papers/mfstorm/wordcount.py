@@ -95,6 +95,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(("mfstorm-fig3-s6-isolation",), variants=("S6-mf-storm", "S3-isolation")),
-        Settling(("mfstorm-stable-5min",)),
+        Settling(("mfstorm-stable-5min",), seeds=12),
     ),
 )

@@ -277,5 +277,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("twitter-msp-autotune",), variants=("static-*", "tuner-*")),),
+    settling=(Settling(("twitter-msp-autotune",), variants=("static-*", "tuner-*"), seeds=12),),
 )
