@@ -19,7 +19,7 @@ from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.tally import standing
-from storm_lab.reporting.verdict import Verdict, judge, measured_text
+from storm_lab.reporting.verdict import Verdict, judge, measured_text, reading_text
 
 SCHEMA_VERSION = 1
 
@@ -247,10 +247,7 @@ def claim_rows(
             "reason": verdict.reason,
             "standing": standing(verdict, causes.get(verdict.claim.id)).value,
             **_cause_columns(causes.get(verdict.claim.id)),
-            "reading": "; ".join(
-                f"with {each.reading}: {measured_text(each)} ({each.outcome.value})"
-                for each in verdict.readings
-            ),
+            "reading": "; ".join(reading_text(each) for each in verdict.readings),
         }
         for verdict in verdicts
     ]

@@ -18,13 +18,14 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.contradiction import Contradiction, load_contradictions
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
-from storm_lab.reporting.tally import Tally, count_standings, standing, tallies
+from storm_lab.reporting.tally import Tally, count_chosen, count_standings, standing, tallies
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
 from storm_lab.reporting.verdict import Outcome, Verdict, measured_text
@@ -177,6 +178,7 @@ def render_report(content: ReportContent) -> str:
         standings=[
             (each.value, count) for each, count in count_standings(content.verdicts, content.causes).items()
         ],
+        chosen_readings=count_chosen(content.verdicts),
         chosen=content.chosen,
         known={verdict.claim.id for verdict in content.verdicts},
         outcomes=[outcome.value for outcome in Outcome],
@@ -227,7 +229,12 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
         "cause": cause,
         "standing": standing(verdict, cause).value,
         "readings": [
-            {"name": each.reading, "measured": measured_text(each), "outcome": each.outcome.value}
+            {
+                "name": each.reading,
+                "measured": measured_text(each),
+                "outcome": each.outcome.value,
+                "fitted": each.basis is Basis.FITTED,
+            }
             for each in verdict.readings
         ],
         "contradictions": [each for each in content.contradictions if claim.id in each.claims],

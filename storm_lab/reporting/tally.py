@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from storm_lab.experiments.cause import Cause
+from storm_lab.experiments.measurement import Basis
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 
@@ -63,6 +64,16 @@ def standing(verdict: Verdict, cause: Cause | None) -> Standing:
     if any(reading.outcome is Outcome.REPRODUCED for reading in verdict.readings):
         return Standing.READING
     return Standing.IMPOSSIBLE if cause is not None and cause.impossible else Standing.OPEN
+
+
+def count_chosen(verdicts: Iterable[Verdict]) -> int:
+    """Claims that are reproduced under stated readings, each of which was chosen with them in view."""
+    counting = [
+        [reading for reading in verdict.readings if reading.outcome is Outcome.REPRODUCED]
+        for verdict in verdicts
+        if verdict.outcome is not Outcome.REPRODUCED
+    ]
+    return sum(bool(found) and all(each.basis is Basis.FITTED for each in found) for found in counting)
 
 
 def count_standings(verdicts: Iterable[Verdict], causes: Mapping[str, Cause]) -> dict[Standing, int]:

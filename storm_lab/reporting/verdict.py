@@ -266,6 +266,12 @@ def measured_text(verdict: Verdict) -> str:
     return "; ".join(parts)
 
 
+def reading_text(verdict: Verdict) -> str:
+    """What came out under another reading, in words; fitted where it was chosen with the claim in view."""
+    fitted = ", fitted" if verdict.basis is Basis.FITTED else ""
+    return f"with {verdict.reading}: {measured_text(verdict)} ({verdict.outcome.value}{fitted})"
+
+
 def _value_text(measured: Measured) -> str:
     if measured.value is None:
         return f"with {measured.seeds} seeds only" if measured.seeds else "none"

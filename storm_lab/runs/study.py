@@ -23,7 +23,7 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.reporting.prose import claims_text, say
 from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
-from storm_lab.reporting.verdict import Verdict, judge, measured_text
+from storm_lab.reporting.verdict import Verdict, judge, measured_text, reading_text
 from storm_lab.runs.digest import (
     experiment_digest,
     files_digest,
@@ -289,8 +289,7 @@ def verdict_table(verdicts: tuple[Verdict, ...], none: str = NO_CLAIMS) -> str:
     for row, verdict in zip(rows, verdicts, strict=True):
         lines.append(_line(row, widths))
         for each in verdict.readings:
-            text = f"with {each.reading}: {measured_text(each)} ({each.outcome.value})"
-            lines += wrap(text, sum(widths), initial_indent="    ", subsequent_indent="      ")
+            lines += wrap(reading_text(each), sum(widths), initial_indent="    ", subsequent_indent="      ")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,12 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause, CauseClass, load_causes, read_causes
 from storm_lab.experiments.claim import number
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.experiments.measurement import Measurement, over_seeds
+from storm_lab.experiments.measurement import Basis, Measurement, over_seeds
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Standing, count_standings, standing
-from storm_lab.reporting.verdict import Outcome, judge
+from storm_lab.reporting.tally import Standing, count_chosen, count_standings, standing
+from storm_lab.reporting.verdict import Outcome, judge, reading_text
 from storm_lab.runs.claims_command import claims
 
 VERDICTS = Path(__file__).parents[2] / "reports" / "verdicts"
@@ -93,9 +94,28 @@ def test_another_reading_stands_beside_the_verdict_and_does_not_change_it() -> N
         ("service times of cv 0.5", Outcome.REPRODUCED)
     ]
     assert standing(verdict, None) is Standing.READING
+    assert count_chosen([verdict]) == 0
     impossible = Cause(CLAIM, CauseClass.PAPER, "it cannot be", "1 + 1", impossible=True)
     assert standing(judge(claim, own), impossible) is Standing.IMPOSSIBLE
     assert standing(judge(claim, own), None) is Standing.OPEN
+
+
+def test_a_reading_that_a_claim_was_in_view_of_says_so_and_is_counted() -> None:
+    claim = load_claims().claim(CLAIM)
+    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
+    chosen = replace(own, values=(over_seeds([34.0, 36.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
+    verdict = judge(claim, own, [chosen])
+    assert count_chosen([verdict]) == 1
+    told = reading_text(verdict.readings[0])
+    assert told.startswith("with bolts of 1 ms: 35 [")
+    assert told.endswith("(reproduced, fitted)")
+    predicted = replace(chosen, reading="another", basis=Basis.PREDICTED)
+    assert count_chosen([judge(claim, own, [chosen, predicted])]) == 0, "one that was not chosen is enough"
+    assert count_chosen([judge(claim, chosen_as_own(chosen))]) == 0, "reproduced without any reading"
+
+
+def chosen_as_own(chosen: Measurement) -> Measurement:
+    return replace(chosen, reading="", basis=None)
 
 
 @pytest.mark.parametrize(
