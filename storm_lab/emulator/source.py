@@ -54,7 +54,10 @@ class SourcePlan:
     the last line of a fetch, and until it is done nextTuple, which waits for nothing, finds none.
     ``anchored``: tuples are emitted with a message id. ``checkpoint_ns``: the source is a log with a
     partition for each executor of the spout, and so often each of them stores the offset up to which
-    everything is acked; a spout that dies begins again from there (0: no log).
+    everything is acked; a spout that dies begins again from there (0: no log). ``first_result``: CLOSED_LOOP,
+    a call is answered, and its root complete, when the first tuple of its tree that has no children is acked,
+    and not when all are. Storm's DRPC server answers a call with the first result that it is given
+    (`backtype.storm.daemon.drpc` of 0.9.7), so this is how a call ends whose results no bolt gathers.
     """
 
     kind: SourceKind
@@ -70,6 +73,7 @@ class SourcePlan:
     on_fail: FailurePolicy = FailurePolicy.FORGET
     anchored: bool = True
     checkpoint_ns: int = 0
+    first_result: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,8 @@ def check_source(spout: str, plan: SourcePlan) -> None:
         refuse("fetch_thread", True, "a fetch that takes no time needs no thread: give fetch_ns")
     if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
         refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
+    if plan.first_result and plan.kind is not SourceKind.CLOSED_LOOP:
+        refuse("first_result", True, "only callers wait for a result: use it with CLOSED_LOOP")
     if plan.kind is SourceKind.CLOSED_LOOP:
         check_whole(owner, "calls", plan.calls, low=1, high=MOST_CALLERS)
     if plan.kind is SourceKind.TRACE:

@@ -29,6 +29,7 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import (
     ACK,
     ACKED,
+    ANSWER,
     COMPLETE,
     EXTENDED,
     FAIL,
@@ -219,7 +220,8 @@ def fail_expired(k: State, executor: int, most: int) -> None:
 def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     """What an acker does with one message: update the ledger, and tell the spout what that means.
 
-    The spout hears when the tree is complete or has failed, or has more time.
+    The spout hears when the tree is complete or has failed, or has more time. A result that answers a call
+    takes the same way as the ack of the tuple that brought it, and the rest of the tree is not waited for.
     """
     message = message_at(k, m)
     root = message.root
@@ -244,7 +246,7 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
         r.known = 1
         r.ledger ^= message.edge
         r.init_time = s.now
-    elif kind == ACK:
+    elif kind in (ACK, ANSWER):
         r.ledger ^= message.edge
     elif kind == FAIL:
         r.failed = 1
@@ -253,12 +255,19 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     if r.failed != 0:
         emit_control(k, thread, FAILED, message.task, r.task, root, np.uint64(0))
         r.acker = -1
-    elif r.ledger == np.uint64(0):
+    elif r.ledger == np.uint64(0) or kind == ANSWER:
         r.delta = s.now - r.init_time
         emit_control(k, thread, COMPLETE, message.task, r.task, root, np.uint64(0))
         r.acker = -1
     elif kind == RESET:
         emit_control(k, thread, EXTENDED, message.task, r.task, root, np.uint64(0))
+
+
+@inline
+def answers_first(k: State, root: int) -> bool:
+    """Whether the root is a call that is answered by its first result."""
+    executor = root_at(k, root).executor
+    return executor >= 0 and source_at(k, executor_at(k, executor).source).first_result != 0
 
 
 @jit

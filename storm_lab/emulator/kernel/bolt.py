@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.acking import acker_execute, send_to_acker
+import numpy as np
+
+from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
 from storm_lab.emulator.kernel.call_cost import count_call, varied
 from storm_lab.emulator.kernel.cpu import start_burst, start_call
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
@@ -21,7 +23,7 @@ from storm_lab.emulator.state.arrays import (
     topology_at,
 )
 from storm_lab.emulator.state.jit import jit
-from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, DATA, FAIL, IN_PROCESS, TICK
+from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, ANSWER, DATA, FAIL, IN_PROCESS, TICK
 from storm_lab.emulator.state.layout import State
 
 
@@ -104,7 +106,8 @@ def bolt_results(k: State, thread: int) -> None:
                 send_to_acker(k, thread, FAIL, message.task, e.topology, root, message.edge)
                 task.failed += 1
             else:
-                send_to_acker(k, thread, ACK, message.task, e.topology, root, message.edge ^ xor)
+                kind = ANSWER if xor == np.uint64(0) and answers_first(k, root) else ACK
+                send_to_acker(k, thread, kind, message.task, e.topology, root, message.edge ^ xor)
                 task.acked += 1
     if message.kind != TICK:
         task.executed += 1

@@ -176,6 +176,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.first_line, row.lines = line_base, len(own)
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.answer = source.sleep_ns, source.answer_ns
+            row.first_result = int(source.first_result)
             row[_FETCHING[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
             row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 0.0) * NS_PER_MS)

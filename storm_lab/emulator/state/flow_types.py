@@ -83,6 +83,7 @@ SOURCE = lined_record(
     ("apart", I8),  # how long a fetch takes a thread of the client's own; 0 = nextTuple fetches
     ("fetch_lines", I8),  # lines that a fetch brings
     ("answer", I8),  # closed loop: time from the ack to the next call
+    ("first_result", I8),  # 1: a call is answered by its first result, not by the end of its tuple tree
 )
 
 

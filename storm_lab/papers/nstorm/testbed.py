@@ -30,13 +30,13 @@ DROP = "drop"
 WAIT = "wait"
 """Fates of messages to an executor that has moved and is not there yet."""
 
+FIRST = "first"
+ALL = "all"
+"""Which results answer a call."""
+
 ALONE = "alone"
 IN_TURN = "in turn"
 """How the supervisors were started: at times of their own, or one after the other by a script."""
-APART_S = 1.0
-"""Between two supervisors that a script starts: it logs in to one host after the other. Physical range 0.2 to
-5 s; no paper prints it."""
-
 SHORTEST = 5
 """Least words of a sentence."""
 
@@ -56,9 +56,9 @@ def servers() -> Cluster:
 
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every setting per seed: as many as the runs that the paper averages, each with one "
-        "draw of the supervisors' phases, which decides much",
-        tuple(range(1, 11)),
+        "one emulation of every setting per seed, each with one draw of the supervisors' phases, which "
+        "decides much; the paper averages ten runs",
+        tuple(range(1, 6)),
     ),
     Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", unit="s", low=120, high=7200),
     Parameter(
@@ -87,11 +87,26 @@ COMMON: tuple[Parameter, ...] = (
         choices=(DROP, WAIT),
     ),
     Parameter(
+        "answers",
+        FIRST,
+        "what answers a call of a sentence: its first counted word, for Storm's DRPC server takes the first "
+        "result that it is given, and the paper names no bolt that gathers them, or all its words",
+        choices=(FIRST, ALL),
+    ),
+    Parameter(
         "supervisors",
         ALONE,
-        "whether each supervisor looks at its own time, drawn for each run, or they were started in turn, by "
-        "a script, and look a second apart; not printed",
+        "whether each supervisor looks at its own time, drawn for each run, or they were started one after "
+        "the other once for all runs, and look supervisors_apart_s apart; not printed",
         choices=(ALONE, IN_TURN),
+    ),
+    Parameter(
+        "supervisors_apart_s",
+        1.0,
+        "with supervisors in turn: how far apart their looks are; up to the cycle of 10 s, not printed",
+        unit="s",
+        low=0,
+        high=10,
     ),
     Parameter(
         "readings",
@@ -221,5 +236,6 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
         answer_ns=half_ns,
         fetch_ns=half_ns,
         on_fail=FailurePolicy.REPLAY,
+        first_result=parameters.text("answers") == FIRST,
     )
     return TopologyPlan(topology(parameters.number("patience_s")), trace, {"drpc-spout": source})
