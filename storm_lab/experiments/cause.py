@@ -69,11 +69,7 @@ def load_causes() -> Mapping[str, Cause]:
 
 
 def read_causes(text: str) -> dict[str, Cause]:
-    """The causes in a YAML text, by claim.
-
-    Raises:
-        UserError: as `load_causes`.
-    """
+    """The causes in a YAML text, by claim; `UserError` as `load_causes`."""
     ledger = load_claims()
     causes: dict[str, Cause] = {}
     for entry in yaml.safe_load(text) or ():

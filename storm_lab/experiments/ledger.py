@@ -48,11 +48,7 @@ class Ledger:
         return len(self.claims)
 
     def claim(self, claim_id: str) -> Claim:
-        """The claim with this id.
-
-        Raises:
-            UserError: there is none.
-        """
+        """The claim with this id; `UserError` if there is none."""
         for claim in self.claims:
             if claim.id == claim_id:
                 return claim
@@ -95,11 +91,7 @@ _FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.
 
 
 def read_ledger(files: Iterable[Traversable | Path]) -> Ledger:
-    """The claims of these files, in this order.
-
-    Raises:
-        UserError: a file is not a valid ledger; the message names file, claim and key.
-    """
+    """The claims of these files, in this order; `UserError` as `load_claims`."""
     claims: list[Claim] = []
     for file in files:
         content = _parsed(file)
@@ -217,11 +209,7 @@ def _neutral(kind: Kind, unit: str) -> float | None:
 
 
 def parse_chain(text: str, where: str = "order") -> Chain:
-    """An order from words and relations separated by blanks: ``a < b <= 1``.
-
-    Raises:
-        UserError: not of that form.
-    """
+    """An order from words and relations separated by blanks, ``a < b <= 1``; `UserError` for other forms."""
     words = str(text).split()
     names, signs = words[0::2], words[1::2]
     known = {relation.value for relation in Relation}
@@ -243,11 +231,7 @@ def _number(value: object, where: str) -> float | None:
 
 
 def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse an entry of a YAML file that has an unknown key.
-
-    Raises:
-        UserError: it has.
-    """
+    """Refuse an entry of a YAML file that has an unknown key (`UserError`)."""
     unknown = sorted(set(entry) - known)
     if unknown:
         raise UserError(

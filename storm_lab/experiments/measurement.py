@@ -113,11 +113,7 @@ class Measurement:
             raise UserError("two values carry the same label", field=self.claim_id, value=labels)
 
     def value(self, label: str = "") -> Measured:
-        """The value with this label.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The value with this label; `KeyError` if there is none."""
         for value in self.values:
             if value.label == label:
                 return value

@@ -87,11 +87,7 @@ class Source:
 
     @classmethod
     def parsed(cls, name: str, text: str, *, is_package: bool = False) -> Source:
-        """The module of that dotted name with this text.
-
-        Raises:
-            SyntaxError: the text is no Python.
-        """
+        """The module of that dotted name with this text; `SyntaxError` if it is no Python."""
         source = cls(name, is_package)
         package = name if is_package else name.rpartition(".")[0]
         modules: set[str] = set()
@@ -113,11 +109,7 @@ class Source:
 
 
 def imports_of(text: str) -> set[Target]:
-    """What code imports, wherever the imports stand.
-
-    Raises:
-        SyntaxError: the text is no Python.
-    """
+    """What code imports, wherever the imports stand; `SyntaxError` if it is no Python."""
     found: dict[str, list[Target]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):

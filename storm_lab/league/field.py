@@ -59,11 +59,7 @@ def entrant_of(text: str) -> Entrant:
 
 
 def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tuple[Entrant, ...]:
-    """The reader's schedulers, then built-in policies.
-
-    Raises:
-        UserError: as `entrant_of`, or two of one name.
-    """
+    """The reader's schedulers, then built-in policies; `UserError` as `entrant_of`, or two of one name."""
     # Who names a built-in policy as a scheduler of theirs does not mean it twice.
     entrants = [entrant_of(text) for text in dict.fromkeys((*own, *policies))]
     names = [entrant.name for entrant in entrants]

@@ -87,11 +87,7 @@ def _equal(small: float, large: float) -> bool:
 
 
 def rank_test(scores: pd.DataFrame) -> RankTest:
-    """Friedman's test and Nemenyi's critical difference; ``scores`` as in `ranks`.
-
-    Raises:
-        UserError: a score is missing.
-    """
+    """Friedman's test and Nemenyi's critical difference; ``scores`` and errors as in `ranks`."""
     # Here, for SciPy's statistics take long to import, and a help page needs none.
     from scipy import stats
 

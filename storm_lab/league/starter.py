@@ -112,11 +112,7 @@ py-modules = ["{module}"]
 
 
 def starter_files(name: str) -> dict[str, str]:
-    """File names and texts of a new scheduler.
-
-    Raises:
-        UserError: nothing can have this name.
-    """
+    """File names and texts of a new scheduler; `UserError` if nothing can have this name."""
     module = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
         raise UserError(

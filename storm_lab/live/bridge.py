@@ -124,12 +124,7 @@ class Policy:
         return {"assign": assign, "status": status}, made
 
     def _schedule(self, view: SchedulingView) -> SchedulingResult:
-        """The scheduler's answer, with what was fixed by hand before it.
-
-        Raises:
-            InvalidAssignmentError: the answer could not be run.
-            TypeError: the answer is none.
-        """
+        """The answer, after what was fixed by hand; `InvalidAssignmentError`, or `TypeError` if none."""
         fixed = self._fixed(view)
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
@@ -248,11 +243,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 def check_socket_path(path: Path, field: str) -> None:
-    """Refuse a path that is too long for a socket.
-
-    Raises:
-        UserError: it is; names ``field``.
-    """
+    """Refuse a path that is too long for a socket; `UserError` names ``field``."""
     if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
         message = f"a socket's path has at most {_LONGEST_SOCKET_PATH} bytes"
         raise UserError(message, field=field, value=str(path), remedy="choose a shorter one")

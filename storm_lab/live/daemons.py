@@ -60,11 +60,7 @@ class Daemon:
     log: Path
 
     def check(self) -> None:
-        """Raise if the process has ended.
-
-        Raises:
-            StormLabError: it has; the line quotes what it said last.
-        """
+        """Raise `StormLabError` if the process has ended; the line quotes what it said last."""
         status = self.process.poll()
         if status is not None:
             how = signal.Signals(-status).name if status < 0 else f"status {status}"
@@ -150,11 +146,7 @@ class Installation:
         )
 
     def start(self, name: str, command: Sequence[str]) -> Daemon:
-        """Start a daemon; its output goes to a file among the logs.
-
-        Raises:
-            StormLabError: the program is not there.
-        """
+        """Start a daemon, its output among the logs; `StormLabError` if the program is not there."""
         output = self.logs / f"{name}.out"
         with output.open("ab") as sink:
             try:

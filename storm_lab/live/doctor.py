@@ -57,11 +57,7 @@ def run_checks() -> list[Finding]:
 
 
 def check_machine(logs: Path | None = None) -> None:
-    """Refuse a machine or folders that no cluster can run with.
-
-    Raises:
-        UserError: names what is wrong.
-    """
+    """Refuse a machine or folders that no cluster can run with; `UserError` names what is wrong."""
     if sys.platform != "linux":
         raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
     folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}

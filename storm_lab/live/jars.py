@@ -80,11 +80,7 @@ def size_mb(lock: str) -> float:
 
 
 def ready_jars(lock: str) -> tuple[Path, ...]:
-    """The jars of a lock that are in the cache, with their checksums verified.
-
-    Raises:
-        UserError: one is not there, or not what the lock says.
-    """
+    """The cached jars of a lock, checksums verified; `UserError` if one is absent or differs."""
     folder = cache_folder() / lock
     jars = jars_of(lock)
     _check(folder, jars)

@@ -111,11 +111,7 @@ def fitted(text: str, version: StormVersion, package: str, json_package: str) ->
 
 
 def json_package_of(names: Iterable[str]) -> str:
-    """Where a release has ``JSONValue``, by the names of the files inside its jars.
-
-    Raises:
-        LookupError: nowhere.
-    """
+    """Where a release has ``JSONValue``, by the names of files in its jars; `LookupError` if nowhere."""
     inside = set(names)
     for package in _JSON_PACKAGES:
         if package.replace(".", "/") + "/JSONValue.class" in inside:

@@ -45,11 +45,7 @@ class Hosts:
 
 
 def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
-    """The hosts that this machine and the user's wish allow; not made yet.
-
-    Raises:
-        UserError: namespaces are asked for and cannot be made.
-    """
+    """The hosts that machine and wish allow, not made yet; `UserError`: namespaces that cannot be made."""
     if options.kind == "loopback":
         return _LoopbackHosts(place, cluster, "as it was asked for")
     why = why_no_namespaces()
@@ -110,11 +106,7 @@ class _LoopbackHosts(Hosts):
 
 
 def _check_ports(cluster: Cluster) -> None:
-    """Refuse ports that another program has at all addresses of the machine.
-
-    Raises:
-        UserError: names the first one.
-    """
+    """Refuse ports that others have at all addresses of the machine; `UserError` names the first."""
     workers = {port for node in cluster.nodes for port in node.ports}
     for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
         if listens(os.getpid(), port, NOBODYS_ADDRESS):

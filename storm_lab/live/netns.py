@@ -32,11 +32,7 @@ class Network:
         self._racks: dict[str, str] = {}
 
     def make(self) -> None:
-        """Make the switch.
-
-        Raises:
-            StormLabError: the kernel does not let us.
-        """
+        """Make the switch; `StormLabError` if the kernel does not let us."""
         _ip("netns", "add", self._switch)
         self._add_bridge("core")
 

@@ -232,11 +232,7 @@ def _scaled_source(source: SourcePlan, load: float) -> SourcePlan:
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
-    """Refuse a description that cannot be played live.
-
-    Raises:
-        UserError: names what cannot.
-    """
+    """Refuse a description that cannot be played live; `UserError` names what cannot."""
     check_spec(spec)
     check_faults(spec.faults)
     if spec.cluster != cluster:

@@ -102,11 +102,7 @@ _ASKING_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started_ns(pid: int) -> int:
-    """When a process started, in nanoseconds of CLOCK_MONOTONIC (to 10 ms, as the kernel tells it).
-
-    Raises:
-        ProcessLookupError: there is no such process.
-    """
+    """When a process started, in ns of CLOCK_MONOTONIC (to 10 ms); `ProcessLookupError` if there is none."""
     try:
         ticks = int(_stat(pid)[19])
     except OSError as error:

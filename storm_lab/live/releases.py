@@ -114,11 +114,7 @@ RELEASES: dict[str, Release] = {
 
 
 def find_release(text: str) -> Release:
-    """The release that a user means: ``2.8.3``, ``0.9.2``, or a generation such as ``2.8`` (its newest).
-
-    Raises:
-        UserError: none of that name.
-    """
+    """The release meant by ``2.8.3``, ``0.9.2`` or a generation, ``2.8`` (its newest); else `UserError`."""
     for release in RELEASES.values():
         if text in (release.version, str(release.storm), release.generation):
             return release

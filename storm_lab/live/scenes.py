@@ -59,11 +59,7 @@ class Scene:
 
 
 def find_scene(name: str) -> Scene:
-    """The scene of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The scene of that name; `UserError` if there is none."""
     if name not in SCENES:
         raise unknown_name("scene", name, SCENES, "the live runtime")
     return SCENES[name]

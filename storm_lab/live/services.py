@@ -34,11 +34,7 @@ _PLAYED = (MonitorPlan, OnlineScheduling)
 
 
 def check_services(services: Sequence[Service]) -> None:
-    """Refuse services that act on what real Storm does not have.
-
-    Raises:
-        UserError: names the first of them.
-    """
+    """Refuse services that act on what real Storm does not have; `UserError` names the first of them."""
     for service in services:
         if not isinstance(service, _PLAYED):
             raise UserError(

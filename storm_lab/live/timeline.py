@@ -127,11 +127,7 @@ class Timeline:
 
 
 def check_faults(plan: FaultPlan) -> None:
-    """Refuse a plan with events that real Storm cannot be made to have.
-
-    Raises:
-        UserError: names the first of them.
-    """
+    """Refuse events that real Storm cannot be made to have; `UserError` names the first of them."""
     for fault in plan.faults:
         if not isinstance(fault, _PLAYED):
             names = ", ".join(sorted(kind.name for kind in _PLAYED))

@@ -171,11 +171,7 @@ _NOT_PLAYED = {
 
 
 def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
-    """Refuse settings of a topology that nobody hears, and values that do not fit.
-
-    Raises:
-        UserError: names the key, and lists those that are known.
-    """
+    """Refuse a topology's unknown or unfit settings; `UserError` names the key, and lists those known."""
     for key, value in settings.items():
         if key in OF_CLUSTER and key not in OF_TOPOLOGY:
             raise UserError(
@@ -188,21 +184,13 @@ def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
 
 
 def check_cluster_settings(settings: Mapping[str, object]) -> None:
-    """Refuse settings of a cluster that nobody hears, and values that do not fit.
-
-    Raises:
-        UserError: names the key, and lists those that are known.
-    """
+    """Refuse a cluster's unknown or unfit settings; `UserError` names the key, and lists those known."""
     for key, value in settings.items():
         _check("the cluster", key, value, OF_CLUSTER)
 
 
 def check_settings_version(owner: str, settings: Mapping[str, SettingValue], version: StormVersion) -> None:
-    """Refuse settings that this version of Storm does not have.
-
-    Raises:
-        UserError: names the key.
-    """
+    """Refuse settings that this version of Storm does not have; `UserError` names the key."""
     for key, value in settings.items():
         setting = OF_CLUSTER[key]
         if not setting.exists_in(version):

@@ -57,11 +57,7 @@ class OnlineScheduling:
     swaps: tuple[Swap, ...] = ()
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to watch, generate and fetch.
-
-        Raises:
-            UserError: a period that is not positive, or a swap before the run.
-        """
+        """Begin to watch, generate and fetch; `UserError`: no positive period, or a swap before the run."""
         for name in ("period_s", "fetch_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):

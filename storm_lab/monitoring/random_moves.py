@@ -43,11 +43,7 @@ class RandomMoves:
     other_node: bool = False
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to move.
-
-        Raises:
-            UserError: a number of executors below one, or a time that cannot be.
-        """
+        """Begin to move; `UserError`: a number of executors below one, or a time that cannot be."""
         if self.executors < 1:
             raise UserError(
                 "nothing would move", field="executors", value=self.executors, remedy="give 1 or more"

@@ -144,11 +144,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def read_verdicts(path: Path) -> VerdictFile:
-    """The record in a verdict file.
-
-    Raises:
-        UserError: unreadable, incomplete, or of another schema version.
-    """
+    """The record in a verdict file; `UserError` if unreadable, incomplete, or of another schema version."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

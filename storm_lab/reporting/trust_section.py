@@ -35,11 +35,7 @@ class TrustSection:
 
 
 def read_trust(reports: Path) -> TrustSection | None:
-    """The section, or None where nothing was compared yet.
-
-    Raises:
-        UserError: the document is damaged.
-    """
+    """The section, or None where nothing was compared yet; `UserError` if the document is damaged."""
     path = reports / "documents" / f"{EXPERIMENT}.json"
     if not path.is_file():
         return None

@@ -61,11 +61,7 @@ class SlotBook:
         )
 
     def take(self, topology_id: str, node: int) -> Slot:
-        """The topology's slot on the node, taken now if it has none yet.
-
-        Raises:
-            LookupError: the node is full.
-        """
+        """The topology's slot on the node, taken now if it has none yet; `LookupError` if it is full."""
         slot = self.peek(topology_id, node)
         if slot is None:
             raise LookupError(f"node {self.nodes[node]} has no slot left for {topology_id!r}")
@@ -75,11 +71,7 @@ class SlotBook:
         return slot
 
     def take_new(self, topology_id: str, node: int) -> Slot:
-        """A further slot on the node for the topology, for policies with several workers per node.
-
-        Raises:
-            LookupError: the node is full.
-        """
+        """A further slot on the node, for policies with several workers a node; `LookupError` if full."""
         self._own.pop((topology_id, node), None)
         return self.take(topology_id, node)
 

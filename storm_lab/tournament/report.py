@@ -129,11 +129,7 @@ class LeagueReport:
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write all of it.
-
-        Raises:
-            UserError: the folder cannot be written.
-        """
+        """Write all of it; `UserError` if the folder cannot be written."""
         about = {"own": list(self.own), "baseline": self.baseline}
         table = self.cases[["case", "scheduler"]].join(cells(self.cases))
         files = {
@@ -180,11 +176,7 @@ class LeagueReport:
 
 
 def read_report(folder: Path) -> LeagueReport:
-    """The report that `LeagueReport.write` left in a folder.
-
-    Raises:
-        UserError: there is none, or it is of another form.
-    """
+    """The report that `LeagueReport.write` left in a folder; `UserError` if there is none of this form."""
     try:
         about = json.loads((folder / "league.json").read_text(encoding="utf-8"))
         rows = pd.read_csv(folder / "runs.csv", dtype={"case": str, "scheduler": str, "run": str})

@@ -62,11 +62,7 @@ class TableBuffer:
                 self._columns[field.name] = np.empty(0, field.type.to_pandas_dtype())
 
     def append(self, columns: Mapping[str, Column]) -> int:
-        """Add rows and return how many.
-
-        Raises:
-            ValueError: columns are missing, unknown, uneven or ill-typed.
-        """
+        """Add rows and return how many; `ValueError`: missing, unknown, uneven or ill-typed columns."""
         expected = self._columns.keys() | self._texts.keys()
         if columns.keys() != expected:
             wrong = sorted(columns.keys() ^ expected)

@@ -77,11 +77,7 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
 
 
 def check_cost(name: str, cost: object) -> None:
-    """Refuse what a component's ``cost`` returned, if it is none.
-
-    Raises:
-        UserError: it is no `Cost`, or a time of it is negative, longer than an hour or no number.
-    """
+    """Refuse what ``cost`` returned unless it is a `Cost` with times from 0 to an hour (`UserError`)."""
     if not isinstance(cost, Cost) or not isinstance(cost.server, str):
         raise UserError(f"{shown(cost)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
     for time in ("cpu_us", "server_us"):
@@ -107,11 +103,7 @@ def _is_time(value: object) -> bool:
 
 
 def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
-    """Refuse code that does not belong to the topology, or is not there.
-
-    Raises:
-        UserError: names the component.
-    """
+    """Refuse code that does not belong to the topology, or is not there; `UserError` names the component."""
     ids = [component.id for component in topology.components]
     for name in code:
         if name not in ids:
@@ -129,11 +121,7 @@ def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
 
 
 def check_groupings(topology: Topology) -> None:
-    """Refuse subscriptions to streams, and groupings by fields, that are not declared.
-
-    Raises:
-        UserError: names the subscription.
-    """
+    """Refuse subscriptions to streams, and groupings by fields, that are not declared (`UserError`)."""
     outputs = {component.id: component.outputs for component in topology.components}
     for component in topology.bolts:
         for subscription in component.inputs:

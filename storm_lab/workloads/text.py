@@ -69,11 +69,7 @@ def load_text(choice: str, *, field: str = "text") -> Text:
 
 
 def read_text(path: Path, *, name: str, field: str = "text") -> Text:
-    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`.
-
-    Raises:
-        UserError: as `load_text`.
-    """
+    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`; `UserError` as `load_text`."""
 
     def refusal(message: str, remedy: str = "give the path of a text file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)

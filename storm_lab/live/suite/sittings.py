@@ -112,11 +112,7 @@ SITTINGS: dict[str, Sitting] = {
 
 
 def find_sitting(name: str) -> Sitting:
-    """The sitting of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The sitting of that name; `UserError` if there is none."""
     if name not in SITTINGS:
         remedy = f"choose one of {', '.join(SITTINGS)}"
         raise UserError("there is no such sitting", field="sitting", value=name, remedy=remedy)
@@ -129,11 +125,7 @@ def releases_of(sitting: Sitting) -> tuple[Release, ...]:
 
 
 def release_of(sitting: Sitting, generation: str) -> Release:
-    """The version of a generation that a sitting is played on, which need not be the generation's newest.
-
-    Raises:
-        UserError: it is played on none of that generation.
-    """
+    """The version that a sitting is played on of a generation, perhaps not the newest; else `UserError`."""
     for release in releases_of(sitting):
         if release.generation == generation:
             return release

@@ -263,11 +263,7 @@ def colour_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame, if it has the columns and a row.
-
-    Raises:
-        UserError: a column is missing, or there is nothing to draw.
-    """
+    """The frame, if it has the columns and a row; else `UserError`."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise UserError(f"the table of {what} lacks a column", field=missing[0])

@@ -45,11 +45,7 @@ class _Film:
 
     @classmethod
     def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> _Film:
-        """The film of a run between two times, a picture each so many seconds.
-
-        Raises:
-            UserError: a time is no number, or it would have no picture or too many.
-        """
+        """The film of a run between two times; `UserError`: no number, no picture, or too many."""
         for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
             check_number("a film", name, seconds, unit="s")
         times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)

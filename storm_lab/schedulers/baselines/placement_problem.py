@@ -37,11 +37,7 @@ class PlacementProblem:
 
     @classmethod
     def of(cls, view: SchedulingView, parameters: TStormParameters) -> PlacementProblem:
-        """The instance of a view; without measured load, traffic is guessed and CPU load is nil.
-
-        Raises:
-            UserError: nothing was measured and a topology has a cycle.
-        """
+        """The instance of a view; unmeasured traffic is guessed (`UserError` on a cycle), CPU load nil."""
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
         traffic = {

@@ -111,11 +111,7 @@ def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | R
 
 
 def read_case(raw: Any, name: str, version: StormVersion) -> Case:
-    """One case from its JSON object.
-
-    Raises:
-        UserError: naming what is wrong.
-    """
+    """One case from its JSON object; `UserError` names what is wrong."""
     case = a_mapping(raw, "case")
     given = a_mapping(required(case, "input", "the case"), "input")
     Fields(given, "the input", _INPUT_KEYS)

@@ -184,11 +184,7 @@ def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
 
 
 def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tuple[object, ...], ...]]]:
-    """What a recording holds: calls, if there are any, and given records by spout.
-
-    Raises:
-        UserError: it cannot be read, is too large or is no recording.
-    """
+    """Calls, if any, and given records by spout; `UserError`: no readable recording, or too large."""
 
     def refusal(message: str) -> UserError:
         return UserError(message, field="recording", value=str(path), remedy="export the topology anew")

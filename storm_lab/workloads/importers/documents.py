@@ -88,11 +88,7 @@ class Part:
 
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:
-    """A text file's content, if it is not too large.
-
-    Raises:
-        UserError: it cannot be read, is too large or is not UTF-8.
-    """
+    """A text file's content; `UserError` if it cannot be read, is too large or is not UTF-8."""
 
     def refusal(message: str, remedy: str = "give the path of a file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)
@@ -113,11 +109,7 @@ def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE
 
 
 def yaml_part(text: str, file: str, notes: Notes) -> Part:
-    """The one document of a YAML text; an empty text is the value None.
-
-    Raises:
-        UserError: it is not YAML, holds several documents, or goes beyond a bound.
-    """
+    """The one document of a YAML text, None if empty; `UserError`: no YAML, several, or beyond a bound."""
     try:
         _check_events(text, file)
         node = yaml.compose(text, Loader=_LOADER)
@@ -129,11 +121,7 @@ def yaml_part(text: str, file: str, notes: Notes) -> Part:
 
 
 def json_part(text: str, file: str) -> Part:
-    """The value of a JSON text.
-
-    Raises:
-        UserError: it is not JSON, or goes beyond a bound.
-    """
+    """The value of a JSON text; `UserError` if it is not JSON, or goes beyond a bound."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -144,11 +132,7 @@ def json_part(text: str, file: str) -> Part:
 
 
 def part_of(value: object, file: str) -> Part:
-    """A plain value, of lists, dictionaries and scalars, as a part without lines.
-
-    Raises:
-        UserError: it goes beyond a bound.
-    """
+    """A plain value (lists, dictionaries, scalars) as a part without lines; `UserError` beyond a bound."""
     return _Unfolding(file, Notes()).plain_part(value, "", 1)
 
 

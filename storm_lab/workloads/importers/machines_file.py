@@ -45,11 +45,7 @@ def load_machines(choice: str | Path) -> Machines:
 
 
 def read_machines(text: str, file: str) -> Machines:
-    """The machines that a YAML text describes; ``file`` is its name, for messages.
-
-    Raises:
-        UserError: names file, line, key and what would fit.
-    """
+    """The machines of a YAML text from ``file``; `UserError` names file, line, key and what would fit."""
     part = yaml_part(text, file, Notes())
     given = checked(part, MACHINES)
     if ("testbed" in given) == ("nodes" in given):

@@ -100,11 +100,7 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
 
 
 def export_loadgen(playable: Playable, path: Path) -> list[str]:
-    """Write a topology for storm-loadgen; returns what is lost on the way.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Write a topology for storm-loadgen; returns what is lost. `UserError` if the folder is not writable."""
     document, lost = loadgen_document(playable)
     _write(path, yaml_text(document).encode())
     return lost

@@ -137,11 +137,7 @@ def _why(status: int, errors: Path) -> str:
 
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
-    """Put an outcome into the draft; ``given`` are the spouts whose records were given.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not an outcome.
-    """
+    """Put an outcome into the draft; ``given``: spouts with given records. One of `DAMAGED` if it is none."""
     notes = draft.notes
     for name in outcome.get("absent", ()):
         package = name.rpartition(".")[0]

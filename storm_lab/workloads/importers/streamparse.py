@@ -69,11 +69,7 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
 
 
 def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The draft of a project's topology.
-
-    Raises:
-        UserError: there is no such topology, or an overlay names a file that cannot be read.
-    """
+    """The draft of a project's topology; `UserError` if there is none, or an overlay's file is unreadable."""
     file, folders = _find_project(path)
     place = Place(file.name)
     text = read_bounded(file)
