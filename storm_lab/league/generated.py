@@ -201,10 +201,7 @@ def _subscription(parent: str, draw: random.Random) -> Subscription:
 
 
 def _rate(
-    topology: Topology,
-    code: Mapping[str, Spout | Bolt],
-    into: Mapping[str, list[str]],
-    cluster: Cluster,
+    topology: Topology, code: Mapping[str, Spout | Bolt], into: Mapping[str, list[str]], cluster: Cluster
 ) -> float:
     """Records a second of each spout, as `CLUSTER_SHARE` and `EXECUTOR_SHARE` allow."""
     tuples: dict[str, float] = {}

@@ -21,13 +21,7 @@ from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.request import Known, Request, read_request
-from storm_lab.model import (
-    Assignment,
-    Executor,
-    InvalidAssignmentError,
-    MeasuredLoad,
-    Slot,
-)
+from storm_lab.model import Assignment, Executor, InvalidAssignmentError, MeasuredLoad, Slot
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.view_checks import check_result
 
@@ -164,10 +158,7 @@ class Policy:
                 self.install = Assignment.of(
                     (e, s) for e, s in self.install.slots.items() if e.topology != topology.id
                 )
-            for source, wanted in (
-                (self.install, True),
-                (self.placement, topology.id not in self._running),
-            ):
+            for source, wanted in ((self.install, True), (self.placement, topology.id not in self._running)):
                 slots = source.of_topology(topology.id).slots
                 if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
                     pairs += list(slots.items())

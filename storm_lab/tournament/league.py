@@ -54,15 +54,7 @@ _STEADY = (
 )
 """What `measured_runs` has of a steady state."""
 
-METRICS = (
-    "steady",
-    "steady_latency",
-    "steady_traffic_share",
-    "occupancy",
-    "events",
-    "spikes",
-    "control",
-)
+METRICS = ("steady", "steady_latency", "steady_traffic_share", "occupancy", "events", "spikes", "control")
 """The metric tables that results are made of."""
 
 KEEPS_UP = 0.9

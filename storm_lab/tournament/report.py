@@ -106,9 +106,7 @@ class LeagueReport:
     def notes(self) -> str:
         """What stands below the table: how to read it, the tests, and the reasons of losses."""
         ranking = self.ranking
-        parts = [
-            f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}",
-        ]
+        parts = [f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}"]
         if ranking.p_value is not None:
             parts.append(
                 f"Friedman over {ranking.instances} cases: chi2 = {ranking.statistic:.2f}, "

@@ -23,10 +23,7 @@ APACHE = "apache"
 IIS = "iis"
 
 _BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "weblogs"
-REAL_LOGS = {
-    APACHE: _BESIDE / "apache_access_10000.log",
-    IIS: _BESIDE / "iis_w3c_extended.log",
-}
+REAL_LOGS = {APACHE: _BESIDE / "apache_access_10000.log", IIS: _BESIDE / "iis_w3c_extended.log"}
 """Where the real logs are looked for: in a folder beside the checkout."""
 
 

@@ -60,10 +60,7 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
                 ) from None
         if not _is_size(size):
             raise UserError(
-                "the size is out of range",
-                field=f"{name}.{stream}",
-                value=size,
-                remedy="give bytes from 0",
+                "the size is out of range", field=f"{name}.{stream}", value=size, remedy="give bytes from 0"
             )
         if len(made) >= MOST_EMITS:
             raise UserError(

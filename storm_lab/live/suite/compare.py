@@ -200,10 +200,7 @@ class Trust:
 
     def document(self) -> dict[str, Any]:
         """As ``storm-lab live trust --json`` prints it."""
-        found: dict[str, Any] = {
-            "scenes": len(self.rows),
-            "predicted_scenes": len(self.predicted),
-        }
+        found: dict[str, Any] = {"scenes": len(self.rows), "predicted_scenes": len(self.predicted)}
         for name in FACTORS:
             value = self.factor(name)
             found[name] = None if value is None else round(value, 4)

@@ -49,10 +49,7 @@ def report_document(trust: Trust, machine: str) -> dict[str, Any]:
 def _factor(trust: Trust, name: str) -> dict[str, Any]:
     """A kind of measure: its goal, and the median and number of values of each half."""
     halves = {
-        half.value: {
-            "median": trust.factor(name, half),
-            "values": len(factors_of(name, trust.half(half))),
-        }
+        half.value: {"median": trust.factor(name, half), "values": len(factors_of(name, trust.half(half)))}
         for half in Half
     }
     return {"kind": KINDS[name], "goal": GOALS.get(name), **halves}

@@ -84,12 +84,7 @@ def _scale(axis: Axes, bars: pd.Series[float]) -> bool:
 
 
 def _draw(
-    axis: Axes,
-    results: pd.DataFrame,
-    column: str,
-    group: str,
-    groups: Sequence[str],
-    variants: Sequence[str],
+    axis: Axes, results: pd.DataFrame, column: str, group: str, groups: Sequence[str], variants: Sequence[str]
 ) -> None:
     width = _WIDTH / len(variants)
     for place, name in enumerate(variants):

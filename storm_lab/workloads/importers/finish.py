@@ -6,14 +6,7 @@ from collections.abc import Mapping
 
 from storm_lab.errors import UserError
 from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
-from storm_lab.model.topology import (
-    DEFAULT_DEMAND,
-    Component,
-    Grouping,
-    Resources,
-    Subscription,
-    Topology,
-)
+from storm_lab.model.topology import DEFAULT_DEMAND, Component, Grouping, Resources, Subscription, Topology
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
 from storm_lab.workloads.importers.given import fit_rows

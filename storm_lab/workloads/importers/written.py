@@ -39,10 +39,7 @@ def spread_of(given: Any, factor: float) -> Spread:
         return Spread(float(given)).scaled(factor)
     mean = float(given["mean"])
     return Spread(
-        mean,
-        float(given.get("stddev", 0.0)),
-        float(given.get("min", 0.0)),
-        float(given.get("max", math.inf)),
+        mean, float(given.get("stddev", 0.0)), float(given.get("min", 0.0)), float(given.get("max", math.inf))
     ).scaled(factor)
 
 
