@@ -115,10 +115,10 @@ class Row:
                 {
                     "measure": each.measure.value,
                     "unit": UNITS[each.measure],
-                    "measured": _value(each.measured),
-                    "measured_low": _value(each.measured, "low"),
-                    "measured_high": _value(each.measured, "high"),
-                    "predicted": _value(each.predicted),
+                    "measured": rounded(each.measured),
+                    "measured_low": rounded(each.measured, "low"),
+                    "measured_high": rounded(each.measured, "high"),
+                    "predicted": rounded(each.predicted),
                     "factor": None if each.factor is None else round(each.factor, 4),
                     "unusable": each.unusable,
                 }
@@ -305,7 +305,8 @@ def _missing(looks: Sequence[Look], scene: Scene, what: Measure) -> str:
     return next((why for look in looks if (why := look.missing(scene, what))), "")
 
 
-def _value(measured: Measured | None, field: str = "value") -> float | None:
+def rounded(measured: Measured | None, field: str = "value") -> float | None:
+    """A part of a measurement to five digits: more would tell machines apart and nothing else."""
     if measured is None:
         return None
     value = float(getattr(measured, field))
