@@ -140,23 +140,15 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     if order and targets:
         raise UserError("a claim states numbers or an order, not both", field=where)
     return Claim(
-        id=entry["id"],
+        **{key: entry[key] for key in _NEEDED if key != "kind"},
+        **{key: str(entry.get(key, "")) for key in ("baseline", "note", "answered_by", "fitted")},
         paper=paper,
-        figure=entry["figure"],
-        experiment=entry["experiment"],
-        topology=entry["topology"],
-        metric=entry["metric"],
         unit=unit,
         kind=kind,
         targets=targets,
         order=order,
-        baseline=str(entry.get("baseline", "")),
-        statement=entry["statement"],
-        note=str(entry.get("note", "")),
         arithmetic=bool(entry.get("arithmetic", False)),
         untestable=untestable,
-        answered_by=str(entry.get("answered_by", "")),
-        fitted=str(entry.get("fitted", "")),
     )
 
 
