@@ -78,11 +78,7 @@ class Ledger:
 
 @cache
 def load_claims() -> Ledger:
-    """The ledger that comes with the package.
-
-    Raises:
-        UserError: a file is not a valid ledger; the message names file, claim and key.
-    """
+    """The ledger that comes with the package; `UserError` names file, claim and key of what is invalid."""
     return read_ledger([_FOLDER / name for name in _FILES])
 
 

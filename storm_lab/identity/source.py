@@ -46,10 +46,7 @@ class Statement:
 
     @cached_property
     def table(self) -> dict[str, str]:
-        """Names and ``module:Class`` of what is made by name.
-
-        Empty where the statement is not a table of such.
-        """
+        """Names and ``module:Class`` of what is made by name; empty where it is not a table of such."""
         value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
         if not isinstance(value, ast.Dict):
             return {}

@@ -85,11 +85,7 @@ _OPTIONAL = ("timers", "placement")
 
 
 def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
-    """A model with some constants of one's own; their ranges are checked when they are played.
-
-    Raises:
-        UserError: it has no constant of this name.
-    """
+    """A model with constants of one's own, whose ranges are checked at play; `UserError` for others."""
     known = [item.name for item in fields(model)]
     for name in given:
         if name not in known:

@@ -110,10 +110,7 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
 
 
 def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
-    """On how many instances ``own`` is better than each other scheduler, equal, and worse.
-
-    Columns: against, wins, ties, losses.
-    """
+    """Instances on which ``own`` is better than, equal to, worse than each: against, wins, ties, losses."""
     rows = []
     for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])

@@ -191,10 +191,7 @@ def remove_cluster(place: Place) -> None:
 
 
 def remove_orphans(*, kept_too: bool = False) -> list[Record]:
-    """End every cluster that nobody owns any more, with `kept_too` also those left running on purpose.
-
-    Returns what was ended.
-    """
+    """End clusters that nobody owns, with `kept_too` also those left running on purpose; returns them."""
     remove_tries()
     remove_drafts()
     removed = []

@@ -176,10 +176,7 @@ class RunningStorm:
         raise UserError("no worker runs there", field="slot", value=str(slot))
 
     def lose_node(self, node: str) -> None:
-        """A node fails: its link goes down, if it has one, and all its processes are killed.
-
-        Nothing happens to one that has failed already.
-        """
+        """A node fails, if it has not yet: its link, if any, goes down, and all its processes are killed."""
         self._known(node)
         if node in self._lost:
             return
@@ -193,10 +190,7 @@ class RunningStorm:
             supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
-        """A failed node is back: its link is up, and its supervisor is started on what is on its disk.
-
-        Nothing happens to one that has not failed.
-        """
+        """A failed node is back, on what is on its disk: its link is up, and its supervisor is started."""
         self._known(node)
         if node not in self._lost:
             return

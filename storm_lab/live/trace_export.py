@@ -81,11 +81,7 @@ def storm_name(topology: Topology) -> str:
 def export_plan(
     plan: TopologyPlan, version: StormVersion, machine: Machine, recording: Recording, folder: Path
 ) -> Path:
-    """Write the files of one topology into ``folder`` and return it.
-
-    Raises:
-        UserError: the plan does not fit together, or holds what this version of real Storm cannot do.
-    """
+    """Write a topology's files into ``folder``, and return it; `UserError` if this Storm cannot play it."""
     check_plan(plan)
     _check_playable(plan)
     folder.mkdir(parents=True, exist_ok=True)

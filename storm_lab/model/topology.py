@@ -177,11 +177,7 @@ class Topology:
         check_topology_settings(owner, self.settings)
 
     def component(self, component_id: str) -> Component:
-        """The component of that id.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The component of that id; `KeyError` if there is none."""
         for component in self.components:
             if component.id == component_id:
                 return component

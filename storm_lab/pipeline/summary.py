@@ -135,10 +135,7 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
-    """What `keep_metrics` would compute: the folders of whole runs that lack wanted tables, and which.
-
-    Needs no Spark.
-    """
+    """What `keep_metrics` would compute: folders of whole runs, and their tables. Needs no Spark."""
     digest = code_digest()
     runs, _ = _opened(list(wanted))
     lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}

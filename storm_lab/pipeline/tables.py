@@ -168,10 +168,7 @@ def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """The rows with run and topology in front instead of the number ``scope``.
-
-    ``scopes`` as in `Logs`.
-    """
+    """The rows with run and topology in front instead of the number ``scope``, by ``scopes`` as in `Logs`."""
     others = [name for name in rows.columns if name != "scope"]
     names = F.broadcast(scopes.select("scope", "run", "topology"))
     return rows.join(names, "scope").select("run", "topology", *others)

@@ -53,20 +53,12 @@ def _known() -> dict[str, EntryPoint]:
 
 
 def scheduler_names() -> list[str]:
-    """Names of all policies that are installed, sorted.
-
-    Raises:
-        UserError: two packages offer the same name.
-    """
+    """Names of all policies that are installed, sorted; `UserError` if two packages offer the same."""
     return sorted(_known())
 
 
 def scheduler_class(name: str) -> type[Scheduler[Any]]:
-    """The policy class of that name.
-
-    Raises:
-        UserError: there is none, two packages offer it, or it cannot be imported or is no scheduler.
-    """
+    """The policy class of that name; `UserError` if there is none or two, or it is no scheduler."""
     known = _known()
     if name not in known:
         raise unknown_name("scheduler", name, known, "storm_lab")

@@ -116,11 +116,7 @@ class League:
         return tuple(played)
 
     def metrics(self) -> MetricTables:
-        """The metric tables of all runs, through PySpark.
-
-        Raises:
-            StormLabError: as `play`, or there is no Java for Spark.
-        """
+        """The metric tables of all runs, through PySpark; `StormLabError` as `play`, or without Java."""
         return metrics_of([run.folder for run in self.play()])
 
 

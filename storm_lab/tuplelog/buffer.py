@@ -123,10 +123,7 @@ class TableBuffer:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _names(self, column: str) -> pa.DictionaryArray:
-        """Only the names that occur in this row group, sorted.
-
-        The bytes do not depend on when a name was met.
-        """
+        """Only the names that occur in this row group, sorted: when a name was met must not show."""
         codes = self._columns[column][: self._rows]
         all_names = list(self._codes[column])
         used = np.flatnonzero(np.bincount(codes.astype(np.int64, copy=False), minlength=len(all_names)))

@@ -213,10 +213,7 @@ def _watched(trace: WorkloadTrace) -> WorkloadTrace:
 
 
 def real_timers(version: StormVersion) -> Timers:
-    """The timers of a version as its code has them: a change of the assignment wakes supervisors at once.
-
-    2.x: Nimbus calls them.
-    """
+    """A version's timers as in its code: a changed assignment wakes supervisors at once (2.x: by a call)."""
     timers = timers_of(version)
     return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
 

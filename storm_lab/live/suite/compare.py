@@ -68,10 +68,7 @@ class Compared:
 
     @property
     def factor(self) -> float | None:
-        """The larger over the smaller of the two: 1 = equal.
-
-        None where the measurement is unusable, or the emulator has none.
-        """
+        """The larger over the smaller (1 = equal); None if it is unusable or nothing is predicted."""
         if self.measured is None or self.predicted is None or self.unusable:
             return None
         one, other = self.measured.value, self.predicted.value
@@ -231,10 +228,7 @@ def median_factor(name: str, rows: Iterable[Row]) -> float | None:
 
 
 def pooled(values: Sequence[Measured]) -> Measured | None:
-    """Several plays of a scene as one: their mean.
-
-    Its interval holds all of them, and is as wide as the widest that one of them has.
-    """
+    """Several plays of a scene as their mean; the interval holds all, and is as wide as the widest."""
     if not values:
         return None
     if len(values) == 1:

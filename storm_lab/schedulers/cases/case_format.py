@@ -88,10 +88,7 @@ class RefusedCase:
 
 
 def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | RefusedCase]:
-    """The cases in ``lines``, one JSON object a line; empty lines are skipped.
-
-    A line that is not JSON goes by its number.
-    """
+    """The cases, one JSON object a line; empty lines are skipped, others go by their number if not JSON."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

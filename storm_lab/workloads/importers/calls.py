@@ -224,11 +224,7 @@ def _read_call(row: Any) -> RecordedCall:
 
 
 def call_of(source: Any, failed: Any, emits: Any) -> RecordedCall:
-    """A call from its JSON; each emit is a list of stream, values, size and task.
-
-    Raises:
-        TypeError, ValueError: it is none.
-    """
+    """A call from JSON, its emits as stream, values, size, task; `TypeError` or `ValueError` if none."""
     return RecordedCall(
         emits=tuple(
             RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))

@@ -44,11 +44,7 @@ def looks_like_flux(part: Part) -> bool:
 
 
 def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The topology of a Flux file.
-
-    Raises:
-        UserError: it cannot be read or is not YAML, or an overlay names a file that cannot be read.
-    """
+    """The topology of a Flux file; `UserError` if that, or a file of an overlay, cannot be read."""
     files: list[str] = []
 
     def load(file: Path) -> Part:

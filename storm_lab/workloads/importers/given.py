@@ -55,10 +55,7 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
 
 
 def fit_rows(component: DraftComponent, draft: Draft) -> None:
-    """Give a spout the values of its records, in order of its first stream's fields.
-
-    Notes what does not fit.
-    """
+    """Give a spout its records' values, in order of its first stream's fields; notes what does not fit."""
     rows = component.records
     heard = (
         item.stream for c in draft.components.values() for item in c.inputs if item.source == component.id

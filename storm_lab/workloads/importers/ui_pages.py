@@ -103,11 +103,7 @@ def is_url(text: str) -> bool:
 
 
 def fetch_pages(url: str, notes: Notes) -> list[Part]:
-    """The pages of the topology that a URL names, or of the only one that the UI behind it has.
-
-    Raises:
-        UserError: the UI cannot be reached, or has no such topology or several.
-    """
+    """The topology's pages at a URL, or of the only one there; `UserError` if there is none or several."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
