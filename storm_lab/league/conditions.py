@@ -53,11 +53,8 @@ class Conditions:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(known)};"
-                raise UserError(
-                    "a site does not support this",
-                    field=name,
-                    remedy=f"{hint} what else a run has, an EmulationSpec takes",
-                )
+                remedy = f"{hint} what else a run has, an EmulationSpec takes"
+                raise UserError("a site does not support this", field=name, remedy=remedy)
         values = dict(given)
         for name, model in (("cost", CostModel()), ("times", ControlTimes())):
             if isinstance(values.get(name), Mapping):

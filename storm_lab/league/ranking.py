@@ -147,12 +147,8 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
         UserError: no scheduler has the baseline's name.
     """
     if baseline not in scores:
-        raise UserError(
-            "no scheduler has this name",
-            field="baseline",
-            value=baseline,
-            remedy=f"there are: {', '.join(map(str, scores.columns))}",
-        )
+        remedy = f"there are: {', '.join(map(str, scores.columns))}"
+        raise UserError("no scheduler has this name", field="baseline", value=baseline, remedy=remedy)
     rows = []
     for name in scores.columns:
         if name == baseline:

@@ -115,12 +115,8 @@ def starter_files(name: str) -> dict[str, str]:
     """File names and texts of a new scheduler; `UserError` if nothing can have this name."""
     module = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
-        raise UserError(
-            "is no name for a scheduler",
-            field="name",
-            value=name,
-            remedy="use small letters, digits, - and _, a letter first: my-idea",
-        )
+        remedy = "use small letters, digits, - and _, a letter first: my-idea"
+        raise UserError("is no name for a scheduler", field="name", value=name, remedy=remedy)
     if module in sys.stdlib_module_names or module in ("storm_lab", "pytest"):
         raise UserError(
             "another module has this name", field="name", value=name, remedy=f"choose another: {name}-idea"

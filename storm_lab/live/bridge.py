@@ -292,9 +292,6 @@ class Bridge:
             except OSError:
                 self.path.unlink()
                 return
-        raise UserError(
-            "a scheduler answers there already",
-            field="socket",
-            value=str(self.path),
-            remedy="end it, or choose another path",
-        )
+        message = "a scheduler answers there already"
+        remedy = "end it, or choose another path"
+        raise UserError(message, field="socket", value=str(self.path), remedy=remedy)

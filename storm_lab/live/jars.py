@@ -178,12 +178,9 @@ def _check(folder: Path, jars: tuple[Jar, ...]) -> None:
         except FileNotFoundError:
             found = "no such file"
         if found != jar.sha256:
-            raise UserError(
-                f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})",
-                field="jar",
-                value=str(path),
-                remedy=f"remove the folder {folder} and fetch again",
-            )
+            message = f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})"
+            remedy = f"remove the folder {folder} and fetch again"
+            raise UserError(message, field="jar", value=str(path), remedy=remedy)
 
 
 def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:

@@ -52,12 +52,8 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
     if why is None:
         return _NamespaceHosts(place, cluster, options)
     if options.kind == "namespaces":
-        raise UserError(
-            f"network namespaces cannot be made: {why}",
-            field="hosts",
-            value=options.kind,
-            remedy="run as root, or choose loopback",
-        )
+        message = f"network namespaces cannot be made: {why}"
+        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or choose loopback")
     return _LoopbackHosts(place, cluster, f"network namespaces cannot be made: {why}")
 
 
@@ -97,12 +93,9 @@ class _LoopbackHosts(Hosts):
             self._claim = None
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        raise UserError(
-            "plain processes on loopback have no link to cut",
-            field="node",
-            value=one,
-            remedy="run as a user who may make network namespaces (root)",
-        )
+        message = "plain processes on loopback have no link to cut"
+        remedy = "run as a user who may make network namespaces (root)"
+        raise UserError(message, field="node", value=one, remedy=remedy)
 
 
 def _check_ports(cluster: Cluster) -> None:
@@ -110,12 +103,9 @@ def _check_ports(cluster: Cluster) -> None:
     workers = {port for node in cluster.nodes for port in node.ports}
     for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
         if listens(os.getpid(), port, NOBODYS_ADDRESS):
-            raise UserError(
-                "another program listens at it at all addresses of this machine",
-                field="port",
-                value=port,
-                remedy="end that program, or let nodes be network namespaces (as root)",
-            )
+            message = "another program listens at it at all addresses of this machine"
+            remedy = "end that program, or let nodes be network namespaces (as root)"
+            raise UserError(message, field="port", value=port, remedy=remedy)
 
 
 class _NamespaceHosts(Hosts):

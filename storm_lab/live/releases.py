@@ -118,9 +118,5 @@ def find_release(text: str) -> Release:
     for release in RELEASES.values():
         if text in (release.version, str(release.storm), release.generation):
             return release
-    raise UserError(
-        "no such version of Storm is played live",
-        field="version",
-        value=text,
-        remedy=f"choose one of {', '.join(RELEASES)}",
-    )
+    remedy = f"choose one of {', '.join(RELEASES)}"
+    raise UserError("no such version of Storm is played live", field="version", value=text, remedy=remedy)

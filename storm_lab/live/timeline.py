@@ -131,12 +131,8 @@ def check_faults(plan: FaultPlan) -> None:
     for fault in plan.faults:
         if not isinstance(fault, _PLAYED):
             names = ", ".join(sorted(kind.name for kind in _PLAYED))
-            raise UserError(
-                "this cannot be carried out on real Storm",
-                field="faults",
-                value=fault.name,
-                remedy=f"live runs know: {names}",
-            )
+            message = "this cannot be carried out on real Storm"
+            raise UserError(message, field="faults", value=fault.name, remedy=f"live runs know: {names}")
 
 
 def _seconds(wait_s: float | None) -> int:

@@ -129,26 +129,17 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
 def _check_playable(plan: TopologyPlan) -> None:
     for name, source in plan.sources.items():
         if source.checkpoint_ns > 0:
-            raise UserError(
-                f"spout {name!r} reads a log with stored offsets, which is not played live",
-                field="checkpoint_ns",
-                value=source.checkpoint_ns,
-                remedy="set it to 0: failed lines are then replayed from memory",
-            )
+            message = f"spout {name!r} reads a log with stored offsets, which is not played live"
+            remedy = "set it to 0: failed lines are then replayed from memory"
+            raise UserError(message, field="checkpoint_ns", value=source.checkpoint_ns, remedy=remedy)
         if source.fetch_lines > 1:
-            raise UserError(
-                f"spout {name!r} fetches several lines at a time, which is not played live",
-                field="fetch_lines",
-                value=source.fetch_lines,
-                remedy="set it to 1: each nextTuple then waits fetch_ns",
-            )
+            message = f"spout {name!r} fetches several lines at a time, which is not played live"
+            remedy = "set it to 1: each nextTuple then waits fetch_ns"
+            raise UserError(message, field="fetch_lines", value=source.fetch_lines, remedy=remedy)
         if source.fetch_thread:
-            raise UserError(
-                f"spout {name!r} fetches by a thread of its client, which is not played live",
-                field="fetch_thread",
-                value=True,
-                remedy="set it to False: each nextTuple then waits fetch_ns",
-            )
+            message = f"spout {name!r} fetches by a thread of its client, which is not played live"
+            remedy = "set it to False: each nextTuple then waits fetch_ns"
+            raise UserError(message, field="fetch_thread", value=True, remedy=remedy)
     for component in plan.topology.bolts:
         for item in component.inputs:
             groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}

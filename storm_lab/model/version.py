@@ -35,12 +35,8 @@ class StormVersion:
         """Read ``major.minor.patch``; `UserError` if it is not three numbers, or no known release."""
         pieces = text.strip().split(".")
         if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
-            raise UserError(
-                "is no version of Storm",
-                field="storm version",
-                value=text,
-                remedy="write it as three numbers, for example 0.9.7",
-            )
+            remedy = "write it as three numbers, for example 0.9.7"
+            raise UserError("is no version of Storm", field="storm version", value=text, remedy=remedy)
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
     def __lt__(self, other: StormVersion) -> bool:

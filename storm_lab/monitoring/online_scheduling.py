@@ -74,12 +74,9 @@ class OnlineScheduling:
         CustomScheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
             if not (math.isfinite(swap.at_s) and swap.at_s >= 0):
-                raise UserError(
-                    "a swap cannot happen before the run",
-                    field=f"swaps[{index}].at_s",
-                    value=swap.at_s,
-                    remedy="give seconds, 0 or more",
-                )
+                message = "a swap cannot happen before the run"
+                remedy = "give seconds, 0 or more"
+                raise UserError(message, field=f"swaps[{index}].at_s", value=swap.at_s, remedy=remedy)
             control.clock.at(
                 ns(swap.at_s), Rank.MONITOR, ACTOR, partial(generator.swap, swap.policy, "planned swap")
             )

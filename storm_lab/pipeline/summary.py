@@ -150,12 +150,8 @@ def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
 def _check_names(names: Collection[str]) -> None:
     for name in names:
         if name not in TABLE_NAMES:
-            raise UserError(
-                "there is no metric of this name",
-                field="names",
-                value=name,
-                remedy=f"one of {', '.join(TABLE_NAMES)}",
-            )
+            remedy = f"one of {', '.join(TABLE_NAMES)}"
+            raise UserError("there is no metric of this name", field="names", value=name, remedy=remedy)
 
 
 def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:

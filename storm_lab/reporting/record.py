@@ -106,11 +106,8 @@ def by_claim(
     for measurement in measurements:
         readings = found.setdefault(measurement.claim_id, {})
         if measurement.reading in readings:
-            raise UserError(
-                "the claim is measured twice",
-                field=measurement.claim_id,
-                value=measurement.reading or "own setting",
-            )
+            message = "the claim is measured twice"
+            raise UserError(message, field=measurement.claim_id, value=measurement.reading or "own setting")
         readings[measurement.reading] = measurement
     return {
         claim: (readings.get(""), tuple(each for name, each in readings.items() if name))
@@ -196,11 +193,8 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
             continue
         record = read_verdicts(path)
         if path.stem != record.experiment:
-            raise UserError(
-                f"the file holds the verdicts of {record.experiment}",
-                field=path.name,
-                remedy="remove it or give it the experiment's name",
-            )
+            message = f"the file holds the verdicts of {record.experiment}"
+            raise UserError(message, field=path.name, remedy="remove it or give it the experiment's name")
         records.append(record)
     return tuple(records)
 

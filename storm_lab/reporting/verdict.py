@@ -149,21 +149,13 @@ def _check_fit(claim: Claim, measurement: Measurement) -> None:
             f"a measurement of {measurement.claim_id} cannot answer {claim.id}", field=measurement.claim_id
         )
     if measurement.unit != claim.unit:
-        raise UserError(
-            "the measurement has another unit than the claim",
-            field=claim.id,
-            value=measurement.unit,
-            remedy=f"measure in {claim.unit!r}",
-        )
+        message = "the measurement has another unit than the claim"
+        raise UserError(message, field=claim.id, value=measurement.unit, remedy=f"measure in {claim.unit!r}")
     given = {value.label for value in measurement.values}
     wanted = set(claim.labels)
     if given != wanted:
-        raise UserError(
-            "the labels of the values are not those of the claim",
-            field=claim.id,
-            value=sorted(given),
-            remedy=f"give {sorted(wanted)}",
-        )
+        message = "the labels of the values are not those of the claim"
+        raise UserError(message, field=claim.id, value=sorted(given), remedy=f"give {sorted(wanted)}")
 
 
 def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:

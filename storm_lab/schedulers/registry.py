@@ -43,12 +43,8 @@ def _known() -> dict[str, EntryPoint]:
             continue
         other = known.setdefault(point.name, point)
         if other is not point:
-            raise UserError(
-                f"two packages offer a scheduler of this name: {other.value} and {point.value}",
-                field="scheduler",
-                value=point.name,
-                remedy="uninstall one of them",
-            )
+            message = f"two packages offer a scheduler of this name: {other.value} and {point.value}"
+            raise UserError(message, field="scheduler", value=point.name, remedy="uninstall one of them")
     return known
 
 

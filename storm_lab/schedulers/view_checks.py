@@ -44,11 +44,8 @@ def check_view(view: SchedulingView) -> None:
                 value=str(slot),
             )
         if executor.topology not in components:
-            raise UserError(
-                f"the present assignment holds executor {executor} of a topology that is not there",
-                field="topology",
-                value=executor.topology,
-            )
+            message = f"the present assignment holds executor {executor} of a topology that is not there"
+            raise UserError(message, field="topology", value=executor.topology)
         if executor.component not in components[executor.topology]:
             raise UserError(
                 f"executor {executor} of topology {executor.topology!r} has a component that is not there",

@@ -193,12 +193,8 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
     """
     variants = list(dict.fromkeys(rows["variant"]))
     if baseline and baseline not in variants:
-        raise UserError(
-            "no entrant has this name",
-            field="baseline",
-            value=baseline,
-            remedy=f"there are: {', '.join(variants)}",
-        )
+        remedy = f"there are: {', '.join(variants)}"
+        raise UserError("no entrant has this name", field="baseline", value=baseline, remedy=remedy)
     table: dict[str, dict[str, str]] = {}
     means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
     means["behind"] = means["lines_per_s"] < KEEPS_UP * means["lines_per_s"].max()

@@ -183,12 +183,9 @@ def read_report(folder: Path) -> LeagueReport:
         rows["problem"] = rows["problem"].fillna("")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"])
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            "holds no league's result",
-            field="folder",
-            value=str(folder),
-            remedy="storm-lab league writes one",
-        ) from error
+        message = "holds no league's result"
+        remedy = "storm-lab league writes one"
+        raise UserError(message, field="folder", value=str(folder), remedy=remedy) from error
 
 
 def diagram(report: LeagueReport) -> Figure:

@@ -58,12 +58,8 @@ def load_text(choice: str, *, field: str = "text") -> Text:
         return generated_text()
     if choice == BOOK:
         if not BOOK_FILE.is_file():
-            raise UserError(
-                "the book is not beside the checkout",
-                field=field,
-                value=choice,
-                remedy=f"use {GENERATED}, or give the path of a text file",
-            )
+            remedy = f"use {GENERATED}, or give the path of a text file"
+            raise UserError("the book is not beside the checkout", field=field, value=choice, remedy=remedy)
         return read_text(BOOK_FILE, name=BOOK, field=field)
     return read_text(Path(choice), name=Path(choice).name, field=field)
 

@@ -129,12 +129,9 @@ def release_of(sitting: Sitting, generation: str) -> Release:
     for release in releases_of(sitting):
         if release.generation == generation:
             return release
-    raise UserError(
-        "the sitting is not played on this generation of Storm",
-        field="version",
-        value=generation,
-        remedy=f"choose one of {', '.join(sitting.generations)}",
-    )
+    message = "the sitting is not played on this generation of Storm"
+    remedy = f"choose one of {', '.join(sitting.generations)}"
+    raise UserError(message, field="version", value=generation, remedy=remedy)
 
 
 def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:

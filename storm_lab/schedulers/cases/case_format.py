@@ -160,11 +160,8 @@ class _TaskBook:
             )
         executor = self._by_task[topology_id].get(a_whole(task, where))
         if executor is None:
-            raise UserError(
-                f"{where} of topology {topology_id!r} names a task that belongs to no component",
-                field="task",
-                value=task,
-            )
+            message = f"{where} of topology {topology_id!r} names a task that belongs to no component"
+            raise UserError(message, field="task", value=task)
         return executor
 
 

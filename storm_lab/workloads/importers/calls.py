@@ -92,11 +92,8 @@ class _Replay:
     def take(self, name: str, source: Input | None) -> RecordedCall:
         call = next(self._next[name], None)
         if call is None or call.source != source:
-            raise UserError(
-                "the calls of this component were recorded in another topology",
-                field=name,
-                remedy="run the Python again with the topology as it is now",
-            )
+            message = "the calls of this component were recorded in another topology"
+            raise UserError(message, field=name, remedy="run the Python again with the topology as it is now")
         return call
 
 

@@ -151,12 +151,8 @@ def _check_events(text: str, file: str) -> None:
         if number > 2 * MOST_PARTS:
             raise _too_many(file)
         if documents > 1:
-            raise UserError(
-                "holds more than one YAML document",
-                field="file",
-                value=file,
-                remedy="give one file a document",
-            )
+            remedy = "give one file a document"
+            raise UserError("holds more than one YAML document", field="file", value=file, remedy=remedy)
 
 
 @dataclass(slots=True)
@@ -270,9 +266,5 @@ def _too_deep(file: str) -> UserError:
 
 
 def _too_many(file: str) -> UserError:
-    return UserError(
-        f"unfolds to more than {MOST_PARTS} values",
-        field="file",
-        value=file,
-        remedy="split it, or use fewer aliases",
-    )
+    remedy = "split it, or use fewer aliases"
+    return UserError(f"unfolds to more than {MOST_PARTS} values", field="file", value=file, remedy=remedy)

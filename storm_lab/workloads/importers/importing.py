@@ -107,12 +107,9 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
     if all(looks_like_page(part) for part in parts):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
-        raise UserError(
-            "several files are one topology only if they are pages of Storm's UI",
-            field="file",
-            value=", ".join(names[:5]),
-            remedy="import one topology at a time",
-        )
+        message = "several files are one topology only if they are pages of Storm's UI"
+        remedy = "import one topology at a time"
+        raise UserError(message, field="file", value=", ".join(names[:5]), remedy=remedy)
     path, part = paths[0], parts[0]
     if part.get("storm_lab") is not None:
         if path.suffix != ".json":

@@ -70,12 +70,8 @@ def _take_recording(path: Path, draft: Draft) -> None:
     named = [*given, *(() if calls is None else calls.components)]
     strangers = [name for name in named if name not in draft.components]
     if strangers:
-        raise UserError(
-            "the recording holds a component that the topology does not have",
-            field="recording",
-            value=strangers[0],
-            remedy="export the topology anew",
-        )
+        message = "the recording holds a component that the topology does not have"
+        raise UserError(message, field="recording", value=strangers[0], remedy="export the topology anew")
     draft.calls = calls
     for name, rows in given.items():
         draft.components[name].given = rows

@@ -51,12 +51,9 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
     if path.is_dir():
         found = _topologies(path)
         if len(found) > 1:
-            raise UserError(
-                "the project has several topologies",
-                field="file",
-                value=str(path),
-                remedy="give one of: " + ", ".join(str(item.relative_to(path)) for item in found[:20]),
-            )
+            message = "the project has several topologies"
+            remedy = "give one of: " + ", ".join(str(item.relative_to(path)) for item in found[:20])
+            raise UserError(message, field="file", value=str(path), remedy=remedy)
         file = found[0]
     file = file.resolve()
     root = file.parent.parent if file.parent.name == "topologies" else file.parent
