@@ -69,11 +69,8 @@ def fit_rows(component: DraftComponent, draft: Draft) -> None:
     for number, row in enumerate(rows, start=1):
         values = tuple(row.get(name) for name in fields) if isinstance(row, dict) else tuple(row)
         if len(values) != len(fields):
-            draft.notes.missing(
-                component.place,
-                f"record {number} of {component.id}",
-                f"it has {len(values)} values where the fields are: {', '.join(fields)}",
-            )
+            why = f"it has {len(values)} values where the fields are: {', '.join(fields)}"
+            draft.notes.missing(component.place, f"record {number} of {component.id}", why)
             return
         given.append(values)
     component.given = tuple(given)

@@ -179,9 +179,6 @@ def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | Non
         if component.has_cost and "cost_us" not in given.get(component.id, {})
     ]
     if mhz is None and kept:
-        draft.notes.assume(
-            ", ".join(kept[:6]),
-            f"clock behind {draft.measured}",
-            f"{REFERENCE_MHZ:g} MHz of the cost model's cores",
-            "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock",
-        )
+        what = f"clock behind {draft.measured}"
+        why = "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock"
+        draft.notes.assume(", ".join(kept[:6]), what, f"{REFERENCE_MHZ:g} MHz of the cost model's cores", why)
