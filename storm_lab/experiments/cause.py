@@ -94,9 +94,8 @@ def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
     try:
         kind = CauseClass(entry["class"])
     except ValueError as error:
-        raise UserError(
-            "unknown class", field=where, value=entry["class"], remedy="one of " + ", ".join(CauseClass)
-        ) from error
+        remedy = "one of " + ", ".join(CauseClass)
+        raise UserError("unknown class", field=where, value=entry["class"], remedy=remedy) from error
     if entry.get("impossible") and kind is not CauseClass.PAPER:
         raise UserError("only a paper can contradict itself", field=f"{where}.impossible")
     if bool(entry.get("parameter")) != ("value" in entry):

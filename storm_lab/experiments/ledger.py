@@ -52,9 +52,8 @@ class Ledger:
         for claim in self.claims:
             if claim.id == claim_id:
                 return claim
-        raise UserError(
-            "no such claim", field="claim", value=claim_id, remedy="see `storm-lab claims` for the ids"
-        )
+        remedy = "see `storm-lab claims` for the ids"
+        raise UserError("no such claim", field="claim", value=claim_id, remedy=remedy)
 
     def of_experiment(self, experiment: str) -> tuple[Claim, ...]:
         """The claims that this experiment answers, in ledger order; empty when there are none."""
@@ -118,9 +117,8 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     try:
         kind = Kind(entry["kind"])
     except ValueError as error:
-        raise UserError(
-            "unknown kind", field=f"{where}.kind", value=entry["kind"], remedy="one of " + ", ".join(Kind)
-        ) from error
+        remedy = "one of " + ", ".join(Kind)
+        raise UserError("unknown kind", field=f"{where}.kind", value=entry["kind"], remedy=remedy) from error
     unit = str(entry.get("unit", ""))
     untestable = str(entry.get("untestable", ""))
     order = tuple(parse_chain(text, where) for text in entry.get("order", ()))
@@ -130,9 +128,8 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     if (kind is Kind.ORDERING) != bool(order):
         raise UserError("an ordering, and only an ordering, has the key order", field=where)
     if not order and not targets and not untestable:
-        raise UserError(
-            "a claim needs a number, an order, or the reason why it cannot be tested", field=where
-        )
+        message = "a claim needs a number, an order, or the reason why it cannot be tested"
+        raise UserError(message, field=where)
     if order and targets:
         raise UserError("a claim states numbers or an order, not both", field=where)
     return Claim(
@@ -183,9 +180,8 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
     if low is not None and high is not None and low > high:
         raise UserError("the band is upside down", field=f"{where}.band", value=[low, high])
     if expected is not None and not target.holds(expected):
-        raise UserError(
-            "the band does not contain the expected value", field=f"{where}.band", value=[low, expected, high]
-        )
+        message = "the band does not contain the expected value"
+        raise UserError(message, field=f"{where}.band", value=[low, expected, high])
     return target
 
 
@@ -202,9 +198,8 @@ def parse_chain(text: str, where: str = "order") -> Chain:
     names, signs = words[0::2], words[1::2]
     known = {relation.value for relation in Relation}
     if len(names) < 2 or len(names) != len(signs) + 1 or not set(signs) <= known or set(names) & known:
-        raise UserError(
-            "not an order", field=where, value=text, remedy="write names with <, <=, << or ~ between"
-        )
+        remedy = "write names with <, <=, << or ~ between"
+        raise UserError("not an order", field=where, value=text, remedy=remedy)
     if all(literal(name) is not None for name in names):
         raise UserError("an order of plain numbers measures nothing", field=where, value=text)
     return Chain(tuple(names), tuple(Relation(sign) for sign in signs))
@@ -222,6 +217,5 @@ def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> Non
     """Refuse an entry of a YAML file that has an unknown key (`UserError`)."""
     unknown = sorted(set(entry) - known)
     if unknown:
-        raise UserError(
-            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(known))
-        )
+        remedy = "one of " + ", ".join(sorted(known))
+        raise UserError("unknown key", field=f"{where}.{unknown[0]}", remedy=remedy)

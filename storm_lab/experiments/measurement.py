@@ -49,9 +49,8 @@ class Measured:
                 remedy = "give None for a quantity that does not exist in the runs"
                 raise UserError(message, field=self.label or name, value=given, remedy=remedy)
         if (self.low is None) != (self.high is None):
-            raise UserError(
-                "an interval has two ends", field=self.label or "interval", value=(self.low, self.high)
-            )
+            message = "an interval has two ends"
+            raise UserError(message, field=self.label or "interval", value=(self.low, self.high))
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.conf import storm_yaml, write_log_layouts
@@ -151,15 +152,7 @@ class Installation:
         with output.open("ab") as sink:
             try:
                 # In a session of its own: Ctrl-C at the terminal is ours to handle.
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=subprocess.STDOUT,
-                    env=self.environment,
-                    cwd=self.scratch,
-                    start_new_session=True,
-                )
+                process = subprocess.Popen(command, **self._surroundings(sink), start_new_session=True)
             except OSError as error:
                 raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
@@ -173,20 +166,16 @@ class Installation:
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:
             try:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=subprocess.STDOUT,
-                    env=self.environment,
-                    cwd=self.scratch,
-                    timeout=seconds,
-                    check=False,
-                )
+                done = subprocess.run(command, **self._surroundings(sink), timeout=seconds, check=False)
             except subprocess.TimeoutExpired as error:
                 raise StormLabError(f"{failure}: it took longer than {seconds:g} s") from error
         if done.returncode != 0:
             raise StormLabError(f"{failure}: {last_words(output, self.logs / f'{name}.log')}")
+
+    def _surroundings(self, sink: BinaryIO) -> dict[str, Any]:
+        """What every program finds here: no input, a file for its output, its environment and folder."""
+        output = {"stdout": sink, "stderr": subprocess.STDOUT}
+        return {"stdin": subprocess.DEVNULL, **output, "env": self.environment, "cwd": self.scratch}
 
 
 def last_words(*files: Path) -> str:

@@ -241,9 +241,8 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     if spec.control_only:
         raise UserError("a control plane without tuples is not played live", field="control_only", value=True)
     if spec.bundle.size != 1:
-        raise UserError(
-            "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
-        )
+        message = "real Storm plays every tuple by itself"
+        raise UserError(message, field="bundle", value=spec.bundle.size, remedy="give 1")
 
 
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:

@@ -303,9 +303,8 @@ def _source(
 
 def _whole_seconds(seconds: float, field: str) -> int:
     if not (math.isfinite(seconds) and seconds >= 1 and seconds == int(seconds)):
-        raise UserError(
-            "Storm counts this in whole seconds", field=field, value=seconds, remedy="give 1, 2, 3, ..."
-        )
+        remedy = "give 1, 2, 3, ..."
+        raise UserError("Storm counts this in whole seconds", field=field, value=seconds, remedy=remedy)
     return int(seconds)
 
 

@@ -118,6 +118,5 @@ class Cluster:
 def check_slots(cluster: Cluster) -> None:
     """Refuse a cluster on which nothing can ever run (`UserError`): without a node, or without any port."""
     if not any(node.ports for node in cluster.nodes):
-        raise UserError(
-            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
-        )
+        remedy = "give at least one node a port"
+        raise UserError("the cluster has no slots at all", field="cluster", remedy=remedy)

@@ -154,9 +154,8 @@ class LoadDatabase:
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
             if version != SCHEMA_VERSION:
-                raise UserError(
-                    f"it is no load database of schema {SCHEMA_VERSION}", field="database", value=str(path)
-                )
+                message = f"it is no load database of schema {SCHEMA_VERSION}"
+                raise UserError(message, field="database", value=str(path))
             (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
         except sqlite3.DatabaseError as error:
             raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error

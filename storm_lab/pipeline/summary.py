@@ -70,9 +70,8 @@ def metrics_of(
     rejected += changed
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
-        raise UserError(
-            "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
-        )
+        remedy = "run the experiment first"
+        raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
     lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"

@@ -86,9 +86,8 @@ def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
     for claim_id, (measurement, readings) in by_claim(record.measurements).items():
         claim = ledger.claim(claim_id)
         if claim.owner != record.experiment:
-            raise UserError(
-                f"the claim belongs to {claim.owner}", field="experiment", value=record.experiment
-            )
+            message = f"the claim belongs to {claim.owner}"
+            raise UserError(message, field="experiment", value=record.experiment)
         verdicts.append(judge(claim, measurement, readings))
     order = {claim.id: place for place, claim in enumerate(ledger.claims)}
     return sorted(verdicts, key=lambda verdict: order[verdict.claim.id])

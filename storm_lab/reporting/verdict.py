@@ -145,9 +145,8 @@ def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
 
 def _check_fit(claim: Claim, measurement: Measurement) -> None:
     if measurement.claim_id != claim.id:
-        raise UserError(
-            f"a measurement of {measurement.claim_id} cannot answer {claim.id}", field=measurement.claim_id
-        )
+        message = f"a measurement of {measurement.claim_id} cannot answer {claim.id}"
+        raise UserError(message, field=measurement.claim_id)
     if measurement.unit != claim.unit:
         message = "the measurement has another unit than the claim"
         raise UserError(message, field=claim.id, value=measurement.unit, remedy=f"measure in {claim.unit!r}")

@@ -34,16 +34,14 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
     except Exception as error:
         if is_own_code(type(scheduler)):
             raise
-        raise UserError(
-            f"it raised {said_by(error)}{about}", field="scheduler", value=scheduler.name, remedy=_REMEDY
-        ) from error
+        message = f"it raised {said_by(error)}{about}"
+        raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     try:
         _check_types(result)
         check_result(view, result)
     except InvalidAssignmentError as error:
-        raise UserError(
-            f"its answer is refused{about}: {error}", field="scheduler", value=scheduler.name, remedy=_REMEDY
-        ) from error
+        message = f"its answer is refused{about}: {error}"
+        raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     return result
 
 

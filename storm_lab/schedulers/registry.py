@@ -62,9 +62,8 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
-        raise UserError(
-            f"{point.value} cannot be imported: {error}", field="scheduler", value=name
-        ) from error
+        message = f"{point.value} cannot be imported: {error}"
+        raise UserError(message, field="scheduler", value=name) from error
     if not (isinstance(found, type) and issubclass(found, Scheduler)):
         raise UserError(f"{point.value} is not a subclass of Scheduler", field="scheduler", value=name)
     return found

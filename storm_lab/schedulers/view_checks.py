@@ -29,9 +29,8 @@ def check_view(view: SchedulingView) -> None:
     check_slots(view.cluster)
     for topology in view.topologies:
         if not any(component.executors > 0 for component in topology.components):
-            raise UserError(
-                "no component of the topology has an executor", field="topology", value=topology.id
-            )
+            message = "no component of the topology has an executor"
+            raise UserError(message, field="topology", value=topology.id)
     components = {t.id: {ACKER, *(c.id for c in t.components)} for t in view.topologies}
     tenants: dict[Slot, Executor] = {}
     for executor, slot in view.present.slots.items():

@@ -69,9 +69,8 @@ def build_trace(
                 recording.play_source(name, record)
     for name in recording.sources:
         if not recording.sources[name]:
-            raise UserError(
-                "the spout yields no record", field=name, remedy="give it an input that is not empty"
-            )
+            remedy = "give it an input that is not empty"
+            raise UserError("the spout yields no record", field=name, remedy=remedy)
     for component in topology.bolts:
         if component.tick_seconds is not None:
             recording.play_tick(component.id)
@@ -228,9 +227,8 @@ class _Recording:
                 return fields_key(selected, self.version), 0
             return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UserError(
-                str(error), field=where, remedy="group on texts, numbers or lists of them"
-            ) from None
+            remedy = "group on texts, numbers or lists of them"
+            raise UserError(str(error), field=where, remedy=remedy) from None
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)

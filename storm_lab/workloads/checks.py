@@ -49,13 +49,11 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
             try:
                 size = payload_bytes(values)
             except TypeError as error:
-                raise UserError(
-                    str(error), field=f"{name}.{stream}", remedy="emit it with size=..."
-                ) from None
+                message = str(error)
+                raise UserError(message, field=f"{name}.{stream}", remedy="emit it with size=...") from None
         if not _is_size(size):
-            raise UserError(
-                "the size is out of range", field=f"{name}.{stream}", value=size, remedy="give bytes from 0"
-            )
+            message = "the size is out of range"
+            raise UserError(message, field=f"{name}.{stream}", value=size, remedy="give bytes from 0")
         if len(made) >= MOST_EMITS:
             message = f"one call emits more than {MOST_EMITS} tuples"
             raise UserError(message, field=f"{name}.{stream}", remedy="end the loop around emit")

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, rstorm
-from storm_lab.live.suite.scene import Measure, Scene, Sitting
+from storm_lab.live.suite.scene import Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
 _NEW_FIRST = ("2.8", "0.9.2")
@@ -132,14 +132,3 @@ def release_of(sitting: Sitting, generation: str) -> Release:
     message = "the sitting is not played on this generation of Storm"
     remedy = f"choose one of {', '.join(sitting.generations)}"
     raise UserError(message, field="version", value=generation, remedy=remedy)
-
-
-def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
-    """All scenes of the suite by their full name, ``NAME@GENERATION``."""
-    return {
-        f"{scene.name}@{release.generation}": (sitting, release, scene)
-        for sitting in SITTINGS.values()
-        if sitting.in_suite
-        for release in releases_of(sitting)
-        for scene in sitting.scenes(release.storm)
-    }

@@ -260,9 +260,8 @@ def _not_yaml(error: yaml.YAMLError, file: str) -> UserError:
 
 
 def _too_deep(file: str) -> UserError:
-    return UserError(
-        f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy="flatten it"
-    )
+    remedy = "flatten it"
+    return UserError(f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy=remedy)
 
 
 def _too_many(file: str) -> UserError:

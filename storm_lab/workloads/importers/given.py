@@ -32,9 +32,8 @@ def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]
         if line.strip()
     ]
     if not 1 <= len(rows) <= MOST_RECORDS:
-        raise UserError(
-            f"holds {len(rows)} records", field=field, value=name, remedy=f"give 1 to {MOST_RECORDS}"
-        )
+        remedy = f"give 1 to {MOST_RECORDS}"
+        raise UserError(f"holds {len(rows)} records", field=field, value=name, remedy=remedy)
     return rows
 
 
@@ -44,9 +43,8 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        raise UserError(
-            f"line {number} is not JSON", field=field, value=file, remedy="give one JSON value a line"
-        ) from None
+        remedy = "give one JSON value a line"
+        raise UserError(f"line {number} is not JSON", field=field, value=file, remedy=remedy) from None
     return value if isinstance(value, list | dict) else [value]
 
 

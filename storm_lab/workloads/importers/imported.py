@@ -98,9 +98,8 @@ class Imported:
         """The playable topology; `UserError` if something is missing, which names the first."""
         if self.playable is None:
             first = str(self.missing[0]) if self.missing else "nothing was read"
-            raise UserError(
-                f"cannot be played: {first}", field="topology", value=self.name, remedy="see Imported.missing"
-            )
+            remedy = "see Imported.missing"
+            raise UserError(f"cannot be played: {first}", field="topology", value=self.name, remedy=remedy)
         return self.playable
 
 
