@@ -160,13 +160,7 @@ MACHINES: Mapping[str, Callable[[random.Random], Cluster]] = {
 
 
 def generated_site(family: str, machines: str, seed: int) -> Site:
-    """One instance; the same arguments give the same.
-
-    Args:
-        family: one of `FAMILIES`.
-        machines: one of `MACHINES`.
-        seed: of everything that is drawn.
-    """
+    """One instance, of one of `FAMILIES` and `MACHINES`; the same arguments give the same."""
     draw = random.Random(f"{family}/{machines}/{seed}")
     cluster = MACHINES[machines](draw)
     edges = FAMILIES[family](draw)

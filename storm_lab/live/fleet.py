@@ -79,11 +79,8 @@ class Fleet:
     ) -> None:
         """Start everything, and wait until Nimbus knows all supervisors.
 
-        Args:
-            settings: further keys of every ``storm.yaml``.
-            plug: Nimbus's scheduler, if it is not to use its own.
-            socket: where that one asks.
-            control: jar of the client of Nimbus.
+        ``settings`` are further keys of every ``storm.yaml``; ``plug`` is Nimbus's scheduler, if it is not to
+        use its own, which asks at ``socket``; ``control`` is the jar of the client of Nimbus.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.

@@ -88,11 +88,7 @@ def ready_jars(lock: str) -> tuple[Path, ...]:
 
 
 def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
-    """The jars of a lock, fetched first where the cache has none.
-
-    Args:
-        lock: name of the lock.
-        say: is told in one line what will be fetched and how large it is, before it is.
+    """The jars of a lock, fetched first where the cache has none; ``say`` is told what, and how large it is.
 
     Raises:
         UserError: a jar cannot be had, or is not what the lock says.

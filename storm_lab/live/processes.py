@@ -194,10 +194,8 @@ class LiveWorker:
 def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> list[LiveWorker]:
     """The workers among processes, in order of nodes and ports.
 
-    Args:
-        pids: ids of processes.
-        nodes: node id by the folder that is its storm.home.
-        main: class of a worker in this release.
+    ``nodes`` has node ids by the folder that is their storm.home; ``main`` is the class of a worker in this
+    release.
     """
     order = {node: index for index, node in enumerate(nodes.values())}
     found = []

@@ -36,11 +36,8 @@ _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_CO
 class Timeline:
     """Carries out a fault plan, each event at its time after the start of the run.
 
-    Args:
-        plan: the events.
-        storm: the cluster.
-        folders: exported files of each topology, by its id.
-        names: the names under which they are submitted, by id.
+    ``folders`` are the exported files of each topology, ``names`` those under which they are submitted, by
+    id.
     """
 
     def __init__(

@@ -77,12 +77,10 @@ class Verdict:
 
 
 def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Measurement] = ()) -> Verdict:
-    """The verdict on a claim. A pure function of its arguments.
+    """The verdict on a claim, a pure function of its arguments.
 
-    Args:
-        claim: what the paper prints.
-        measurement: under the experiment's own setting; None when nothing was measured.
-        readings: what was measured for the claim under other readings and trials.
+    ``measurement`` is under the experiment's own setting, None when nothing was measured; ``readings`` are
+    under other readings and trials.
 
     Raises:
         UserError: the measurement is of another claim, in another unit, or lacks a label of the claim.

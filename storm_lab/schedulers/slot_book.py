@@ -14,9 +14,7 @@ from storm_lab.schedulers.contract import SchedulingView
 class SlotBook:
     """The usable slots of a view, handed out node by node. Nodes are numbered in cluster order.
 
-    Args:
-        view: the round's view.
-        movable: ids of the topologies that are placed anew; the others keep their slots.
+    Topologies whose ids are ``movable`` are placed anew; the others keep their slots.
     """
 
     def __init__(self, view: SchedulingView, movable: Iterable[str]) -> None:

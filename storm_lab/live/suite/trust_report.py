@@ -11,12 +11,7 @@ from storm_lab.live.suite.trust_tables import KINDS, RULE
 
 
 def report_document(trust: Trust, machine: str) -> dict[str, Any]:
-    """The comparison's own document, with medians of both halves, the rule, and reasons for what is missed.
-
-    Args:
-        trust: the comparison.
-        machine: on what the scenes were played, in words.
-    """
+    """The comparison's document, with medians of both halves, the rule and reasons; ``machine``: in words."""
     return {
         **trust.document(),
         "machine": machine,

@@ -205,11 +205,8 @@ def search(
 ) -> tuple[list[int], float] | None:
     """The best placement over several starts and its traffic; None if no start was feasible.
 
-    Args:
-        problem: the instance.
-        draw: random numbers for the starts.
-        restarts: number of greedy starts in random orders, after one in order of traffic.
-        given: complete feasible placements to start from as well.
+    Starts are ``restarts`` greedy ones in random orders, after one in order of traffic, and the complete
+    feasible placements in ``given``.
     """
     by_traffic = sorted(range(problem.executors), key=lambda i: -problem.graph.total(i))
     best: tuple[list[int], float] | None = None
