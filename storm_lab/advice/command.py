@@ -10,7 +10,14 @@ import click
 from storm_lab.advice.advise import POLICIES, advise
 from storm_lab.errors import UserError
 from storm_lab.league.field import field
-from storm_lab.machine.options import complete_file, examples, jobs_option, json_option, print_json
+from storm_lab.machine.options import (
+    complete_file,
+    examples,
+    jobs_option,
+    json_option,
+    overlay_option,
+    print_json,
+)
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.notebook import notebooks_folder
@@ -28,12 +35,7 @@ from storm_lab.workloads.importers.importing import import_topology
 )
 @click.argument("topology", metavar="TOPOLOGY", shell_complete=complete_file)
 @click.argument("cluster", metavar="CLUSTER", shell_complete=complete_file)
-@click.option(
-    "--overlay",
-    shell_complete=complete_file,
-    metavar="FILE",
-    help="YAML with rates, costs, sizes and keys that the files lack.",
-)
+@overlay_option
 @click.option(
     "--scheduler",
     "schedulers",

@@ -69,11 +69,7 @@ def load_causes() -> Mapping[str, Cause]:
 
 
 def read_causes(text: str) -> dict[str, Cause]:
-    """The causes in a YAML text, by claim.
-
-    Raises:
-        UserError: as `load_causes`.
-    """
+    """The causes in a YAML text, by claim; `UserError` as `load_causes`."""
     ledger = load_claims()
     causes: dict[str, Cause] = {}
     for entry in yaml.safe_load(text) or ():
@@ -98,9 +94,8 @@ def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
     try:
         kind = CauseClass(entry["class"])
     except ValueError as error:
-        raise UserError(
-            "unknown class", field=where, value=entry["class"], remedy="one of " + ", ".join(CauseClass)
-        ) from error
+        remedy = "one of " + ", ".join(CauseClass)
+        raise UserError("unknown class", field=where, value=entry["class"], remedy=remedy) from error
     if entry.get("impossible") and kind is not CauseClass.PAPER:
         raise UserError("only a paper can contradict itself", field=f"{where}.impossible")
     if bool(entry.get("parameter")) != ("value" in entry):

@@ -211,11 +211,7 @@ class Claim:
         return "; ".join(_labelled(target.label, target.band_text) for target in self.targets)
 
     def target(self, label: str) -> Target:
-        """The number with this label.
-
-        Raises:
-            KeyError: the claim has no number of this label.
-        """
+        """The number with this label; `KeyError` if the claim has none."""
         for target in self.targets:
             if target.label == label:
                 return target

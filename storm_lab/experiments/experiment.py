@@ -121,17 +121,9 @@ class Experiment:
         return tuple(claim.id for claim in owned if not claim.untestable)
 
     def checked(self, given: Mapping[str, object] | None = None) -> Parameters:
-        """All parameters, with the values of ``given``.
-
-        Raises:
-            UserError: an unknown name, a wrong type or a value out of range.
-        """
+        """All parameters, with those ``given``; `UserError`: unknown name, wrong type or out of range."""
         return check_parameters(self.parameters, given or {}, self.slug)
 
     def parsed(self, texts: tuple[str, ...]) -> Parameters:
-        """All parameters, with the values of ``name=value`` texts.
-
-        Raises:
-            UserError: as `checked`, and for a text that is not ``name=value``.
-        """
+        """All parameters, with ``name=value`` texts; `UserError` as `checked`, or for another form."""
         return parse_parameters(self.parameters, texts, self.slug)

@@ -48,17 +48,12 @@ class Ledger:
         return len(self.claims)
 
     def claim(self, claim_id: str) -> Claim:
-        """The claim with this id.
-
-        Raises:
-            UserError: there is none.
-        """
+        """The claim with this id; `UserError` if there is none."""
         for claim in self.claims:
             if claim.id == claim_id:
                 return claim
-        raise UserError(
-            "no such claim", field="claim", value=claim_id, remedy="see `storm-lab claims` for the ids"
-        )
+        remedy = "see `storm-lab claims` for the ids"
+        raise UserError("no such claim", field="claim", value=claim_id, remedy=remedy)
 
     def of_experiment(self, experiment: str) -> tuple[Claim, ...]:
         """The claims that this experiment answers, in ledger order; empty when there are none."""
@@ -82,11 +77,7 @@ class Ledger:
 
 @cache
 def load_claims() -> Ledger:
-    """The ledger that comes with the package.
-
-    Raises:
-        UserError: a file is not a valid ledger; the message names file, claim and key.
-    """
+    """The ledger that comes with the package; `UserError` names file, claim and key of what is invalid."""
     return read_ledger([_FOLDER / name for name in _FILES])
 
 
@@ -95,11 +86,7 @@ _FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.
 
 
 def read_ledger(files: Iterable[Traversable | Path]) -> Ledger:
-    """The claims of these files, in this order.
-
-    Raises:
-        UserError: a file is not a valid ledger; the message names file, claim and key.
-    """
+    """The claims of these files, in this order; `UserError` as `load_claims`."""
     claims: list[Claim] = []
     for file in files:
         content = _parsed(file)
@@ -130,9 +117,8 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     try:
         kind = Kind(entry["kind"])
     except ValueError as error:
-        raise UserError(
-            "unknown kind", field=f"{where}.kind", value=entry["kind"], remedy="one of " + ", ".join(Kind)
-        ) from error
+        remedy = "one of " + ", ".join(Kind)
+        raise UserError("unknown kind", field=f"{where}.kind", value=entry["kind"], remedy=remedy) from error
     unit = str(entry.get("unit", ""))
     untestable = str(entry.get("untestable", ""))
     order = tuple(parse_chain(text, where) for text in entry.get("order", ()))
@@ -142,29 +128,20 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     if (kind is Kind.ORDERING) != bool(order):
         raise UserError("an ordering, and only an ordering, has the key order", field=where)
     if not order and not targets and not untestable:
-        raise UserError(
-            "a claim needs a number, an order, or the reason why it cannot be tested", field=where
-        )
+        message = "a claim needs a number, an order, or the reason why it cannot be tested"
+        raise UserError(message, field=where)
     if order and targets:
         raise UserError("a claim states numbers or an order, not both", field=where)
     return Claim(
-        id=entry["id"],
+        **{key: entry[key] for key in _NEEDED if key != "kind"},
+        **{key: str(entry.get(key, "")) for key in ("baseline", "note", "answered_by", "fitted")},
         paper=paper,
-        figure=entry["figure"],
-        experiment=entry["experiment"],
-        topology=entry["topology"],
-        metric=entry["metric"],
         unit=unit,
         kind=kind,
         targets=targets,
         order=order,
-        baseline=str(entry.get("baseline", "")),
-        statement=entry["statement"],
-        note=str(entry.get("note", "")),
         arithmetic=bool(entry.get("arithmetic", False)),
         untestable=untestable,
-        answered_by=str(entry.get("answered_by", "")),
-        fitted=str(entry.get("fitted", "")),
     )
 
 
@@ -203,9 +180,8 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
     if low is not None and high is not None and low > high:
         raise UserError("the band is upside down", field=f"{where}.band", value=[low, high])
     if expected is not None and not target.holds(expected):
-        raise UserError(
-            "the band does not contain the expected value", field=f"{where}.band", value=[low, expected, high]
-        )
+        message = "the band does not contain the expected value"
+        raise UserError(message, field=f"{where}.band", value=[low, expected, high])
     return target
 
 
@@ -217,18 +193,13 @@ def _neutral(kind: Kind, unit: str) -> float | None:
 
 
 def parse_chain(text: str, where: str = "order") -> Chain:
-    """An order from words and relations separated by blanks: ``a < b <= 1``.
-
-    Raises:
-        UserError: not of that form.
-    """
+    """An order from words and relations separated by blanks, ``a < b <= 1``; `UserError` for other forms."""
     words = str(text).split()
     names, signs = words[0::2], words[1::2]
     known = {relation.value for relation in Relation}
     if len(names) < 2 or len(names) != len(signs) + 1 or not set(signs) <= known or set(names) & known:
-        raise UserError(
-            "not an order", field=where, value=text, remedy="write names with <, <=, << or ~ between"
-        )
+        remedy = "write names with <, <=, << or ~ between"
+        raise UserError("not an order", field=where, value=text, remedy=remedy)
     if all(literal(name) is not None for name in names):
         raise UserError("an order of plain numbers measures nothing", field=where, value=text)
     return Chain(tuple(names), tuple(Relation(sign) for sign in signs))
@@ -243,13 +214,8 @@ def _number(value: object, where: str) -> float | None:
 
 
 def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse an entry of a YAML file that has an unknown key.
-
-    Raises:
-        UserError: it has.
-    """
+    """Refuse an entry of a YAML file that has an unknown key (`UserError`)."""
     unknown = sorted(set(entry) - known)
     if unknown:
-        raise UserError(
-            "unknown key", field=f"{where}.{unknown[0]}", remedy="one of " + ", ".join(sorted(known))
-        )
+        remedy = "one of " + ", ".join(sorted(known))
+        raise UserError("unknown key", field=f"{where}.{unknown[0]}", remedy=remedy)

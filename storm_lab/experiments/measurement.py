@@ -45,16 +45,12 @@ class Measured:
         for name in ("value", "low", "high"):
             given = getattr(self, name)
             if given is not None and not math.isfinite(given):
-                raise UserError(
-                    "a measurement must be finite",
-                    field=self.label or name,
-                    value=given,
-                    remedy="give None for a quantity that does not exist in the runs",
-                )
+                message = "a measurement must be finite"
+                remedy = "give None for a quantity that does not exist in the runs"
+                raise UserError(message, field=self.label or name, value=given, remedy=remedy)
         if (self.low is None) != (self.high is None):
-            raise UserError(
-                "an interval has two ends", field=self.label or "interval", value=(self.low, self.high)
-            )
+            message = "an interval has two ends"
+            raise UserError(message, field=self.label or "interval", value=(self.low, self.high))
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:
@@ -100,12 +96,9 @@ class Measurement:
 
     def __post_init__(self) -> None:
         if self.basis is not None and not self.reading:
-            raise UserError(
-                "the ledger says what a claim's basis is",
-                field=self.claim_id,
-                value=self.basis.value,
-                remedy="give a basis with another reading only",
-            )
+            message = "the ledger says what a claim's basis is"
+            remedy = "give a basis with another reading only"
+            raise UserError(message, field=self.claim_id, value=self.basis.value, remedy=remedy)
         labels = [value.label for value in self.values]
         if not labels:
             raise UserError("a measurement needs at least one value", field=self.claim_id)
@@ -113,11 +106,7 @@ class Measurement:
             raise UserError("two values carry the same label", field=self.claim_id, value=labels)
 
     def value(self, label: str = "") -> Measured:
-        """The value with this label.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The value with this label; `KeyError` if there is none."""
         for value in self.values:
             if value.label == label:
                 return value

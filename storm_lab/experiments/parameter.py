@@ -87,11 +87,7 @@ class Parameter:
         return found if isinstance(self.default, tuple) else found[0]
 
     def parsed(self, text: str) -> ParameterValue:
-        """The value of a text of a command line: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``.
-
-        Raises:
-            UserError: as `checked`.
-        """
+        """The value of a text: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``; `UserError` as `checked`."""
         if self.is_file and text not in self.choices:
             # Notebooks run in a folder of their own, so a relative path would mean another file there.
             return str(Path(text).absolute())
@@ -224,11 +220,7 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
 
 
 def parse_parameters(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> Parameters:
-    """As `check_parameters`, from ``name=value`` texts of a command line.
-
-    Raises:
-        UserError: as `check_parameters`; also for a text without ``=`` and for a name given twice.
-    """
+    """As `check_parameters`, from ``name=value`` texts; `UserError` also for no ``=``, or a name twice."""
     declared = tuple(declared)
     known = {parameter.name: parameter for parameter in declared}
     given: dict[str, object] = {}

@@ -17,30 +17,9 @@ from storm_lab.experiments.parameter import Parameters
 
 
 class Tables(Protocol):
-    """The metric tables that the papers' measures read; the pipeline's `MetricTables` has these and more."""
+    """Metric tables by name, those of the pipeline's `MetricTables`, as the papers' measures read them."""
 
-    runs: pd.DataFrame
-    latency_10s: pd.DataFrame
-    latency_60s: pd.DataFrame
-    steady_latency: pd.DataFrame
-    throughput_1s: pd.DataFrame
-    throughput_10s: pd.DataFrame
-    throughput_60s: pd.DataFrame
-    component_throughput_10s: pd.DataFrame
-    component_throughput_60s: pd.DataFrame
-    failures_10s: pd.DataFrame
-    failures_60s: pd.DataFrame
-    degradation: pd.DataFrame
-    occupancy: pd.DataFrame
-    stays: pd.DataFrame
-    node_cpu_60s: pd.DataFrame
-    steady_cpu: pd.DataFrame
-    steady_elapsed: pd.DataFrame
-    steady: pd.DataFrame
-    stabilisation: pd.DataFrame
-    spikes: pd.DataFrame
-    events: pd.DataFrame
-    control: pd.DataFrame
+    def __getattr__(self, name: str) -> pd.DataFrame: ...
 
 
 Samples = list[float | None]
@@ -66,7 +45,7 @@ class _View:
 
 def part_of(tables: Tables, experiment: str) -> Tables:
     """The rows of ``experiment``, where several share runs; variants and seeds name a run only within one."""
-    return cast(Tables, _View(tables, lambda table: table[table["experiment"] == experiment]))
+    return _View(tables, lambda table: table[table["experiment"] == experiment])
 
 
 def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
@@ -79,7 +58,7 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
         chosen = table[table["variant"].str.endswith(tag) | table["variant"].isin(keep)]
         return chosen.assign(variant=chosen["variant"].str.removesuffix(tag))
 
-    return cast(Tables, _View(tables, seen))
+    return _View(tables, seen)
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:

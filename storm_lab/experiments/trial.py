@@ -66,15 +66,8 @@ def tried(
 ) -> tuple[Trial, ...]:
     """The trials with other values of a parameter, each value once.
 
-    Args:
-        parameters: the experiment's.
-        name: the parameter.
-        trial_name: names the trials; ``{}`` stands for the value: ``c{}``.
-        label: what they mean to a reader, in the same way.
-        listed: the parameter that lists the values; by default ``<name>_tried``.
-        claims: as of `Trial`.
-        only: as of `Trial`.
-        reading: as of `Trial`.
+    ``trial_name`` and ``label`` have ``{}`` in the place of the value, as ``c{}``. The values are those of
+    the parameter ``listed``, by default ``<name>_tried``; the rest is as of `Trial`.
     """
     usual = parameters.get(name)
     found = []
@@ -113,12 +106,8 @@ def runs_of(
 ) -> tuple[RunSpec, ...]:
     """Each setting with all seeds, then under each trial that concerns it, for the trial's seeds.
 
-    Args:
-        make: makes a run of ``variant``, ``seed`` and ``parameters``.
-        settings: what sets a setting apart, by the variant of its runs.
-        parameters: as for `played`.
-        shared: as for `played`.
-        trials: as for `played`.
+    ``make`` makes a run of ``variant``, ``seed`` and ``parameters``; ``settings`` says what sets a setting
+    apart, by the variant of its runs; the rest is as for `played`.
     """
     return tuple(
         make(variant=variant_of(setting, trial), seed=seed, parameters=values.changed(**own))

@@ -46,10 +46,7 @@ class Statement:
 
     @cached_property
     def table(self) -> dict[str, str]:
-        """Names and ``module:Class`` of what is made by name.
-
-        Empty where the statement is not a table of such.
-        """
+        """Names and ``module:Class`` of what is made by name; empty where it is not a table of such."""
         value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
         if not isinstance(value, ast.Dict):
             return {}
@@ -87,11 +84,7 @@ class Source:
 
     @classmethod
     def parsed(cls, name: str, text: str, *, is_package: bool = False) -> Source:
-        """The module of that dotted name with this text.
-
-        Raises:
-            SyntaxError: the text is no Python.
-        """
+        """The module of that dotted name with this text; `SyntaxError` if it is no Python."""
         source = cls(name, is_package)
         package = name if is_package else name.rpartition(".")[0]
         modules: set[str] = set()
@@ -113,11 +106,7 @@ class Source:
 
 
 def imports_of(text: str) -> set[Target]:
-    """What code imports, wherever the imports stand.
-
-    Raises:
-        SyntaxError: the text is no Python.
-    """
+    """What code imports, wherever the imports stand; `SyntaxError` if it is no Python."""
     found: dict[str, list[Target]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):

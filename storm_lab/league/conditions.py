@@ -53,11 +53,8 @@ class Conditions:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(known)};"
-                raise UserError(
-                    "a site does not support this",
-                    field=name,
-                    remedy=f"{hint} what else a run has, an EmulationSpec takes",
-                )
+                remedy = f"{hint} what else a run has, an EmulationSpec takes"
+                raise UserError("a site does not support this", field=name, remedy=remedy)
         values = dict(given)
         for name, model in (("cost", CostModel()), ("times", ControlTimes())):
             if isinstance(values.get(name), Mapping):
@@ -85,11 +82,7 @@ _OPTIONAL = ("timers", "placement")
 
 
 def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
-    """A model with some constants of one's own; their ranges are checked when they are played.
-
-    Raises:
-        UserError: it has no constant of this name.
-    """
+    """A model with constants of one's own, whose ranges are checked at play; `UserError` for others."""
     known = [item.name for item in fields(model)]
     for name in given:
         if name not in known:

@@ -59,43 +59,29 @@ def entrant_of(text: str) -> Entrant:
 
 
 def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tuple[Entrant, ...]:
-    """The reader's schedulers, then built-in policies.
-
-    Raises:
-        UserError: as `entrant_of`, or two of one name.
-    """
+    """The reader's schedulers, then built-in policies; `UserError` as `entrant_of`, or two of one name."""
     # Who names a built-in policy as a scheduler of theirs does not mean it twice.
     entrants = [entrant_of(text) for text in dict.fromkeys((*own, *policies))]
     names = [entrant.name for entrant in entrants]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(
-                "two entrants have this name",
-                field="scheduler",
-                value=name,
-                remedy='write another name = "..." into your class',
-            )
+            remedy = 'write another name = "..." into your class'
+            raise UserError("two entrants have this name", field="scheduler", value=name, remedy=remedy)
     return tuple(entrants)
 
 
 def _check_travels(scheduler: Scheduler[Any], text: str) -> None:
     """Refuse what no run can be given: every run has a copy, in a process and a folder of its own."""
     if any(sign in scheduler.name for sign in _NO_FILE_NAME) or not scheduler.name.strip(" ."):
-        raise UserError(
-            f"files cannot be called {scheduler.name!r}",
-            field="scheduler",
-            value=text,
-            remedy='write another name = "..." into your class, of letters, digits, - and _',
-        )
+        message = f"files cannot be called {scheduler.name!r}"
+        remedy = 'write another name = "..." into your class, of letters, digits, - and _'
+        raise UserError(message, field="scheduler", value=text, remedy=remedy)
     try:
         pickle.dumps(deepcopy(scheduler))
     except Exception as error:
-        raise UserError(
-            f"it holds what cannot be copied for every run ({said_by(error).rpartition(' (')[0]})",
-            field="scheduler",
-            value=text,
-            remedy="make locks, files and lambdas in schedule, not in __init__",
-        ) from error
+        message = f"it holds what cannot be copied for every run ({said_by(error).rpartition(' (')[0]})"
+        remedy = "make locks, files and lambdas in schedule, not in __init__"
+        raise UserError(message, field="scheduler", value=text, remedy=remedy) from error
 
 
 def _plain(text: str) -> str:

@@ -160,13 +160,7 @@ MACHINES: Mapping[str, Callable[[random.Random], Cluster]] = {
 
 
 def generated_site(family: str, machines: str, seed: int) -> Site:
-    """One instance; the same arguments give the same.
-
-    Args:
-        family: one of `FAMILIES`.
-        machines: one of `MACHINES`.
-        seed: of everything that is drawn.
-    """
+    """One instance, of one of `FAMILIES` and `MACHINES`; the same arguments give the same."""
     draw = random.Random(f"{family}/{machines}/{seed}")
     cluster = MACHINES[machines](draw)
     edges = FAMILIES[family](draw)
@@ -201,10 +195,7 @@ def _subscription(parent: str, draw: random.Random) -> Subscription:
 
 
 def _rate(
-    topology: Topology,
-    code: Mapping[str, Spout | Bolt],
-    into: Mapping[str, list[str]],
-    cluster: Cluster,
+    topology: Topology, code: Mapping[str, Spout | Bolt], into: Mapping[str, list[str]], cluster: Cluster
 ) -> float:
     """Records a second of each spout, as `CLUSTER_SHARE` and `EXECUTOR_SHARE` allow."""
     tuples: dict[str, float] = {}

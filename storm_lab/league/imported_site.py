@@ -46,9 +46,8 @@ def imported_site(
     playable = imported.ready()
     machines = machines or imported.machines
     if machines is None:
-        raise UserError(
-            "no machines were read", field="machines", value=imported.name, remedy="give a machines file"
-        )
+        remedy = "give a machines file"
+        raise UserError("no machines were read", field="machines", value=imported.name, remedy=remedy)
     links = machines.links.given()
     if links:
         cost = conditions.get("cost", CostModel())

@@ -87,11 +87,7 @@ def _equal(small: float, large: float) -> bool:
 
 
 def rank_test(scores: pd.DataFrame) -> RankTest:
-    """Friedman's test and Nemenyi's critical difference; ``scores`` as in `ranks`.
-
-    Raises:
-        UserError: a score is missing.
-    """
+    """Friedman's test and Nemenyi's critical difference; ``scores`` and errors as in `ranks`."""
     # Here, for SciPy's statistics take long to import, and a help page needs none.
     from scipy import stats
 
@@ -114,10 +110,7 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
 
 
 def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
-    """On how many instances ``own`` is better than each other scheduler, equal, and worse.
-
-    Columns: against, wins, ties, losses.
-    """
+    """Instances on which ``own`` is better than, equal to, worse than each: against, wins, ties, losses."""
     rows = []
     for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])
@@ -154,12 +147,8 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
         UserError: no scheduler has the baseline's name.
     """
     if baseline not in scores:
-        raise UserError(
-            "no scheduler has this name",
-            field="baseline",
-            value=baseline,
-            remedy=f"there are: {', '.join(map(str, scores.columns))}",
-        )
+        remedy = f"there are: {', '.join(map(str, scores.columns))}"
+        raise UserError("no scheduler has this name", field="baseline", value=baseline, remedy=remedy)
     rows = []
     for name in scores.columns:
         if name == baseline:

@@ -82,9 +82,8 @@ class Site:
             plans[name] = plan
         missing = [name for name in spouts if name not in plans]
         if missing:
-            raise UserError(
-                "the spout has no source", field="sources", value=missing[0], remedy="give its rate"
-            )
+            remedy = "give its rate"
+            raise UserError("the spout has no source", field="sources", value=missing[0], remedy=remedy)
         flow = TopologyPlan(topology, build_trace(topology, code, version), plans)
         site = cls(flow, cluster, version, under)
         # Now, not when a league plays: faults are looked at again then, for its runs end earlier.

@@ -33,12 +33,9 @@ def check_advisable(site: Site) -> None:
                 remedy="give its records a second",
             )
         if not source.anchored:
-            raise UserError(
-                "emits without message ids, so nobody learns when a record is done",
-                field=f"source of spout {spout}",
-                value="anchored: false",
-                remedy="give anchored: true",
-            )
+            message = "emits without message ids, so nobody learns when a record is done"
+            remedy = "give anchored: true"
+            raise UserError(message, field=f"source of spout {spout}", value="anchored: false", remedy=remedy)
 
 
 def present_load(site: Site) -> float:

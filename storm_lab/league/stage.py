@@ -44,11 +44,7 @@ class Stage(Protocol):
 
 
 def stage_parameters(stage: Stage, given: Mapping[str, object]) -> Parameters:
-    """Parameters of a league on a stage.
-
-    Raises:
-        UserError: unknown name, wrong type or out of range.
-    """
+    """Parameters of a league on a stage; `UserError`: unknown name, wrong type or out of range."""
     return check_parameters(stage.declared, given, EXPERIMENT)
 
 

@@ -112,23 +112,14 @@ py-modules = ["{module}"]
 
 
 def starter_files(name: str) -> dict[str, str]:
-    """File names and texts of a new scheduler.
-
-    Raises:
-        UserError: nothing can have this name.
-    """
+    """File names and texts of a new scheduler; `UserError` if nothing can have this name."""
     module = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
-        raise UserError(
-            "is no name for a scheduler",
-            field="name",
-            value=name,
-            remedy="use small letters, digits, - and _, a letter first: my-idea",
-        )
+        remedy = "use small letters, digits, - and _, a letter first: my-idea"
+        raise UserError("is no name for a scheduler", field="name", value=name, remedy=remedy)
     if module in sys.stdlib_module_names or module in ("storm_lab", "pytest"):
-        raise UserError(
-            "another module has this name", field="name", value=name, remedy=f"choose another: {name}-idea"
-        )
+        remedy = f"choose another: {name}-idea"
+        raise UserError("another module has this name", field="name", value=name, remedy=remedy)
     words = [word for word in module.split("_") if word]
     fields = {
         "module": module,
@@ -154,9 +145,8 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
     files = starter_files(name)
     for file in files:
         if file != "pyproject.toml" and (folder / file).exists():
-            raise UserError(
-                "is there already", field="file", value=str(folder / file), remedy="choose another name"
-            )
+            remedy = "choose another name"
+            raise UserError("is there already", field="file", value=str(folder / file), remedy=remedy)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / file for file in files if not (folder / file).exists()]
     for path in written:

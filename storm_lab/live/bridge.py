@@ -16,18 +16,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.request import Known, Request, read_request
-from storm_lab.model import (
-    Assignment,
-    Executor,
-    InvalidAssignmentError,
-    MeasuredLoad,
-    Slot,
-)
+from storm_lab.model import Assignment, Executor, InvalidAssignmentError, MeasuredLoad, Slot
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.view_checks import check_result
 
@@ -124,12 +117,7 @@ class Policy:
         return {"assign": assign, "status": status}, made
 
     def _schedule(self, view: SchedulingView) -> SchedulingResult:
-        """The scheduler's answer, with what was fixed by hand before it.
-
-        Raises:
-            InvalidAssignmentError: the answer could not be run.
-            TypeError: the answer is none.
-        """
+        """The answer, after what was fixed by hand; `InvalidAssignmentError`, or `TypeError` if none."""
         fixed = self._fixed(view)
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
@@ -169,10 +157,7 @@ class Policy:
                 self.install = Assignment.of(
                     (e, s) for e, s in self.install.slots.items() if e.topology != topology.id
                 )
-            for source, wanted in (
-                (self.install, True),
-                (self.placement, topology.id not in self._running),
-            ):
+            for source, wanted in ((self.install, True), (self.placement, topology.id not in self._running)):
                 slots = source.of_topology(topology.id).slots
                 if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
                     pairs += list(slots.items())
@@ -248,11 +233,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 def check_socket_path(path: Path, field: str) -> None:
-    """Refuse a path that is too long for a socket.
-
-    Raises:
-        UserError: it is; names ``field``.
-    """
+    """Refuse a path that is too long for a socket; `UserError` names ``field``."""
     if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
         message = f"a socket's path has at most {_LONGEST_SOCKET_PATH} bytes"
         raise UserError(message, field=field, value=str(path), remedy="choose a shorter one")
@@ -290,9 +271,7 @@ class Bridge:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self.path.unlink(missing_ok=True)
@@ -313,9 +292,6 @@ class Bridge:
             except OSError:
                 self.path.unlink()
                 return
-        raise UserError(
-            "a scheduler answers there already",
-            field="socket",
-            value=str(self.path),
-            remedy="end it, or choose another path",
-        )
+        message = "a scheduler answers there already"
+        remedy = "end it, or choose another path"
+        raise UserError(message, field="socket", value=str(self.path), remedy=remedy)

@@ -161,11 +161,7 @@ class GroupTree:
         return tuple(dict.fromkeys(place.folder / self._name for place in self._places.values()))
 
     def make(self) -> Group:
-        """Make the group of the whole cluster.
-
-        Raises:
-            OSError: the kernel does not let us.
-        """
+        """Make the group of the whole cluster; `OSError` if the kernel does not let us."""
         if self._version == 2:
             for place in set(self._places.values()):
                 _hand_down(place.folder, self._places)

@@ -20,12 +20,7 @@ from storm_lab.tuplelog.recorder import Recorder
 
 
 def collect(records: LiveRecords, log: Recorder) -> None:
-    """Write all tables of a run's log.
-
-    Raises:
-        StormLabError: the records contradict themselves.
-        ValueError: a file in the folders is not one of the player's.
-    """
+    """Write a run's tables; `StormLabError` for contradictions, `ValueError` for files not the player's."""
     lives = lives_of(records)
     _write_nodes(records, log)
     _write_placements(records, lives, log)

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.conf import storm_yaml, write_log_layouts
@@ -60,11 +61,7 @@ class Daemon:
     log: Path
 
     def check(self) -> None:
-        """Raise if the process has ended.
-
-        Raises:
-            StormLabError: it has; the line quotes what it said last.
-        """
+        """Raise `StormLabError` if the process has ended; the line quotes what it said last."""
         status = self.process.poll()
         if status is not None:
             how = signal.Signals(-status).name if status < 0 else f"status {status}"
@@ -150,24 +147,12 @@ class Installation:
         )
 
     def start(self, name: str, command: Sequence[str]) -> Daemon:
-        """Start a daemon; its output goes to a file among the logs.
-
-        Raises:
-            StormLabError: the program is not there.
-        """
+        """Start a daemon, its output among the logs; `StormLabError` if the program is not there."""
         output = self.logs / f"{name}.out"
         with output.open("ab") as sink:
             try:
                 # In a session of its own: Ctrl-C at the terminal is ours to handle.
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=subprocess.STDOUT,
-                    env=self.environment,
-                    cwd=self.scratch,
-                    start_new_session=True,
-                )
+                process = subprocess.Popen(command, **self._surroundings(sink), start_new_session=True)
             except OSError as error:
                 raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
@@ -181,20 +166,16 @@ class Installation:
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:
             try:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=subprocess.STDOUT,
-                    env=self.environment,
-                    cwd=self.scratch,
-                    timeout=seconds,
-                    check=False,
-                )
+                done = subprocess.run(command, **self._surroundings(sink), timeout=seconds, check=False)
             except subprocess.TimeoutExpired as error:
                 raise StormLabError(f"{failure}: it took longer than {seconds:g} s") from error
         if done.returncode != 0:
             raise StormLabError(f"{failure}: {last_words(output, self.logs / f'{name}.log')}")
+
+    def _surroundings(self, sink: BinaryIO) -> dict[str, Any]:
+        """What every program finds here: no input, a file for its output, its environment and folder."""
+        output = {"stdout": sink, "stderr": subprocess.STDOUT}
+        return {"stdin": subprocess.DEVNULL, **output, "env": self.environment, "cwd": self.scratch}
 
 
 def last_words(*files: Path) -> str:

@@ -57,22 +57,14 @@ def run_checks() -> list[Finding]:
 
 
 def check_machine(logs: Path | None = None) -> None:
-    """Refuse a machine or folders that no cluster can run with.
-
-    Raises:
-        UserError: names what is wrong.
-    """
+    """Refuse a machine or folders that no cluster can run with; `UserError` names what is wrong."""
     if sys.platform != "linux":
         raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
     folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}
     for name, folder in folders.items():
         if folder is not None and re.search(r"[\s:*]", str(folder.absolute())):
-            raise UserError(
-                "holds a blank, colon or star, which Storm's command lines cannot",
-                field=name,
-                value=str(folder),
-                remedy="choose another folder",
-            )
+            message = "holds a blank, colon or star, which Storm's command lines cannot"
+            raise UserError(message, field=name, value=str(folder), remedy="choose another folder")
 
 
 def check_system() -> list[Finding]:

@@ -79,11 +79,8 @@ class Fleet:
     ) -> None:
         """Start everything, and wait until Nimbus knows all supervisors.
 
-        Args:
-            settings: further keys of every ``storm.yaml``.
-            plug: Nimbus's scheduler, if it is not to use its own.
-            socket: where that one asks.
-            control: jar of the client of Nimbus.
+        ``settings`` are further keys of every ``storm.yaml``; ``plug`` is Nimbus's scheduler, if it is not to
+        use its own, which asks at ``socket``; ``control`` is the jar of the client of Nimbus.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.
@@ -123,11 +120,7 @@ class Fleet:
         return master.start("zookeeper", command)
 
     def wait_for_supervisors(self) -> None:
-        """Wait until Nimbus knows the supervisors of all nodes.
-
-        Raises:
-            StormLabError: it takes too long, or a daemon has ended.
-        """
+        """Wait until Nimbus knows all supervisors; `StormLabError` after too long, or a daemon's end."""
         self._wait_for_all("the supervisors' start", self._complete)
 
     def start_supervisor(self, node: str) -> None:
@@ -154,20 +147,12 @@ class Fleet:
         return self._client
 
     def check(self) -> None:
-        """Raise if a daemon has ended.
-
-        Raises:
-            StormLabError: one has; the line quotes what it said last.
-        """
+        """Raise `StormLabError` if a daemon has ended; the line quotes what it said last."""
         for daemon in tuple(self._daemons.values()):
             daemon.check()
 
     def wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:
-        """Wait until something is true, as long as Nimbus lives.
-
-        Raises:
-            StormLabError: it takes too long, or Nimbus has ended.
-        """
+        """Wait until something is true; `StormLabError` if it takes too long, or Nimbus has ended."""
         _wait(what, true, [self._daemons["nimbus"]], seconds)
 
     def close(self) -> None:
@@ -203,11 +188,7 @@ class Fleet:
 
 
 def _wait(what: str, true: Callable[[], bool], daemons: Sequence[Daemon], seconds: float) -> None:
-    """Wait until something is true.
-
-    Raises:
-        StormLabError: a daemon has ended meanwhile, or it has taken too long.
-    """
+    """Wait until something is true; `StormLabError` if it takes too long, or a daemon has ended."""
     end = time.monotonic() + seconds
     while not true():
         for daemon in daemons:

@@ -135,11 +135,7 @@ def _told(key: str, cpuinfo: Path) -> list[str]:
 
 
 def check_hosts(cluster: Cluster, options: HostOptions) -> None:
-    """Refuse a cluster that no machine can realise.
-
-    Raises:
-        UserError: names the field, the value and the remedy.
-    """
+    """Refuse a cluster that no machine can realise; `UserError` names field, value and remedy."""
     if not cluster.nodes:
         raise UserError("has no node", field="cluster", remedy="give it at least one")
     if MASTER in (node.id for node in cluster.nodes):

@@ -80,11 +80,7 @@ def size_mb(lock: str) -> float:
 
 
 def ready_jars(lock: str) -> tuple[Path, ...]:
-    """The jars of a lock that are in the cache, with their checksums verified.
-
-    Raises:
-        UserError: one is not there, or not what the lock says.
-    """
+    """The cached jars of a lock, checksums verified; `UserError` if one is absent or differs."""
     folder = cache_folder() / lock
     jars = jars_of(lock)
     _check(folder, jars)
@@ -92,11 +88,7 @@ def ready_jars(lock: str) -> tuple[Path, ...]:
 
 
 def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
-    """The jars of a lock, fetched first where the cache has none.
-
-    Args:
-        lock: name of the lock.
-        say: is told in one line what will be fetched and how large it is, before it is.
+    """The jars of a lock, fetched first where the cache has none; ``say`` is told what, and how large it is.
 
     Raises:
         UserError: a jar cannot be had, or is not what the lock says.
@@ -182,12 +174,9 @@ def _check(folder: Path, jars: tuple[Jar, ...]) -> None:
         except FileNotFoundError:
             found = "no such file"
         if found != jar.sha256:
-            raise UserError(
-                f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})",
-                field="jar",
-                value=str(path),
-                remedy=f"remove the folder {folder} and fetch again",
-            )
+            message = f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})"
+            remedy = f"remove the folder {folder} and fetch again"
+            raise UserError(message, field="jar", value=str(path), remedy=remedy)
 
 
 def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:

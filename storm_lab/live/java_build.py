@@ -52,11 +52,7 @@ _SECONDS = 300
 
 
 def player_jar(release: Release, say: Say) -> Path:
-    """The jar that plays traces and asks for schedules, compiled now if the cache does not have it.
-
-    Args:
-        release: what it is compiled against.
-        say: is told what is fetched, if something is.
+    """A release's jar that plays traces and asks for schedules, compiled if the cache does not have it.
 
     Raises:
         UserError: the jars of the release or of the compiler cannot be had, or there is no Java.
@@ -111,11 +107,7 @@ def fitted(text: str, version: StormVersion, package: str, json_package: str) ->
 
 
 def json_package_of(names: Iterable[str]) -> str:
-    """Where a release has ``JSONValue``, by the names of the files inside its jars.
-
-    Raises:
-        LookupError: nowhere.
-    """
+    """Where a release has ``JSONValue``, by the names of files in its jars; `LookupError` if nowhere."""
     inside = set(names)
     for package in _JSON_PACKAGES:
         if package.replace(".", "/") + "/JSONValue.class" in inside:
@@ -133,12 +125,8 @@ def build_jar(
 ) -> Path:
     """The jar of some sources, compiled now if the cache does not have it.
 
-    Args:
-        name: start of the jar's file name.
-        sources: text by path (``stormlab/Control.java``).
-        class_path: jars that they are compiled against.
-        say: is told what is fetched, if something is.
-        manifest: further lines of the jar's manifest.
+    ``sources`` are texts by path (``stormlab/Control.java``), compiled against the jars of ``class_path``.
+    The file's name starts with ``name``, and ``manifest`` has further lines of the jar's.
 
     Raises:
         StormLabError: the compiler refuses the sources.

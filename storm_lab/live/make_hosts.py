@@ -45,23 +45,15 @@ class Hosts:
 
 
 def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
-    """The hosts that this machine and the user's wish allow; not made yet.
-
-    Raises:
-        UserError: namespaces are asked for and cannot be made.
-    """
+    """The hosts that machine and wish allow, not made yet; `UserError`: namespaces that cannot be made."""
     if options.kind == "loopback":
         return _LoopbackHosts(place, cluster, "as it was asked for")
     why = why_no_namespaces()
     if why is None:
         return _NamespaceHosts(place, cluster, options)
     if options.kind == "namespaces":
-        raise UserError(
-            f"network namespaces cannot be made: {why}",
-            field="hosts",
-            value=options.kind,
-            remedy="run as root, or choose loopback",
-        )
+        message = f"network namespaces cannot be made: {why}"
+        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or choose loopback")
     return _LoopbackHosts(place, cluster, f"network namespaces cannot be made: {why}")
 
 
@@ -101,29 +93,19 @@ class _LoopbackHosts(Hosts):
             self._claim = None
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        raise UserError(
-            "plain processes on loopback have no link to cut",
-            field="node",
-            value=one,
-            remedy="run as a user who may make network namespaces (root)",
-        )
+        message = "plain processes on loopback have no link to cut"
+        remedy = "run as a user who may make network namespaces (root)"
+        raise UserError(message, field="node", value=one, remedy=remedy)
 
 
 def _check_ports(cluster: Cluster) -> None:
-    """Refuse ports that another program has at all addresses of the machine.
-
-    Raises:
-        UserError: names the first one.
-    """
+    """Refuse ports that others have at all addresses of the machine; `UserError` names the first."""
     workers = {port for node in cluster.nodes for port in node.ports}
     for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
         if listens(os.getpid(), port, NOBODYS_ADDRESS):
-            raise UserError(
-                "another program listens at it at all addresses of this machine",
-                field="port",
-                value=port,
-                remedy="end that program, or let nodes be network namespaces (as root)",
-            )
+            message = "another program listens at it at all addresses of this machine"
+            remedy = "end that program, or let nodes be network namespaces (as root)"
+            raise UserError(message, field="port", value=port, remedy=remedy)
 
 
 class _NamespaceHosts(Hosts):

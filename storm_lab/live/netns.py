@@ -32,11 +32,7 @@ class Network:
         self._racks: dict[str, str] = {}
 
     def make(self) -> None:
-        """Make the switch.
-
-        Raises:
-            StormLabError: the kernel does not let us.
-        """
+        """Make the switch; `StormLabError` if the kernel does not let us."""
         _ip("netns", "add", self._switch)
         self._add_bridge("core")
 
@@ -130,10 +126,7 @@ def _shape(namespace: str, device: str, latency_us: float, rate_mbps: float) -> 
 
 def link_disciplines() -> tuple[str, ...]:
     """Which of netem and tbf links can be given here."""
-    tried = (
-        ("netem", "delay", "100us"),
-        ("tbf", "rate", "1gbit", "burst", "256kb", "latency", "50ms"),
-    )
+    tried = (("netem", "delay", "100us"), ("tbf", "rate", "1gbit", "burst", "256kb", "latency", "50ms"))
     try:
         with _try_namespace() as name:
             _ip("-n", name, "link", "set", "lo", "up")

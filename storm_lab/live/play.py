@@ -232,11 +232,7 @@ def _scaled_source(source: SourcePlan, load: float) -> SourcePlan:
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
-    """Refuse a description that cannot be played live.
-
-    Raises:
-        UserError: names what cannot.
-    """
+    """Refuse a description that cannot be played live; `UserError` names what cannot."""
     check_spec(spec)
     check_faults(spec.faults)
     if spec.cluster != cluster:
@@ -245,9 +241,8 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     if spec.control_only:
         raise UserError("a control plane without tuples is not played live", field="control_only", value=True)
     if spec.bundle.size != 1:
-        raise UserError(
-            "real Storm plays every tuple by itself", field="bundle", value=spec.bundle.size, remedy="give 1"
-        )
+        message = "real Storm plays every tuple by itself"
+        raise UserError(message, field="bundle", value=spec.bundle.size, remedy="give 1")
 
 
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:

@@ -93,11 +93,7 @@ class WorkerFile:
 
 
 def read_workers(folder: Path) -> list[WorkerFile]:
-    """The workers that have written into a topology's folder, in the order in which they started.
-
-    Raises:
-        ValueError: a file that is no worker's.
-    """
+    """The workers of a folder, in order of their starts; `ValueError` for a file that is no worker's."""
     found = [WorkerReader(path).read() for path in sorted(folder.glob("worker-*.jsonl"))]
     return sorted((worker for worker in found if worker is not None), key=lambda w: (w.started_ns, w.pid))
 
@@ -138,11 +134,7 @@ class WorkerReader:
         self._notes: list[tuple[int, str, int]] = []
 
     def read(self) -> WorkerFile | None:
-        """The worker as far as it has written whole lines; None before its first.
-
-        Raises:
-            ValueError: the file is no worker's.
-        """
+        """The worker in whole lines so far, None before its first; `ValueError` if it is no worker's."""
         for line in self._fresh():
             if self._head is None:
                 if line.get("event") != "worker":

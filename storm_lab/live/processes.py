@@ -102,11 +102,7 @@ _ASKING_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started_ns(pid: int) -> int:
-    """When a process started, in nanoseconds of CLOCK_MONOTONIC (to 10 ms, as the kernel tells it).
-
-    Raises:
-        ProcessLookupError: there is no such process.
-    """
+    """When a process started, in ns of CLOCK_MONOTONIC (to 10 ms); `ProcessLookupError` if there is none."""
     try:
         ticks = int(_stat(pid)[19])
     except OSError as error:
@@ -198,10 +194,8 @@ class LiveWorker:
 def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> list[LiveWorker]:
     """The workers among processes, in order of nodes and ports.
 
-    Args:
-        pids: ids of processes.
-        nodes: node id by the folder that is its storm.home.
-        main: class of a worker in this release.
+    ``nodes`` has node ids by the folder that is their storm.home; ``main`` is the class of a worker in this
+    release.
     """
     order = {node: index for index, node in enumerate(nodes.values())}
     found = []

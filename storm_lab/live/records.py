@@ -61,11 +61,7 @@ class Place:
 
     @classmethod
     def make(cls, version: str) -> Place:
-        """A new cluster's folder, owned by this process.
-
-        Raises:
-            UserError: the folder for it cannot be written to.
-        """
+        """A new cluster's folder, owned by this process; `UserError` if it cannot be written to."""
         root = state_folder()
         token = secrets.token_hex(3)
         # Locked under another name first: nobody may find it without an owner.
@@ -177,11 +173,7 @@ def processes_of(record: Record) -> list[int]:
 
 
 def remove_cluster(place: Place) -> None:
-    """End all processes of a cluster, and remove all that it has made.
-
-    Raises:
-        StormLabError: something could not be removed; the record stays, for another try.
-    """
+    """End a cluster and remove all that it has made; `StormLabError` if something is left, for a retry."""
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []
@@ -199,10 +191,7 @@ def remove_cluster(place: Place) -> None:
 
 
 def remove_orphans(*, kept_too: bool = False) -> list[Record]:
-    """End every cluster that nobody owns any more, with `kept_too` also those left running on purpose.
-
-    Returns what was ended.
-    """
+    """End clusters that nobody owns, with `kept_too` also those left running on purpose; returns them."""
     remove_tries()
     remove_drafts()
     removed = []

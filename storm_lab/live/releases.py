@@ -114,17 +114,9 @@ RELEASES: dict[str, Release] = {
 
 
 def find_release(text: str) -> Release:
-    """The release that a user means: ``2.8.3``, ``0.9.2``, or a generation such as ``2.8`` (its newest).
-
-    Raises:
-        UserError: none of that name.
-    """
+    """The release meant by ``2.8.3``, ``0.9.2`` or a generation, ``2.8`` (its newest); else `UserError`."""
     for release in RELEASES.values():
         if text in (release.version, str(release.storm), release.generation):
             return release
-    raise UserError(
-        "no such version of Storm is played live",
-        field="version",
-        value=text,
-        remedy=f"choose one of {', '.join(RELEASES)}",
-    )
+    remedy = f"choose one of {', '.join(RELEASES)}"
+    raise UserError("no such version of Storm is played live", field="version", value=text, remedy=remedy)

@@ -74,11 +74,7 @@ class Request:
 def read_request(
     fields: Mapping[str, Any], known: Known, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> Request:
-    """Turn Nimbus's question into a view.
-
-    Raises:
-        ValueError: the question is not of this format, or lacks something.
-    """
+    """Turn Nimbus's question into a view; `ValueError` if it is not of this format, or lacks something."""
     if fields.get("format") != REQUEST_FORMAT:
         raise ValueError(f"the question has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
     try:

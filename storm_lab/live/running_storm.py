@@ -132,20 +132,12 @@ class RunningStorm:
             self._fleet.client.ask("rebalance", topology, wait_s, workers or 0)
 
     def activate(self, topology: str) -> None:
-        """Ask Nimbus to switch a topology's spouts on.
-
-        Raises:
-            StormLabError: Nimbus refuses.
-        """
+        """Ask Nimbus to switch a topology's spouts on; `StormLabError` if it refuses."""
         with self._event("activate", topology):
             self._fleet.client.ask("activate", topology)
 
     def deactivate(self, topology: str) -> None:
-        """Ask Nimbus to switch a topology's spouts off.
-
-        Raises:
-            StormLabError: Nimbus refuses.
-        """
+        """Ask Nimbus to switch a topology's spouts off; `StormLabError` if it refuses."""
         with self._event("deactivate", topology):
             self._fleet.client.ask("deactivate", topology)
 
@@ -175,11 +167,7 @@ class RunningStorm:
         return find_workers(processes_of(self._here.record), nodes, self.release.worker_main)
 
     def kill_worker(self, slot: Slot) -> None:
-        """SIGKILL for the worker in a slot.
-
-        Raises:
-            UserError: no worker runs there.
-        """
+        """SIGKILL for the worker in a slot; `UserError` if no worker runs there."""
         for worker in self.workers():
             if worker.slot == slot:
                 with self._event("kill-worker", str(slot), f"process {worker.pid}"):
@@ -188,10 +176,7 @@ class RunningStorm:
         raise UserError("no worker runs there", field="slot", value=str(slot))
 
     def lose_node(self, node: str) -> None:
-        """A node fails: its link goes down, if it has one, and all its processes are killed.
-
-        Nothing happens to one that has failed already.
-        """
+        """A node fails, if it has not yet: its link, if any, goes down, and all its processes are killed."""
         self._known(node)
         if node in self._lost:
             return
@@ -205,10 +190,7 @@ class RunningStorm:
             supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
-        """A failed node is back: its link is up, and its supervisor is started on what is on its disk.
-
-        Nothing happens to one that has not failed.
-        """
+        """A failed node is back, on what is on its disk: its link is up, and its supervisor is started."""
         self._known(node)
         if node not in self._lost:
             return
@@ -219,11 +201,7 @@ class RunningStorm:
             self._fleet.start_supervisor(node)
 
     def cut_link(self, one: str, other: str | None = None) -> None:
-        """No packets between two nodes any more, or between a node and everybody.
-
-        Raises:
-            UserError: no such node, or hosts without links.
-        """
+        """Let no packets pass between two nodes, or a node and all; `UserError`: no such node or link."""
         self._known(one, other)
         with self._event("cut-link", one, other or "all"):
             self._made.set_link(one, other, up=False)
@@ -263,11 +241,7 @@ class RunningStorm:
         self._fleet.wait_for_supervisors()
 
     def check(self) -> None:
-        """Raise if a daemon has ended.
-
-        Raises:
-            StormLabError: one has; the line quotes what it said last.
-        """
+        """Raise `StormLabError` if a daemon has ended; the line quotes what it said last."""
         self._fleet.check()
 
     @contextmanager

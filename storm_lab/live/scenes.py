@@ -6,33 +6,19 @@ the clock of the machine that plays it, so that costs need no conversion. Placem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import unknown_name
-from storm_lab.model import (
-    ACKER,
-    Assignment,
-    Cluster,
-    Component,
-    Executor,
-    Node,
-    Slot,
-    StormVersion,
-    Subscription,
-    Topology,
-    executors_of,
-)
+from storm_lab.live.suite.build import Chain, placed
+from storm_lab.model import Cluster, Node, Slot, StormVersion, executors_of
 from storm_lab.model.machines import LIVE
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
-from storm_lab.workloads.usercode import Bolt, Spout
 
 NODES = ("n1", "n2")
 PORTS = (6700, 6701)
@@ -42,8 +28,6 @@ START_S = 25.0
 """Real Storm needs 6 to 20 s from submission to the first tuple; sources are silent for so long."""
 
 _WINDOW_S = 1.0
-_TEXT = 40
-"""Characters of a tuple's text: with its id about 60 bytes, as in the measurements that the scenes repeat."""
 
 Describe = Callable[[StormVersion, float], EmulationSpec]
 """Version of Storm and clock of the machine in MHz to the description of a run."""
@@ -59,11 +43,7 @@ class Scene:
 
 
 def find_scene(name: str) -> Scene:
-    """The scene of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The scene of that name; `UserError` if there is none."""
     if name not in SCENES:
         raise unknown_name("scene", name, SCENES, "the live runtime")
     return SCENES[name]
@@ -77,18 +57,6 @@ def scene_cluster(mhz: float) -> Cluster:
             for name in NODES
         )
     )
-
-
-def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -> Assignment:
-    """Executors of each component dealt to its slots in turn."""
-    dealt: dict[str, int] = {}
-    pairs = []
-    for executor in executors:
-        slots = where[executor.component]
-        turn = dealt.get(executor.component, 0)
-        dealt[executor.component] = turn + 1
-        pairs.append((executor, slots[turn % len(slots)]))
-    return Assignment.of(pairs)
 
 
 # How far the middle bolt of a chain is from its neighbours.
@@ -116,32 +84,17 @@ def chain(
     sample_every: int = 1,
 ) -> EmulationSpec:
     """Spout, bolt1 and bolt2, an executor each, without costs of their own; all but bolt1 in one worker."""
-    topology = Topology(
-        "chain",
-        (
-            Component("spout", outputs={"default": ("id", "text")}),
-            Component("bolt1", inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}),
-            Component("bolt2", inputs=(Subscription("bolt1"),)),
-        ),
-        workers=1 if bolt1_at == HERE else 2,
-        ackers=ackers,
-        max_spout_pending=max_spout_pending,
-    )
-    code: dict[str, Spout | Bolt] = {
-        "spout": EmitRandomTexts(100, _TEXT, 1),
-        "bolt1": Identity(),
-        "bolt2": CountById(),
-    }
-    trace = build_trace(topology, code, version, reference_mhz=mhz)
-    where = {"spout": [HERE], "bolt1": [bolt1_at], "bolt2": [HERE], ACKER: [HERE]}
+    slots = (HERE,), (bolt1_at,), (HERE,)
+    parts = Chain("chain", source, *slots, ackers=ackers, pending=max_spout_pending)
+    plan = parts.plan(version, mhz)
     return EmulationSpec(
         cluster=scene_cluster(mhz),
         version=version,
-        topologies=(TopologyPlan(topology, trace, {"spout": source}),),
+        topologies=(plan,),
         scheduler=DefaultScheduler(),
         duration_s=duration_s,
         faults=FaultPlan(tuple(faults)),
-        placement=placed(executors_of(topology, version), where),
+        placement=placed(executors_of(plan.topology, version), parts.where()),
         window_s=_WINDOW_S,
         sample_every=sample_every,
         warm_up_s=START_S + _SETTLE_S,

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import cast
 
 from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock
@@ -34,19 +34,12 @@ _PLAYED = (MonitorPlan, OnlineScheduling)
 
 
 def check_services(services: Sequence[Service]) -> None:
-    """Refuse services that act on what real Storm does not have.
-
-    Raises:
-        UserError: names the first of them.
-    """
+    """Refuse services that act on what real Storm does not have; `UserError` names the first of them."""
     for service in services:
         if not isinstance(service, _PLAYED):
-            raise UserError(
-                "this service of the emulator does not act on real Storm",
-                field="services",
-                value=type(service).__name__,
-                remedy=f"live runs know: {', '.join(kind.__name__ for kind in _PLAYED)}",
-            )
+            message = "this service of the emulator does not act on real Storm"
+            remedy = f"live runs know: {', '.join(kind.__name__ for kind in _PLAYED)}"
+            raise UserError(message, field="services", value=type(service).__name__, remedy=remedy)
 
 
 class _Fleet:
@@ -175,9 +168,7 @@ class LiveServices:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if not self._services:
             return
         self._over.set()

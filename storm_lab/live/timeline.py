@@ -36,11 +36,8 @@ _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_CO
 class Timeline:
     """Carries out a fault plan, each event at its time after the start of the run.
 
-    Args:
-        plan: the events.
-        storm: the cluster.
-        folders: exported files of each topology, by its id.
-        names: the names under which they are submitted, by id.
+    ``folders`` are the exported files of each topology, ``names`` those under which they are submitted, by
+    id.
     """
 
     def __init__(
@@ -127,20 +124,12 @@ class Timeline:
 
 
 def check_faults(plan: FaultPlan) -> None:
-    """Refuse a plan with events that real Storm cannot be made to have.
-
-    Raises:
-        UserError: names the first of them.
-    """
+    """Refuse events that real Storm cannot be made to have; `UserError` names the first of them."""
     for fault in plan.faults:
         if not isinstance(fault, _PLAYED):
             names = ", ".join(sorted(kind.name for kind in _PLAYED))
-            raise UserError(
-                "this cannot be carried out on real Storm",
-                field="faults",
-                value=fault.name,
-                remedy=f"live runs know: {names}",
-            )
+            message = "this cannot be carried out on real Storm"
+            raise UserError(message, field="faults", value=fault.name, remedy=f"live runs know: {names}")
 
 
 def _seconds(wait_s: float | None) -> int:

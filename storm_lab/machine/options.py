@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -30,6 +31,14 @@ def complete_file(
 ) -> list[CompletionItem]:
     """A file, which is the shell's own to complete."""
     return [CompletionItem(incomplete, type="file")]
+
+
+def file_option(name: str, what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option that takes the name of a file, which the shell completes."""
+    return click.option(name, shell_complete=complete_file, metavar="FILE", help=what)
+
+
+overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and keys that the files lack.")
 
 
 def print_json(document: object) -> None:

@@ -51,11 +51,7 @@ def project_root() -> Path:
 
 
 def shipped(name: str) -> Path:
-    """A file or folder that comes with the package, by its path in the checkout, as ``notebooks``.
-
-    Raises:
-        UserError: the installation is not whole.
-    """
+    """A file or folder of the package, by its path in the checkout; `UserError` if it is not whole."""
     root = checkout()
     found = (root or _SHIPPED) / name
     if not found.exists():

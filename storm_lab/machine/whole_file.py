@@ -33,11 +33,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def check_folder(folder: Path, *, field: str) -> None:
-    """Make a folder for results, before the long work that they take.
-
-    Raises:
-        UserError: it cannot be made, or nothing can be written there.
-    """
+    """Make a folder for results, before their long work; `UserError` if it cannot be made or written to."""
     with refused_by_system(
         "the results cannot be written",
         field=field,

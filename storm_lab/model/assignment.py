@@ -26,11 +26,7 @@ class Assignment:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Executor, Slot]]) -> Assignment:
-        """Build from pairs.
-
-        Raises:
-            InvalidAssignmentError: an executor occurs twice.
-        """
+        """Build from pairs; `InvalidAssignmentError` if an executor occurs twice."""
         slots: dict[Executor, Slot] = {}
         for executor, slot in pairs:
             if executor in slots:

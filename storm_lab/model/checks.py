@@ -63,11 +63,7 @@ class Allowed:
         return "is out of range" if below or above else None
 
     def check(self, owner: str, field: str, value: object) -> None:
-        """Refuse a value that is not allowed.
-
-        Raises:
-            UserError: names owner, field and value, and says what is allowed.
-        """
+        """Refuse a value that is not allowed; `UserError` names owner, field and value, and what is."""
         if self.fault(value) is not None:
             raise _refusal(owner, field, value, self.noun, f"give {self.range_text or self.noun}")
 
@@ -94,41 +90,25 @@ def _refusal(owner: str, field: str, value: object, wanted: str, remedy: str) ->
 
 
 def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -> None:
-    """Refuse what is no whole number from ``low`` to ``high``.
-
-    Raises:
-        UserError: names owner, field, value and range.
-    """
+    """Refuse what is no whole number from ``low`` to ``high``; `UserError` names owner, field and range."""
     Allowed(int, low, high).check(owner, field, value)
 
 
 def check_number(
     owner: str, field: str, value: object, *, low: float = 0.0, high: float | None = None, unit: str = ""
 ) -> None:
-    """Refuse what is no finite number from ``low`` to ``high``.
-
-    Raises:
-        UserError: names owner, field, value and range.
-    """
+    """Refuse what is no finite number from ``low`` to ``high``; `UserError` as `check_whole`."""
     Allowed(float, low, high, unit).check(owner, field, value)
 
 
 def check_name(owner: str, field: str, value: object) -> None:
-    """Refuse what is no text, or an empty one.
-
-    Raises:
-        UserError: names owner, field and value.
-    """
+    """Refuse what is no text, or an empty one; `UserError` names owner, field and value."""
     if not isinstance(value, str) or not value:
         raise _refusal(owner, field, value, "a name", "give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:
-    """Refuse a name or number that is there twice.
-
-    Raises:
-        UserError: names it.
-    """
+    """Refuse a name or number that is there twice; `UserError` names it."""
     seen: set[object] = set()
     for name in names:
         if name in seen:

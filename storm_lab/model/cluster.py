@@ -87,11 +87,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The worker nodes, in the order in which Nimbus learns of them.
-
-    Raises:
-        UserError: two nodes have the same id, or one has none.
-    """
+    """The worker nodes, as Nimbus learns of them; `UserError` if two have the same id, or one has none."""
 
     nodes: tuple[Node, ...]
 
@@ -102,11 +98,7 @@ class Cluster:
         check_distinct("the cluster", "node", [node.id for node in self.nodes])
 
     def node(self, node_id: str) -> Node:
-        """The node of that id.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The node of that id; `KeyError` if there is none."""
         for node in self.nodes:
             if node.id == node_id:
                 return node
@@ -124,12 +116,7 @@ class Cluster:
 
 
 def check_slots(cluster: Cluster) -> None:
-    """Refuse a cluster on which nothing can ever run.
-
-    Raises:
-        UserError: it has no node, or none of its nodes has a port.
-    """
+    """Refuse a cluster on which nothing can ever run (`UserError`): without a node, or without any port."""
     if not any(node.ports for node in cluster.nodes):
-        raise UserError(
-            "the cluster has no slots at all", field="cluster", remedy="give at least one node a port"
-        )
+        remedy = "give at least one node a port"
+        raise UserError("the cluster has no slots at all", field="cluster", remedy=remedy)

@@ -171,56 +171,34 @@ _NOT_PLAYED = {
 
 
 def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
-    """Refuse settings of a topology that nobody hears, and values that do not fit.
-
-    Raises:
-        UserError: names the key, and lists those that are known.
-    """
+    """Refuse a topology's unknown or unfit settings; `UserError` names the key, and lists those known."""
     for key, value in settings.items():
         if key in OF_CLUSTER and key not in OF_TOPOLOGY:
-            raise UserError(
-                f"{owner} cannot set what belongs to the whole cluster",
-                field="settings",
-                value=key,
-                remedy="give it in the settings of the emulation",
-            )
+            message = f"{owner} cannot set what belongs to the whole cluster"
+            remedy = "give it in the settings of the emulation"
+            raise UserError(message, field="settings", value=key, remedy=remedy)
         _check(owner, key, value, OF_TOPOLOGY)
 
 
 def check_cluster_settings(settings: Mapping[str, object]) -> None:
-    """Refuse settings of a cluster that nobody hears, and values that do not fit.
-
-    Raises:
-        UserError: names the key, and lists those that are known.
-    """
+    """Refuse a cluster's unknown or unfit settings; `UserError` names the key, and lists those known."""
     for key, value in settings.items():
         _check("the cluster", key, value, OF_CLUSTER)
 
 
 def check_settings_version(owner: str, settings: Mapping[str, SettingValue], version: StormVersion) -> None:
-    """Refuse settings that this version of Storm does not have.
-
-    Raises:
-        UserError: names the key.
-    """
+    """Refuse settings that this version of Storm does not have; `UserError` names the key."""
     for key, value in settings.items():
         setting = OF_CLUSTER[key]
         if not setting.exists_in(version):
             since = [] if setting.since is None else [f"from {setting.since} on"]
             until = [] if setting.until is None else [f"before {setting.until}"]
-            raise UserError(
-                f"{owner} sets what Storm {version} does not have",
-                field="settings",
-                value=key,
-                remedy=f"leave it out: it exists {' and '.join(since + until)}",
-            )
+            message = f"{owner} sets what Storm {version} does not have"
+            remedy = f"leave it out: it exists {' and '.join(since + until)}"
+            raise UserError(message, field="settings", value=key, remedy=remedy)
         if not setting.suits(version, value):
-            raise UserError(
-                f"{owner} needs a power of two: Storm {version} takes no other size",
-                field=key,
-                value=value,
-                remedy=f"give {1 << int(value).bit_length()}",
-            )
+            message = f"{owner} needs a power of two: Storm {version} takes no other size"
+            raise UserError(message, field=key, value=value, remedy=f"give {1 << int(value).bit_length()}")
 
 
 def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) -> None:
@@ -228,12 +206,8 @@ def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) ->
         known[key].check(owner, key, value)
         return
     if key in _FIELDS:
-        raise UserError(
-            f"{owner} has a field for this setting",
-            field="settings",
-            value=key,
-            remedy=f"give it as {_FIELDS[key]}",
-        )
+        remedy = f"give it as {_FIELDS[key]}"
+        raise UserError(f"{owner} has a field for this setting", field="settings", value=key, remedy=remedy)
     missing = next((what for prefix, what in _NOT_PLAYED.items() if key.startswith(prefix)), None)
     noun = "setting with an effect here" if missing is None else f"setting, for there are no {missing}"
     raise unknown_name(noun, key, known, owner, field="settings")

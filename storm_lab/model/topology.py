@@ -103,12 +103,9 @@ class Component:
             ("stream", tuple(self.outputs), _OWN_STREAMS),
         ):
             for name in kept.intersection(names):
-                raise UserError(
-                    f"{owner} has a name that Storm keeps for its ackers",
-                    field=field_name,
-                    value=name,
-                    remedy="choose one that does not begin with two underscores",
-                )
+                message = f"{owner} has a name that Storm keeps for its ackers"
+                remedy = "choose one that does not begin with two underscores"
+                raise UserError(message, field=field_name, value=name, remedy=remedy)
         check_whole(owner, "executors", self.executors, low=0, high=MOST_TASKS)
         if self.tasks is not None:
             check_whole(owner, "tasks", self.tasks, low=0, high=MOST_TASKS)
@@ -177,11 +174,7 @@ class Topology:
         check_topology_settings(owner, self.settings)
 
     def component(self, component_id: str) -> Component:
-        """The component of that id.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The component of that id; `KeyError` if there is none."""
         for component in self.components:
             if component.id == component_id:
                 return component

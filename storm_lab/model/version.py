@@ -17,11 +17,7 @@ _RELEASED = {(0, 8), (0, 9), (0, 10), (1, 0), (1, 1), (1, 2)} | {(2, minor) for 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class StormVersion:
-    """A release of Apache Storm from 0.8 to 2.8, for example ``StormVersion.parse("0.9.7")``.
-
-    Raises:
-        UserError: no such release is known.
-    """
+    """A release of Apache Storm from 0.8 to 2.8, as ``StormVersion.parse("0.9.7")``; `UserError` if none."""
 
     parts: tuple[int, int, int]
 
@@ -36,19 +32,11 @@ class StormVersion:
 
     @classmethod
     def parse(cls, text: str) -> StormVersion:
-        """Read ``major.minor.patch``.
-
-        Raises:
-            UserError: the text is not three numbers separated by dots, or no such release is known.
-        """
+        """Read ``major.minor.patch``; `UserError` if it is not three numbers, or no known release."""
         pieces = text.strip().split(".")
         if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
-            raise UserError(
-                "is no version of Storm",
-                field="storm version",
-                value=text,
-                remedy="write it as three numbers, for example 0.9.7",
-            )
+            remedy = "write it as three numbers, for example 0.9.7"
+            raise UserError("is no version of Storm", field="storm version", value=text, remedy=remedy)
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
     def __lt__(self, other: StormVersion) -> bool:

@@ -135,12 +135,9 @@ class LoadDatabase:
             self._db = sqlite3.connect(path)
             self._db.executescript(f"PRAGMA user_version = {SCHEMA_VERSION};{SCHEMA}")
         except sqlite3.Error as error:
-            raise UserError(
-                f"the load database cannot be written ({error})",
-                field="database",
-                value=str(path),
-                remedy="choose a file in a folder that you may write to",
-            ) from error
+            message = f"the load database cannot be written ({error})"
+            remedy = "choose a file in a folder that you may write to"
+            raise UserError(message, field="database", value=str(path), remedy=remedy) from error
 
     @classmethod
     def open(cls, path: str | Path) -> LoadDatabase:
@@ -157,9 +154,8 @@ class LoadDatabase:
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
             if version != SCHEMA_VERSION:
-                raise UserError(
-                    f"it is no load database of schema {SCHEMA_VERSION}", field="database", value=str(path)
-                )
+                message = f"it is no load database of schema {SCHEMA_VERSION}"
+                raise UserError(message, field="database", value=str(path))
             (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
         except sqlite3.DatabaseError as error:
             raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error
@@ -311,10 +307,6 @@ def _remove_older(path: Path) -> None:
     with path.open("rb") as file:
         magic = file.read(16)
     if magic and magic != b"SQLite format 3\0":
-        raise UserError(
-            "a file that is no database stands there",
-            field="database",
-            value=str(path),
-            remedy="choose another name",
-        )
+        message = "a file that is no database stands there"
+        raise UserError(message, field="database", value=str(path), remedy="choose another name")
     path.unlink()

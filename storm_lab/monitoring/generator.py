@@ -140,19 +140,9 @@ def generate(
     """One generation: read the averages, run the policy, judge, write the schedule.
 
     This is all that a generator in another process needs, with :meth:`LoadDatabase.open`; the custom
-    scheduler in the running emulation fetches what it writes.
-
-    Args:
-        database: holds the load and takes the schedule.
-        policy: the scheduling policy.
-        view: the cluster and topologies as they are; its load is replaced by the database's.
-        now_ns: virtual time of the generation.
-        cause: why it is done.
-        overloaded: the cluster is overloaded.
-        least_gain: part of the inter-node traffic that must be saved.
-
-    Returns:
-        The schedule and its number, or None while nothing has been measured.
+    scheduler in the running emulation fetches what it writes. The view's load is replaced by the database's.
+    Returns the schedule and its number, or None while nothing has been measured; ``overloaded`` and
+    ``least_gain`` are as for `judge`.
     """
     load = database.load()
     if load is None:
@@ -194,15 +184,10 @@ def judge(
 ) -> Verdict:
     """Adopt a complete schedule that differs, if it saves traffic or nodes, or relieves an overload.
 
-    T-Storm does not say what is worth a re-assignment; the rule is ours.
-
-    Args:
-        view: what the policy was given; its load must not be None.
-        result: the policy's answer.
-        overloaded: the cluster is overloaded, so a schedule that takes load off the busiest node is adopted
-            too.
-        least_gain: part of the inter-node traffic, or of the busiest node's load, that must be saved for the
-            saving to count; it keeps the noise of measured load from moving workers.
+    T-Storm does not say what is worth a re-assignment; the rule is ours. If the cluster is ``overloaded``, a
+    schedule that takes load off the busiest node is adopted too. ``least_gain`` is the part of the inter-node
+    traffic, or of the busiest node's load, that must be saved for the saving to count; it keeps the noise of
+    measured load from moving workers. The view's load must not be None.
     """
     for topology_id, status in result.status.items():
         if not status.scheduled:

@@ -35,12 +35,8 @@ class MovingAverages(Generic[K]):
 
     def __init__(self, alpha: float) -> None:
         if not 0 <= alpha < 1:
-            raise UserError(
-                "the weight of the past is out of range",
-                field="alpha",
-                value=alpha,
-                remedy="give a number from 0 to less than 1",
-            )
+            message = "the weight of the past is out of range"
+            raise UserError(message, field="alpha", value=alpha, remedy="give a number from 0 to less than 1")
         self._alpha = alpha
         self._values: dict[K, float] = {}
 

@@ -57,11 +57,7 @@ class OnlineScheduling:
     swaps: tuple[Swap, ...] = ()
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to watch, generate and fetch.
-
-        Raises:
-            UserError: a period that is not positive, or a swap before the run.
-        """
+        """Begin to watch, generate and fetch; `UserError`: no positive period, or a swap before the run."""
         for name in ("period_s", "fetch_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
@@ -78,12 +74,9 @@ class OnlineScheduling:
         CustomScheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
             if not (math.isfinite(swap.at_s) and swap.at_s >= 0):
-                raise UserError(
-                    "a swap cannot happen before the run",
-                    field=f"swaps[{index}].at_s",
-                    value=swap.at_s,
-                    remedy="give seconds, 0 or more",
-                )
+                message = "a swap cannot happen before the run"
+                remedy = "give seconds, 0 or more"
+                raise UserError(message, field=f"swaps[{index}].at_s", value=swap.at_s, remedy=remedy)
             control.clock.at(
                 ns(swap.at_s), Rank.MONITOR, ACTOR, partial(generator.swap, swap.policy, "planned swap")
             )

@@ -146,11 +146,7 @@ class CommittedOffset:
     """
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
-        """Reads the data plane's count.
-
-        Raises:
-            UserError: the topology reads no log.
-        """
+        """Reads the data plane's count; `UserError` if the topology reads no log."""
         control.plane.now().committed(topology_id)
         return lambda: control.plane.now().committed(topology_id)
 

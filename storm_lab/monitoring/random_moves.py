@@ -43,15 +43,10 @@ class RandomMoves:
     other_node: bool = False
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to move.
-
-        Raises:
-            UserError: a number of executors below one, or a time that cannot be.
-        """
+        """Begin to move; `UserError`: a number of executors below one, or a time that cannot be."""
         if self.executors < 1:
-            raise UserError(
-                "nothing would move", field="executors", value=self.executors, remedy="give 1 or more"
-            )
+            remedy = "give 1 or more"
+            raise UserError("nothing would move", field="executors", value=self.executors, remedy=remedy)
         for name, value, least in (("first_s", self.first_s, 0.0), ("period_s", self.period_s, 1e-3)):
             if not (math.isfinite(value) and value >= least):
                 raise UserError("that is no time", field=name, value=value, remedy="give seconds")

@@ -28,9 +28,8 @@ class WriteCapture:
 
     def __post_init__(self) -> None:
         if not self.period_s > 0:
-            raise UserError(
-                "a capture takes time", field="period_s", value=self.period_s, remedy="give seconds above 0"
-            )
+            remedy = "give seconds above 0"
+            raise UserError("a capture takes time", field="period_s", value=self.period_s, remedy=remedy)
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Note the writes of every period from now on."""

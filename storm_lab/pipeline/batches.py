@@ -78,9 +78,7 @@ def _computed(
             yield jobs[job], job.result()
 
 
-def _batches(
-    lacking: Sequence[tuple[Run, tuple[str, ...]]],
-) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
+def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
     """The tables that runs lack together, and these runs, in their order.
 
     As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.

@@ -71,10 +71,7 @@ def whole_ns(seconds: str) -> Column:
 
 
 def touched(windows: DataFrame, bin_s: float) -> DataFrame:
-    """A row for each bin that a window [start_ns, end_ns) touches: its ``bin_ns`` and the ``overlap_ns``.
-
-    Empty windows are dropped.
-    """
+    """Each bin that a window [start_ns, end_ns) touches, unless it is empty: ``bin_ns``, ``overlap_ns``."""
     width = F.lit(width_ns(bin_s)).cast("long")
     bins = F.sequence(bin_ns("start_ns", bin_s), bin_ns(F.col("end_ns") - 1, bin_s), width)
     overlap = F.least("end_ns", F.col("bin_ns") + width) - F.greatest("start_ns", "bin_ns")

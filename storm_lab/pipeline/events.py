@@ -2,9 +2,10 @@
 
 A disturbance is one of three kinds:
 
-* ``re-assignment``: Nimbus writes an assignment that moves an executor of a topology that had one before; *
-``rebalance``: the rebalance command is given, which switches the spouts off; the assignment that it leads to
-is part of it and not counted again; * ``fault``: the fault plan does something.
+* ``re-assignment``: Nimbus writes an assignment that moves an executor of a topology that had one before;
+* ``rebalance``: the command is given, which switches the spouts off; the assignment that it leads to
+  is part of it and not counted again;
+* ``fault``: the fault plan does something.
 """
 
 from __future__ import annotations

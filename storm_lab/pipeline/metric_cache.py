@@ -69,10 +69,7 @@ def keeping() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
 
 
 def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Leave a run's metrics for the next one who asks, beside those that are there.
-
-    Who cannot write there computes again.
-    """
+    """Leave a run's metrics for the next who asks, beside those there; who cannot write computes again."""
     streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
     try:
         with whole_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
@@ -104,10 +101,7 @@ def kept_names(place: Path) -> Collection[str]:
 
 
 def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
-    """Those of a run's metrics that were left, all or those of ``names``.
-
-    None where they are not what was written.
-    """
+    """Those of a run's metrics, all or those of ``names``, that were left as they were written."""
     try:
         with ZipFile(place / TABLES_FILE) as archive:
             wanted = archive.namelist() if names is None else [n for n in archive.namelist() if n in names]

@@ -96,23 +96,17 @@ def _connected(remote: str) -> SparkSession:
     # Asked beforehand: without them PySpark may end the process instead of raising.
     absent = [name for name in ("grpc", "grpc_status") if importlib.util.find_spec(name) is None]
     if absent:
-        raise UserError(
-            f"Spark Connect needs packages that are not installed ({', '.join(absent)})",
-            field=REMOTE_VARIABLE,
-            value=remote,
-            remedy="pip install 'storm-lab[connect]'",
-        )
+        message = f"Spark Connect needs packages that are not installed ({', '.join(absent)})"
+        remedy = "pip install 'storm-lab[connect]'"
+        raise UserError(message, field=REMOTE_VARIABLE, value=remote, remedy=remedy)
     try:
         _reach(remote)
         session: SparkSession = SparkSession.builder.remote(remote).getOrCreate()
         session.range(1).count()
     except Exception as error:
-        raise UserError(
-            f"no Spark Connect server answers ({type(error).__name__})",
-            field=REMOTE_VARIABLE,
-            value=remote,
-            remedy="check the address, or leave it out to run on this machine",
-        ) from error
+        message = f"no Spark Connect server answers ({type(error).__name__})"
+        remedy = "check the address, or leave it out to run on this machine"
+        raise UserError(message, field=REMOTE_VARIABLE, value=remote, remedy=remedy) from error
     return session
 
 
@@ -181,12 +175,9 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
     except StormLabError:
         raise
     except Exception as error:
-        raise UserError(
-            f"Spark did not start ({type(error).__name__})",
-            field="master",
-            value=master,
-            remedy=f"the reason stands at the end of {log}",
-        ) from error
+        message = f"Spark did not start ({type(error).__name__})"
+        remedy = f"the reason stands at the end of {log}"
+        raise UserError(message, field="master", value=master, remedy=remedy) from error
     return session
 
 

@@ -70,9 +70,8 @@ def metrics_of(
     rejected += changed
     runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
     if not runs:
-        raise UserError(
-            "there is no run to compute metrics of", field="run_folders", remedy="run the experiment first"
-        )
+        remedy = "run the experiment first"
+        raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
     lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
@@ -135,10 +134,7 @@ def _session_for(runs: Sequence[Run]) -> SparkSession:
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
-    """What `keep_metrics` would compute: the folders of whole runs that lack wanted tables, and which.
-
-    Needs no Spark.
-    """
+    """What `keep_metrics` would compute: folders of whole runs, and their tables. Needs no Spark."""
     digest = code_digest()
     runs, _ = _opened(list(wanted))
     lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
@@ -153,12 +149,8 @@ def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
 def _check_names(names: Collection[str]) -> None:
     for name in names:
         if name not in TABLE_NAMES:
-            raise UserError(
-                "there is no metric of this name",
-                field="names",
-                value=name,
-                remedy=f"one of {', '.join(TABLE_NAMES)}",
-            )
+            remedy = f"one of {', '.join(TABLE_NAMES)}"
+            raise UserError("there is no metric of this name", field="names", value=name, remedy=remedy)
 
 
 def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:

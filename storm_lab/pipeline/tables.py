@@ -129,11 +129,7 @@ class Logs:
         return facts
 
     def table(self, name: str) -> DataFrame:
-        """A table of all runs, one below the other; columns as in the log.
-
-        Raises:
-            KeyError: there is no such table.
-        """
+        """A table of all runs, one below the other, columns as in the log; `KeyError` for no such table."""
         paths = [str(run.path(name).resolve()) for run in self.sources]
         frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
@@ -152,11 +148,7 @@ class Logs:
 
 
 def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
-    """The logs of runs that `storm_lab.tuplelog.open_run` has checked.
-
-    Raises:
-        ValueError: there are none.
-    """
+    """The logs of runs that `storm_lab.tuplelog.open_run` has checked; `ValueError` if there are none."""
     if not runs:
         raise ValueError("no run to read")
     return Logs(spark, runs)
@@ -176,10 +168,7 @@ def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """The rows with run and topology in front instead of the number ``scope``.
-
-    ``scopes`` as in `Logs`.
-    """
+    """The rows with run and topology in front instead of the number ``scope``, by ``scopes`` as in `Logs`."""
     others = [name for name in rows.columns if name != "scope"]
     names = F.broadcast(scopes.select("scope", "run", "topology"))
     return rows.join(names, "scope").select("run", "topology", *others)

@@ -63,10 +63,7 @@ def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
 
 
 def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
-    """As `traffic_share`, over all windows that start after the warm-up.
-
-    One row a run and topology, without t_s.
-    """
+    """As `traffic_share`, over all windows from the warm-up on: one row a run and topology, without t_s."""
     summed = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology").agg(*_sums())
     return _shares(summed.where("tuples > 0").select("run", "topology", *_ALL))
 

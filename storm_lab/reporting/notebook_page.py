@@ -36,10 +36,8 @@ _ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
     """The page of an executed notebook; same notebook, same bytes.
 
-    Args:
-        notebook: with its outputs.
-        slug: file name of the notebook without ending, which is the name of its experiment.
-        report: address of the report, relative to the page; empty when there is none.
+    ``slug`` is the notebook's file name without ending, and its experiment's; ``report`` is the report's
+    address, relative to the page, empty when there is none.
     """
     title = _title(notebook) or slug
     figures = f"../figures/{slug}/"

@@ -86,9 +86,8 @@ def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
     for claim_id, (measurement, readings) in by_claim(record.measurements).items():
         claim = ledger.claim(claim_id)
         if claim.owner != record.experiment:
-            raise UserError(
-                f"the claim belongs to {claim.owner}", field="experiment", value=record.experiment
-            )
+            message = f"the claim belongs to {claim.owner}"
+            raise UserError(message, field="experiment", value=record.experiment)
         verdicts.append(judge(claim, measurement, readings))
     order = {claim.id: place for place, claim in enumerate(ledger.claims)}
     return sorted(verdicts, key=lambda verdict: order[verdict.claim.id])
@@ -106,11 +105,8 @@ def by_claim(
     for measurement in measurements:
         readings = found.setdefault(measurement.claim_id, {})
         if measurement.reading in readings:
-            raise UserError(
-                "the claim is measured twice",
-                field=measurement.claim_id,
-                value=measurement.reading or "own setting",
-            )
+            message = "the claim is measured twice"
+            raise UserError(message, field=measurement.claim_id, value=measurement.reading or "own setting")
         readings[measurement.reading] = measurement
     return {
         claim: (readings.get(""), tuple(each for name, each in readings.items() if name))
@@ -144,11 +140,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def read_verdicts(path: Path) -> VerdictFile:
-    """The record in a verdict file.
-
-    Raises:
-        UserError: unreadable, incomplete, or of another schema version.
-    """
+    """The record in a verdict file; `UserError` if unreadable, incomplete, or of another schema version."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -200,11 +192,8 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
             continue
         record = read_verdicts(path)
         if path.stem != record.experiment:
-            raise UserError(
-                f"the file holds the verdicts of {record.experiment}",
-                field=path.name,
-                remedy="remove it or give it the experiment's name",
-            )
+            message = f"the file holds the verdicts of {record.experiment}"
+            raise UserError(message, field=path.name, remedy="remove it or give it the experiment's name")
         records.append(record)
     return tuple(records)
 

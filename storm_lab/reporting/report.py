@@ -140,11 +140,9 @@ def _figures(folder: Path) -> tuple[ReportFigure, ...]:
         if path.name.startswith("."):
             continue
         if path.parent.name not in known:
-            raise UserError(
-                "figures of an unknown experiment",
-                field=f"figures/{path.parent.name}",
-                remedy="name the folder after the experiment",
-            )
+            message = "figures of an unknown experiment"
+            remedy = "name the folder after the experiment"
+            raise UserError(message, field=f"figures/{path.parent.name}", remedy=remedy)
         link = path.relative_to(folder.parent).as_posix()
         figures.append(ReportFigure(path.parent.name, read_figure(path), link))
     return tuple(figures)

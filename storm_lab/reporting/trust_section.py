@@ -35,11 +35,7 @@ class TrustSection:
 
 
 def read_trust(reports: Path) -> TrustSection | None:
-    """The section, or None where nothing was compared yet.
-
-    Raises:
-        UserError: the document is damaged.
-    """
+    """The section, or None where nothing was compared yet; `UserError` if the document is damaged."""
     path = reports / "documents" / f"{EXPERIMENT}.json"
     if not path.is_file():
         return None
@@ -50,11 +46,8 @@ def read_trust(reports: Path) -> TrustSection | None:
             raise ValueError(f"it lacks {missing[0]}")
         return _section(document)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            f"not a document of the comparison with real Storm ({error})",
-            field=path.name,
-            remedy=f"run: storm-lab reproduce {EXPERIMENT}",
-        ) from error
+        message = f"not a document of the comparison with real Storm ({error})"
+        raise UserError(message, field=path.name, remedy=f"run: storm-lab reproduce {EXPERIMENT}") from error
 
 
 def _section(document: Mapping[str, Any]) -> TrustSection:

@@ -77,12 +77,10 @@ class Verdict:
 
 
 def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Measurement] = ()) -> Verdict:
-    """The verdict on a claim. A pure function of its arguments.
+    """The verdict on a claim, a pure function of its arguments.
 
-    Args:
-        claim: what the paper prints.
-        measurement: under the experiment's own setting; None when nothing was measured.
-        readings: what was measured for the claim under other readings and trials.
+    ``measurement`` is under the experiment's own setting, None when nothing was measured; ``readings`` are
+    under other readings and trials.
 
     Raises:
         UserError: the measurement is of another claim, in another unit, or lacks a label of the claim.
@@ -145,25 +143,16 @@ def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
 
 def _check_fit(claim: Claim, measurement: Measurement) -> None:
     if measurement.claim_id != claim.id:
-        raise UserError(
-            f"a measurement of {measurement.claim_id} cannot answer {claim.id}", field=measurement.claim_id
-        )
+        message = f"a measurement of {measurement.claim_id} cannot answer {claim.id}"
+        raise UserError(message, field=measurement.claim_id)
     if measurement.unit != claim.unit:
-        raise UserError(
-            "the measurement has another unit than the claim",
-            field=claim.id,
-            value=measurement.unit,
-            remedy=f"measure in {claim.unit!r}",
-        )
+        message = "the measurement has another unit than the claim"
+        raise UserError(message, field=claim.id, value=measurement.unit, remedy=f"measure in {claim.unit!r}")
     given = {value.label for value in measurement.values}
     wanted = set(claim.labels)
     if given != wanted:
-        raise UserError(
-            "the labels of the values are not those of the claim",
-            field=claim.id,
-            value=sorted(given),
-            remedy=f"give {sorted(wanted)}",
-        )
+        message = "the labels of the values are not those of the claim"
+        raise UserError(message, field=claim.id, value=sorted(given), remedy=f"give {sorted(wanted)}")
 
 
 def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:

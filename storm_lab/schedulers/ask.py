@@ -14,17 +14,12 @@ _REMEDY = "mend the scheduler or choose another"
 
 
 def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
-    """The policy's answer, as `Scheduler.schedule` promises it.
-
-    Args:
-        scheduler: whom to ask.
-        view: what it may look at.
-        case: what is asked, for the message.
+    """The policy's answer, as `Scheduler.schedule` promises it; ``case`` says in messages what was asked.
 
     Raises:
         UserError: the policy raised, returned something else, or an assignment that no cluster could run;
-            names policy, case, executor and slot. An exception of one of the project's own policies, which
-            is a defect, passes as it is.
+            names policy, case, executor and slot. An exception of one of the project's own policies, which is
+            a defect, passes as it is.
     """
     about = f", {case}" if case else ""
     try:
@@ -34,16 +29,14 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
     except Exception as error:
         if is_own_code(type(scheduler)):
             raise
-        raise UserError(
-            f"it raised {said_by(error)}{about}", field="scheduler", value=scheduler.name, remedy=_REMEDY
-        ) from error
+        message = f"it raised {said_by(error)}{about}"
+        raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     try:
         _check_types(result)
         check_result(view, result)
     except InvalidAssignmentError as error:
-        raise UserError(
-            f"its answer is refused{about}: {error}", field="scheduler", value=scheduler.name, remedy=_REMEDY
-        ) from error
+        message = f"its answer is refused{about}: {error}"
+        raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     return result
 
 

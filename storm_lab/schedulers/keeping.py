@@ -16,12 +16,7 @@ T = TypeVar("T")
 class Round:
     """One round of a policy while it works: who has a slot, what is said of each topology, and the reasons.
 
-    Args:
-        view: what the policy looks at.
-        placed: executors that have a slot from the start.
-
-    Raises:
-        UserError: no schedule can be made of the view.
+    Executors in ``placed`` have a slot from the start. `UserError` if no schedule can be made of the view.
     """
 
     def __init__(self, view: SchedulingView, placed: Mapping[Executor, Slot] | None = None) -> None:

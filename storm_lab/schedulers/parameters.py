@@ -42,12 +42,9 @@ class PolicyParameters:
 
 
 def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
-    """Build the parameter object ``kind`` from texts such as ``gamma=1.7``.
+    """Build the parameter object ``kind`` from ``key=value`` texts such as ``gamma=1.7``; later ones win.
 
-    Args:
-        kind: a dataclass with defaults for all fields.
-        texts: ``key=value`` pairs; later ones win over earlier ones of the same key.
-        owner: name of the policy, for messages.
+    All fields of ``kind`` have defaults; ``owner`` is the policy's name, for messages.
 
     Raises:
         UserError: a text without ``=``, an unknown key, a value of the wrong type or out of range.

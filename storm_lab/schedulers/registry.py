@@ -43,30 +43,18 @@ def _known() -> dict[str, EntryPoint]:
             continue
         other = known.setdefault(point.name, point)
         if other is not point:
-            raise UserError(
-                f"two packages offer a scheduler of this name: {other.value} and {point.value}",
-                field="scheduler",
-                value=point.name,
-                remedy="uninstall one of them",
-            )
+            message = f"two packages offer a scheduler of this name: {other.value} and {point.value}"
+            raise UserError(message, field="scheduler", value=point.name, remedy="uninstall one of them")
     return known
 
 
 def scheduler_names() -> list[str]:
-    """Names of all policies that are installed, sorted.
-
-    Raises:
-        UserError: two packages offer the same name.
-    """
+    """Names of all policies that are installed, sorted; `UserError` if two packages offer the same."""
     return sorted(_known())
 
 
 def scheduler_class(name: str) -> type[Scheduler[Any]]:
-    """The policy class of that name.
-
-    Raises:
-        UserError: there is none, two packages offer it, or it cannot be imported or is no scheduler.
-    """
+    """The policy class of that name; `UserError` if there is none or two, or it is no scheduler."""
     known = _known()
     if name not in known:
         raise unknown_name("scheduler", name, known, "storm_lab")
@@ -74,9 +62,8 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
-        raise UserError(
-            f"{point.value} cannot be imported: {error}", field="scheduler", value=name
-        ) from error
+        message = f"{point.value} cannot be imported: {error}"
+        raise UserError(message, field="scheduler", value=name) from error
     if not (isinstance(found, type) and issubclass(found, Scheduler)):
         raise UserError(f"{point.value} is not a subclass of Scheduler", field="scheduler", value=name)
     return found

@@ -70,28 +70,16 @@ def _pieces(given: str) -> list[str]:
 def _file_module(place: str) -> ModuleType:
     path = Path(place).absolute()
     if not path.is_file():
-        raise UserError(
-            "there is no such file",
-            field="scheduler",
-            value=place,
-            remedy="storm-lab new scheduler NAME writes one",
-        )
+        remedy = "storm-lab new scheduler NAME writes one"
+        raise UserError("there is no such file", field="scheduler", value=place, remedy=remedy)
     if not path.stem.isidentifier():
-        raise UserError(
-            "the file's name is no module's",
-            field="scheduler",
-            value=place,
-            remedy="use letters, digits and _",
-        )
+        remedy = "use letters, digits and _"
+        raise UserError("the file's name is no module's", field="scheduler", value=place, remedy=remedy)
     _put_on_path(str(path.parent))
     known = find_spec(path.stem)
     if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
-        raise UserError(
-            f"another module has the file's name: {known.origin or 'built in'}",
-            field="scheduler",
-            value=place,
-            remedy="rename the file",
-        )
+        message = f"another module has the file's name: {known.origin or 'built in'}"
+        raise UserError(message, field="scheduler", value=place, remedy="rename the file")
     return _module(path.stem, place)
 
 
@@ -104,11 +92,8 @@ def _module(name: str, place: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
-        raise UserError(
-            f"it is no Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})",
-            field="scheduler",
-            value=place,
-        ) from error
+        message = f"it is no Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})"
+        raise UserError(message, field="scheduler", value=place) from error
     except (Exception, SystemExit) as error:
         raise UserError(f"it cannot be imported: {said_by(error)}", field="scheduler", value=place) from error
 
@@ -128,20 +113,13 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
         kind: type[Scheduler[Any]] = own[name]
         missing = [item for item in ("name", "version") if not isinstance(getattr(kind, item, None), str)]
         if missing:
-            raise UserError(
-                f"the class has no {missing[0]}",
-                field="scheduler",
-                value=text,
-                remedy=f'write {missing[0]} = "..." into it',
-            )
+            remedy = f'write {missing[0]} = "..." into it'
+            raise UserError(f"the class has no {missing[0]}", field="scheduler", value=text, remedy=remedy)
         return kind
     listed = ", ".join(own) or "none"
-    raise UserError(
-        f"the module has no scheduler {name}" if name else "the module has not exactly one scheduler",
-        field="scheduler",
-        value=text,
-        remedy=f"subclasses of Scheduler with a method schedule: {listed}",
-    )
+    message = f"the module has no scheduler {name}" if name else "the module has not exactly one scheduler"
+    remedy = f"subclasses of Scheduler with a method schedule: {listed}"
+    raise UserError(message, field="scheduler", value=text, remedy=remedy)
 
 
 def complete_scheduler(

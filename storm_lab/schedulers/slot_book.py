@@ -14,9 +14,7 @@ from storm_lab.schedulers.contract import SchedulingView
 class SlotBook:
     """The usable slots of a view, handed out node by node. Nodes are numbered in cluster order.
 
-    Args:
-        view: the round's view.
-        movable: ids of the topologies that are placed anew; the others keep their slots.
+    Topologies whose ids are ``movable`` are placed anew; the others keep their slots.
     """
 
     def __init__(self, view: SchedulingView, movable: Iterable[str]) -> None:
@@ -61,11 +59,7 @@ class SlotBook:
         )
 
     def take(self, topology_id: str, node: int) -> Slot:
-        """The topology's slot on the node, taken now if it has none yet.
-
-        Raises:
-            LookupError: the node is full.
-        """
+        """The topology's slot on the node, taken now if it has none yet; `LookupError` if it is full."""
         slot = self.peek(topology_id, node)
         if slot is None:
             raise LookupError(f"node {self.nodes[node]} has no slot left for {topology_id!r}")
@@ -75,11 +69,7 @@ class SlotBook:
         return slot
 
     def take_new(self, topology_id: str, node: int) -> Slot:
-        """A further slot on the node for the topology, for policies with several workers per node.
-
-        Raises:
-            LookupError: the node is full.
-        """
+        """A further slot on the node, for policies with several workers a node; `LookupError` if full."""
         self._own.pop((topology_id, node), None)
         return self.take(topology_id, node)
 

@@ -29,9 +29,8 @@ def check_view(view: SchedulingView) -> None:
     check_slots(view.cluster)
     for topology in view.topologies:
         if not any(component.executors > 0 for component in topology.components):
-            raise UserError(
-                "no component of the topology has an executor", field="topology", value=topology.id
-            )
+            message = "no component of the topology has an executor"
+            raise UserError(message, field="topology", value=topology.id)
     components = {t.id: {ACKER, *(c.id for c in t.components)} for t in view.topologies}
     tenants: dict[Slot, Executor] = {}
     for executor, slot in view.present.slots.items():
@@ -44,11 +43,8 @@ def check_view(view: SchedulingView) -> None:
                 value=str(slot),
             )
         if executor.topology not in components:
-            raise UserError(
-                f"the present assignment holds executor {executor} of a topology that is not there",
-                field="topology",
-                value=executor.topology,
-            )
+            message = f"the present assignment holds executor {executor} of a topology that is not there"
+            raise UserError(message, field="topology", value=executor.topology)
         if executor.component not in components[executor.topology]:
             raise UserError(
                 f"executor {executor} of topology {executor.topology!r} has a component that is not there",

@@ -129,9 +129,8 @@ def league(
     entrants = field(schedulers, names)
     known = [entrant.name for entrant in entrants]
     if baseline not in known:
-        raise UserError(
-            "does not play", field="baseline", value=baseline, remedy=f"there are: {', '.join(known)}"
-        )
+        remedy = f"there are: {', '.join(known)}"
+        raise UserError("does not play", field="baseline", value=baseline, remedy=remedy)
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
     machine = None if constants is None else read_constants(constants)
     tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
@@ -147,9 +146,8 @@ def league(
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
     report = LeagueReport(rows, own, baseline)
     if report.scores.empty:
-        raise UserError(
-            f"no scheduler finished a case; the first reason: {rows['problem'].iloc[0]}", field="league"
-        )
+        message = f"no scheduler finished a case; the first reason: {rows['problem'].iloc[0]}"
+        raise UserError(message, field="league")
     if out is None:
         asked = text_digest(*sorted(rows["run"]))[:12]
         out = data_folder() / "leagues" / f"{Path(suite_name).stem}-{asked}"

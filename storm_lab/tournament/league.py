@@ -54,15 +54,7 @@ _STEADY = (
 )
 """What `measured_runs` has of a steady state."""
 
-METRICS = (
-    "steady",
-    "steady_latency",
-    "steady_traffic_share",
-    "occupancy",
-    "events",
-    "spikes",
-    "control",
-)
+METRICS = ("steady", "steady_latency", "steady_traffic_share", "occupancy", "events", "spikes", "control")
 """The metric tables that results are made of."""
 
 KEEPS_UP = 0.9
@@ -124,11 +116,7 @@ class League:
         return tuple(played)
 
     def metrics(self) -> MetricTables:
-        """The metric tables of all runs, through PySpark.
-
-        Raises:
-            StormLabError: as `play`, or there is no Java for Spark.
-        """
+        """The metric tables of all runs, through PySpark; `StormLabError` as `play`, or without Java."""
         return metrics_of([run.folder for run in self.play()])
 
 
@@ -205,12 +193,8 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
     """
     variants = list(dict.fromkeys(rows["variant"]))
     if baseline and baseline not in variants:
-        raise UserError(
-            "no entrant has this name",
-            field="baseline",
-            value=baseline,
-            remedy=f"there are: {', '.join(variants)}",
-        )
+        remedy = f"there are: {', '.join(variants)}"
+        raise UserError("no entrant has this name", field="baseline", value=baseline, remedy=remedy)
     table: dict[str, dict[str, str]] = {}
     means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
     means["behind"] = means["lines_per_s"] < KEEPS_UP * means["lines_per_s"].max()

@@ -106,9 +106,7 @@ class LeagueReport:
     def notes(self) -> str:
         """What stands below the table: how to read it, the tests, and the reasons of losses."""
         ranking = self.ranking
-        parts = [
-            f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}",
-        ]
+        parts = [f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}"]
         if ranking.p_value is not None:
             parts.append(
                 f"Friedman over {ranking.instances} cases: chi2 = {ranking.statistic:.2f}, "
@@ -129,11 +127,7 @@ class LeagueReport:
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write all of it.
-
-        Raises:
-            UserError: the folder cannot be written.
-        """
+        """Write all of it; `UserError` if the folder cannot be written."""
         about = {"own": list(self.own), "baseline": self.baseline}
         table = self.cases[["case", "scheduler"]].join(cells(self.cases))
         files = {
@@ -180,11 +174,7 @@ class LeagueReport:
 
 
 def read_report(folder: Path) -> LeagueReport:
-    """The report that `LeagueReport.write` left in a folder.
-
-    Raises:
-        UserError: there is none, or it is of another form.
-    """
+    """The report that `LeagueReport.write` left in a folder; `UserError` if there is none of this form."""
     try:
         about = json.loads((folder / "league.json").read_text(encoding="utf-8"))
         rows = pd.read_csv(folder / "runs.csv", dtype={"case": str, "scheduler": str, "run": str})
@@ -193,12 +183,9 @@ def read_report(folder: Path) -> LeagueReport:
         rows["problem"] = rows["problem"].fillna("")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"])
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            "holds no league's result",
-            field="folder",
-            value=str(folder),
-            remedy="storm-lab league writes one",
-        ) from error
+        message = "holds no league's result"
+        remedy = "storm-lab league writes one"
+        raise UserError(message, field="folder", value=str(folder), remedy=remedy) from error
 
 
 def diagram(report: LeagueReport) -> Figure:

@@ -68,12 +68,8 @@ def suite(
     elif Path(text).suffix in (".yaml", ".yml"):
         cases = _of_file(Path(text))
     else:
-        raise UserError(
-            "there is no such suite",
-            field="suite",
-            value=text,
-            remedy="give papers, generated, or a YAML file that lists topologies and machines",
-        )
+        remedy = "give papers, generated, or a YAML file that lists topologies and machines"
+        raise UserError("there is no such suite", field="suite", value=text, remedy=remedy)
     if only:
         cases = _kept(cases, only)
     return tuple(Case(case.name, case.group, case.stage, _settings(case, duration_s)) for case in cases)
@@ -93,12 +89,8 @@ def _settings(case: Case, duration_s: float) -> Mapping[str, object]:
 def _kept(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     for name in only:
         if not any(case.name.startswith(name) for case in cases):
-            raise UserError(
-                "no case of the suite begins like this",
-                field="only",
-                value=name,
-                remedy=f"there are: {', '.join(case.name for case in cases)}",
-            )
+            remedy = f"there are: {', '.join(case.name for case in cases)}"
+            raise UserError("no case of the suite begins like this", field="only", value=name, remedy=remedy)
     return [case for case in cases if any(case.name.startswith(name) for name in only)]
 
 
@@ -125,20 +117,13 @@ def _of_file(path: Path) -> list[Case]:
         raise UserError("is no YAML", field="suite", value=str(path)) from error
     rows = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise UserError(
-            "lists no cases",
-            field="suite",
-            value=str(path),
-            remedy="write cases: and below it a list of name, topology and machines",
-        )
+        remedy = "write cases: and below it a list of name, topology and machines"
+        raise UserError("lists no cases", field="suite", value=str(path), remedy=remedy)
     cases = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict) or not {"name", "topology"} <= row.keys() <= _KEYS:
-            raise UserError(
-                "a case has name and topology, and may have machines and overlay",
-                field=f"case {number} of {path.name}",
-                value=str(row),
-            )
+            message = "a case has name and topology, and may have machines and overlay"
+            raise UserError(message, field=f"case {number} of {path.name}", value=str(row))
         topology = _beside(path, str(row["topology"]))
         machines, overlay = (
             _beside(path, str(row[key])) if key in row else None for key in ("machines", "overlay")

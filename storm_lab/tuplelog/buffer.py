@@ -62,11 +62,7 @@ class TableBuffer:
                 self._columns[field.name] = np.empty(0, field.type.to_pandas_dtype())
 
     def append(self, columns: Mapping[str, Column]) -> int:
-        """Add rows and return how many.
-
-        Raises:
-            ValueError: columns are missing, unknown, uneven or ill-typed.
-        """
+        """Add rows and return how many; `ValueError`: missing, unknown, uneven or ill-typed columns."""
         expected = self._columns.keys() | self._texts.keys()
         if columns.keys() != expected:
             wrong = sorted(columns.keys() ^ expected)
@@ -127,10 +123,7 @@ class TableBuffer:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _names(self, column: str) -> pa.DictionaryArray:
-        """Only the names that occur in this row group, sorted.
-
-        The bytes do not depend on when a name was met.
-        """
+        """Only the names that occur in this row group, sorted: when a name was met must not show."""
         codes = self._columns[column][: self._rows]
         all_names = list(self._codes[column])
         used = np.flatnonzero(np.bincount(codes.astype(np.int64, copy=False), minlength=len(all_names)))

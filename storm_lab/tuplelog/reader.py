@@ -29,10 +29,7 @@ class Problem(StrEnum):
 
 
 class RunRefused(UserError):
-    """A run folder that is not read.
-
-    ``folder`` and ``problem`` say which and why; the text says it in one line.
-    """
+    """A run folder that is not read: ``folder`` and ``problem`` say which and why, the text in a line."""
 
     def __init__(self, folder: Path, problem: Problem, detail: str) -> None:
         self.folder = folder

@@ -68,11 +68,7 @@ def format_of(line: str, fields: Sequence[str]) -> LogFormat:
 
 
 def parse_line(line: str, form: LogFormat, fields: Sequence[str] = ()) -> Access:
-    """Read one line; ``fields`` are the columns of a W3C line.
-
-    Raises:
-        MalformedLineError: the line does not keep to the format.
-    """
+    """Read one line, a W3C one by its ``fields``; `MalformedLineError` if it does not keep to the format."""
     match form:
         case LogFormat.COMMON:
             return _of_apache(_COMMON.fullmatch(line))

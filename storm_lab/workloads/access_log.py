@@ -23,10 +23,7 @@ APACHE = "apache"
 IIS = "iis"
 
 _BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "weblogs"
-REAL_LOGS = {
-    APACHE: _BESIDE / "apache_access_10000.log",
-    IIS: _BESIDE / "iis_w3c_extended.log",
-}
+REAL_LOGS = {APACHE: _BESIDE / "apache_access_10000.log", IIS: _BESIDE / "iis_w3c_extended.log"}
 """Where the real logs are looked for: in a folder beside the checkout."""
 
 
@@ -53,21 +50,14 @@ def load_log(choice: str, *, field: str = "log") -> AccessLog:
         return _generated()
     path = REAL_LOGS.get(choice, Path(choice))
     if choice in REAL_LOGS and not path.is_file():
-        raise UserError(
-            "this log is not beside the checkout",
-            field=field,
-            value=choice,
-            remedy=f"use {GENERATED}, or give the path of an access log",
-        )
+        remedy = f"use {GENERATED}, or give the path of an access log"
+        raise UserError("this log is not beside the checkout", field=field, value=choice, remedy=remedy)
     name = choice if choice in REAL_LOGS else path.name
     events = tuple(ship(read_text(path, name=name, field=field).lines))
     if not events:
-        raise UserError(
-            "holds no event, only directives and blank lines",
-            field=field,
-            value=str(path),
-            remedy="give an access log with at least one record",
-        )
+        message = "holds no event, only directives and blank lines"
+        remedy = "give an access log with at least one record"
+        raise UserError(message, field=field, value=str(path), remedy=remedy)
     return AccessLog(name, events)
 
 

@@ -69,9 +69,8 @@ def build_trace(
                 recording.play_source(name, record)
     for name in recording.sources:
         if not recording.sources[name]:
-            raise UserError(
-                "the spout yields no record", field=name, remedy="give it an input that is not empty"
-            )
+            remedy = "give it an input that is not empty"
+            raise UserError("the spout yields no record", field=name, remedy=remedy)
     for component in topology.bolts:
         if component.tick_seconds is not None:
             recording.play_tick(component.id)
@@ -163,11 +162,9 @@ class _Recording:
             record, component, values, key = waiting.popleft()
             calls += 1
             if calls + len(waiting) > LARGEST_TREE:
-                raise UserError(
-                    f"one record of the input leads to more than {LARGEST_TREE} executions",
-                    field=component,
-                    remedy=f"end the loop through stream {values.source}.{values.stream}",
-                )
+                message = f"one record of the input leads to more than {LARGEST_TREE} executions"
+                remedy = f"end the loop through stream {values.source}.{values.stream}"
+                raise UserError(message, field=component, remedy=remedy)
             bolt = self.code[component]
             assert isinstance(bolt, Bolt)
             failed = False
@@ -221,30 +218,24 @@ class _Recording:
         tasks = route.target.task_count
         if grouping is Grouping.DIRECT:
             if not isinstance(emitted.task, int) or not 0 <= emitted.task < tasks:
-                raise UserError(
-                    "a direct stream needs a task to go to",
-                    field=where,
-                    value=emitted.task,
-                    remedy=f"emit it with task= a number from 0 to {tasks - 1}",
-                )
+                message = "a direct stream needs a task to go to"
+                remedy = f"emit it with task= a number from 0 to {tasks - 1}"
+                raise UserError(message, field=where, value=emitted.task, remedy=remedy)
             return emitted.task, 0
         try:
             if grouping is Grouping.FIELDS:
                 return fields_key(selected, self.version), 0
             return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UserError(
-                str(error), field=where, remedy="group on texts, numbers or lists of them"
-            ) from None
+            remedy = "group on texts, numbers or lists of them"
+            raise UserError(str(error), field=where, remedy=remedy) from None
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)
         if first + count > MOST_CALLS:
-            raise UserError(
-                f"the input leads to more than {MOST_CALLS} calls of user code",
-                field="records",
-                remedy="end records() or give less input: the emulator takes it again from the start",
-            )
+            message = f"the input leads to more than {MOST_CALLS} calls of user code"
+            remedy = "end records() or give less input: the emulator takes it again from the start"
+            raise UserError(message, field="records", remedy=remedy)
         self.records.extend([_EMPTY] * count)
         return first
 
@@ -289,11 +280,8 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
         given: Iterable[object] = spout.records()
         for record in given:
             if isinstance(record, str | bytes) or not isinstance(record, Iterable):
-                raise UserError(
-                    f"record {number}, {shown(record)}, is no tuple",
-                    field=f"{name}.records",
-                    remedy="yield a tuple of values",
-                )
+                message = f"record {number}, {shown(record)}, is no tuple"
+                raise UserError(message, field=f"{name}.records", remedy="yield a tuple of values")
             yield tuple(record)
             number += 1
     except Exception as error:

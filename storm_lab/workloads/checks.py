@@ -39,58 +39,37 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
     ) -> None:
         if stream not in outputs:
             known = ", ".join(outputs) or "none"
-            raise UserError(
-                "emits on a stream that it does not declare",
-                field=f"{name}.{stream}",
-                remedy=f"declared are: {known}",
-            )
+            message = "emits on a stream that it does not declare"
+            raise UserError(message, field=f"{name}.{stream}", remedy=f"declared are: {known}")
         if len(values) != len(outputs[stream]):
-            raise UserError(
-                f"emits {len(values)} values where {len(outputs[stream])} fields are declared",
-                field=f"{name}.{stream}",
-                value=values,
-                remedy="give one value for each of: " + ", ".join(outputs[stream]),
-            )
+            message = f"emits {len(values)} values where {len(outputs[stream])} fields are declared"
+            remedy = "give one value for each of: " + ", ".join(outputs[stream])
+            raise UserError(message, field=f"{name}.{stream}", value=values, remedy=remedy)
         if size is None:
             try:
                 size = payload_bytes(values)
             except TypeError as error:
-                raise UserError(
-                    str(error), field=f"{name}.{stream}", remedy="emit it with size=..."
-                ) from None
+                message = str(error)
+                raise UserError(message, field=f"{name}.{stream}", remedy="emit it with size=...") from None
         if not _is_size(size):
-            raise UserError(
-                "the size is out of range",
-                field=f"{name}.{stream}",
-                value=size,
-                remedy="give bytes from 0",
-            )
+            message = "the size is out of range"
+            raise UserError(message, field=f"{name}.{stream}", value=size, remedy="give bytes from 0")
         if len(made) >= MOST_EMITS:
-            raise UserError(
-                f"one call emits more than {MOST_EMITS} tuples",
-                field=f"{name}.{stream}",
-                remedy="end the loop around emit",
-            )
+            message = f"one call emits more than {MOST_EMITS} tuples"
+            raise UserError(message, field=f"{name}.{stream}", remedy="end the loop around emit")
         made.append(Emitted(stream, values, size, task))
 
     return emit
 
 
 def check_cost(name: str, cost: object) -> None:
-    """Refuse what a component's ``cost`` returned, if it is none.
-
-    Raises:
-        UserError: it is no `Cost`, or a time of it is negative, longer than an hour or no number.
-    """
+    """Refuse what ``cost`` returned unless it is a `Cost` with times from 0 to an hour (`UserError`)."""
     if not isinstance(cost, Cost) or not isinstance(cost.server, str):
         raise UserError(f"{shown(cost)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
     for time in ("cpu_us", "server_us"):
         if not _is_time(getattr(cost, time)):
-            raise UserError(
-                f"{time} of {shown(cost)} is not a time",
-                field=f"{name}.cost",
-                remedy="give microseconds, from 0 to an hour",
-            )
+            remedy = "give microseconds, from 0 to an hour"
+            raise UserError(f"{time} of {shown(cost)} is not a time", field=f"{name}.cost", remedy=remedy)
 
 
 def _is_size(value: object) -> bool:
@@ -107,11 +86,7 @@ def _is_time(value: object) -> bool:
 
 
 def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
-    """Refuse code that does not belong to the topology, or is not there.
-
-    Raises:
-        UserError: names the component.
-    """
+    """Refuse code that does not belong to the topology, or is not there; `UserError` names the component."""
     ids = [component.id for component in topology.components]
     for name in code:
         if name not in ids:
@@ -121,41 +96,25 @@ def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
             raise UserError("there is no code for this component", field=component.id)
         wanted = Spout if component.is_spout else Bolt
         if not isinstance(code[component.id], wanted):
-            raise UserError(
-                f"the code must be a {wanted.__name__}",
-                field=component.id,
-                value=type(code[component.id]).__name__,
-            )
+            message = f"the code must be a {wanted.__name__}"
+            raise UserError(message, field=component.id, value=type(code[component.id]).__name__)
 
 
 def check_groupings(topology: Topology) -> None:
-    """Refuse subscriptions to streams, and groupings by fields, that are not declared.
-
-    Raises:
-        UserError: names the subscription.
-    """
+    """Refuse subscriptions to streams, and groupings by fields, that are not declared (`UserError`)."""
     outputs = {component.id: component.outputs for component in topology.components}
     for component in topology.bolts:
         for subscription in component.inputs:
             where = f"{component.id} from {subscription.source}.{subscription.stream}"
             streams = outputs[subscription.source]
             if subscription.stream not in streams:
-                raise UserError(
-                    "subscribes to a stream that is not declared",
-                    field=where,
-                    remedy="declared are: " + (", ".join(streams) or "none"),
-                )
+                remedy = "declared are: " + (", ".join(streams) or "none")
+                raise UserError("subscribes to a stream that is not declared", field=where, remedy=remedy)
             if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
-                raise UserError(
-                    "the partial-key grouping needs a field, and the stream has none",
-                    field=where,
-                    remedy="declare one, or choose another grouping",
-                )
+                message = "the partial-key grouping needs a field, and the stream has none"
+                raise UserError(message, field=where, remedy="declare one, or choose another grouping")
             missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
             if missing:
-                raise UserError(
-                    f"the {subscription.grouping.value} grouping names a field that the stream lacks",
-                    field=where,
-                    value=missing[0],
-                    remedy="its fields are: " + ", ".join(streams[subscription.stream]),
-                )
+                message = f"the {subscription.grouping.value} grouping names a field that the stream lacks"
+                remedy = "its fields are: " + ", ".join(streams[subscription.stream])
+                raise UserError(message, field=where, value=missing[0], remedy=remedy)

@@ -16,11 +16,7 @@ from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 
 def fields_key(selected: Sequence[object], version: StormVersion) -> int:
-    """Key of a fields grouping.
-
-    Raises:
-        TypeError: a value without a hash that every JVM shares.
-    """
+    """Key of a fields grouping; `TypeError` for a value without a hash that every JVM shares."""
     return list_hash(selected, deep=version >= V0_10_0)
 
 

@@ -12,11 +12,7 @@ from storm_lab.model.javahash import JavaLong
 
 
 def payload_bytes(values: Iterable[object]) -> int:
-    """Bytes of a tuple's values.
-
-    Raises:
-        TypeError: a value of a class whose size is not known; emit it with a size of its own.
-    """
+    """Bytes of a tuple's values; `TypeError` for a class of unknown size: emit it with a size of its own."""
     listed = tuple(values)
     total = _whole(len(listed)) + len(listed)
     for value in listed:

@@ -58,22 +58,14 @@ def load_text(choice: str, *, field: str = "text") -> Text:
         return generated_text()
     if choice == BOOK:
         if not BOOK_FILE.is_file():
-            raise UserError(
-                "the book is not beside the checkout",
-                field=field,
-                value=choice,
-                remedy=f"use {GENERATED}, or give the path of a text file",
-            )
+            remedy = f"use {GENERATED}, or give the path of a text file"
+            raise UserError("the book is not beside the checkout", field=field, value=choice, remedy=remedy)
         return read_text(BOOK_FILE, name=BOOK, field=field)
     return read_text(Path(choice), name=Path(choice).name, field=field)
 
 
 def read_text(path: Path, *, name: str, field: str = "text") -> Text:
-    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`.
-
-    Raises:
-        UserError: as `load_text`.
-    """
+    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`; `UserError` as `load_text`."""
 
     def refusal(message: str, remedy: str = "give the path of a text file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)

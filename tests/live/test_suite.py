@@ -9,15 +9,25 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import check_spec
 from storm_lab.errors import UserError
 from storm_lab.live.play import check_live
-from storm_lab.live.releases import find_release
+from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import as_played
-from storm_lab.live.suite.scene import Half, Measure, half_of
-from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of, suite_scenes
+from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
+from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
 from storm_lab.runs.live_record import plays
 
 MHZ = 2600.0
 PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in releases_of(sitting)]
 NAMES = [f"{sitting.name}-{release.generation}" for sitting, release in PLAYS]
+
+
+def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
+    """All scenes of the suite by their full name, ``NAME@GENERATION``."""
+    return {
+        f"{scene.name}@{release.generation}": (sitting, release, scene)
+        for sitting, release in PLAYS
+        if sitting.in_suite
+        for scene in sitting.scenes(release.storm)
+    }
 
 
 def test_there_are_forty_scenes_over_both_generations():

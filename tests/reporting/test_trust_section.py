@@ -11,11 +11,11 @@ from storm_lab.live.suite.compare import Compared, Ordering, Row, Trust
 from storm_lab.live.suite.measure import Measured
 from storm_lab.live.suite.misses import UNKNOWN, Reason, misses_table, misses_text, reasons
 from storm_lab.live.suite.scene import Half, Measure
-from storm_lab.live.suite.sittings import suite_scenes
 from storm_lab.live.suite.trust_report import report_document
 from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
 from storm_lab.reporting.report import collect_report, render_report
 from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
+from tests.live.test_suite import suite_scenes
 from tests.reporting.example_report import write_example
 from tests.reporting.test_report import Elements
 

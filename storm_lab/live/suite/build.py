@@ -14,7 +14,6 @@ from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.scenes import placed
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -51,6 +50,7 @@ the second machine, where 20 us of work take 21.4 to 23.2 us of CPU, 200 take 20
 _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
 _TEXT = 40
+"""Characters of a tuple's text: with its id about 60 bytes, as in the measurements that the scenes repeat."""
 _SETTLE_S = 3.0
 _STRETCH_S = 7.0
 FLOOD_S = 10.0
@@ -85,6 +85,18 @@ def _node(number: int, cores: int, mhz: float) -> Node:
         process_sharing=0.0,
         work_per_clock=LIVE,
     )
+
+
+def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -> Assignment:
+    """Executors of each component dealt to its slots in turn."""
+    dealt: dict[str, int] = {}
+    pairs = []
+    for executor in executors:
+        slots = where[executor.component]
+        turn = dealt.get(executor.component, 0)
+        dealt[executor.component] = turn + 1
+        pairs.append((executor, slots[turn % len(slots)]))
+    return Assignment.of(pairs)
 
 
 @dataclass(frozen=True)
@@ -201,10 +213,7 @@ def _watched(trace: WorkloadTrace) -> WorkloadTrace:
 
 
 def real_timers(version: StormVersion) -> Timers:
-    """The timers of a version as its code has them: a change of the assignment wakes supervisors at once.
-
-    2.x: Nimbus calls them.
-    """
+    """A version's timers as in its code: a changed assignment wakes supervisors at once (2.x: by a call)."""
     timers = timers_of(version)
     return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
 

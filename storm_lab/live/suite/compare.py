@@ -68,10 +68,7 @@ class Compared:
 
     @property
     def factor(self) -> float | None:
-        """The larger over the smaller of the two: 1 = equal.
-
-        None where the measurement is unusable, or the emulator has none.
-        """
+        """The larger over the smaller (1 = equal); None if it is unusable or nothing is predicted."""
         if self.measured is None or self.predicted is None or self.unusable:
             return None
         one, other = self.measured.value, self.predicted.value
@@ -115,10 +112,10 @@ class Row:
                 {
                     "measure": each.measure.value,
                     "unit": UNITS[each.measure],
-                    "measured": _value(each.measured),
-                    "measured_low": _value(each.measured, "low"),
-                    "measured_high": _value(each.measured, "high"),
-                    "predicted": _value(each.predicted),
+                    "measured": rounded(each.measured),
+                    "measured_low": rounded(each.measured, "low"),
+                    "measured_high": rounded(each.measured, "high"),
+                    "predicted": rounded(each.predicted),
                     "factor": None if each.factor is None else round(each.factor, 4),
                     "unusable": each.unusable,
                 }
@@ -200,10 +197,7 @@ class Trust:
 
     def document(self) -> dict[str, Any]:
         """As ``storm-lab live trust --json`` prints it."""
-        found: dict[str, Any] = {
-            "scenes": len(self.rows),
-            "predicted_scenes": len(self.predicted),
-        }
+        found: dict[str, Any] = {"scenes": len(self.rows), "predicted_scenes": len(self.predicted)}
         for name in FACTORS:
             value = self.factor(name)
             found[name] = None if value is None else round(value, 4)
@@ -234,10 +228,7 @@ def median_factor(name: str, rows: Iterable[Row]) -> float | None:
 
 
 def pooled(values: Sequence[Measured]) -> Measured | None:
-    """Several plays of a scene as one: their mean.
-
-    Its interval holds all of them, and is as wide as the widest that one of them has.
-    """
+    """Several plays of a scene as their mean; the interval holds all, and is as wide as the widest."""
     if not values:
         return None
     if len(values) == 1:
@@ -308,7 +299,8 @@ def _missing(looks: Sequence[Look], scene: Scene, what: Measure) -> str:
     return next((why for look in looks if (why := look.missing(scene, what))), "")
 
 
-def _value(measured: Measured | None, field: str = "value") -> float | None:
+def rounded(measured: Measured | None, field: str = "value") -> float | None:
+    """A part of a measurement to five digits: more would tell machines apart and nothing else."""
     if measured is None:
         return None
     value = float(getattr(measured, field))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -124,8 +124,3 @@ def half_of(scene: str) -> Half:
     """
     even = hashlib.sha256(scene.encode()).digest()[0] % 2 == 0
     return Half.CALIBRATES if even else Half.PREDICTED
-
-
-def halves(scenes: Mapping[str, Scene]) -> Mapping[str, Half]:
-    """Half by name of scene."""
-    return {name: half_of(name) for name in scenes}

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, rstorm
-from storm_lab.live.suite.scene import Measure, Scene, Sitting
+from storm_lab.live.suite.scene import Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
 _NEW_FIRST = ("2.8", "0.9.2")
@@ -112,11 +112,7 @@ SITTINGS: dict[str, Sitting] = {
 
 
 def find_sitting(name: str) -> Sitting:
-    """The sitting of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The sitting of that name; `UserError` if there is none."""
     if name not in SITTINGS:
         remedy = f"choose one of {', '.join(SITTINGS)}"
         raise UserError("there is no such sitting", field="sitting", value=name, remedy=remedy)
@@ -129,28 +125,10 @@ def releases_of(sitting: Sitting) -> tuple[Release, ...]:
 
 
 def release_of(sitting: Sitting, generation: str) -> Release:
-    """The version of a generation that a sitting is played on, which need not be the generation's newest.
-
-    Raises:
-        UserError: it is played on none of that generation.
-    """
+    """The version that a sitting is played on of a generation, perhaps not the newest; else `UserError`."""
     for release in releases_of(sitting):
         if release.generation == generation:
             return release
-    raise UserError(
-        "the sitting is not played on this generation of Storm",
-        field="version",
-        value=generation,
-        remedy=f"choose one of {', '.join(sitting.generations)}",
-    )
-
-
-def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
-    """All scenes of the suite by their full name, ``NAME@GENERATION``."""
-    return {
-        f"{scene.name}@{release.generation}": (sitting, release, scene)
-        for sitting in SITTINGS.values()
-        if sitting.in_suite
-        for release in releases_of(sitting)
-        for scene in sitting.scenes(release.storm)
-    }
+    message = "the sitting is not played on this generation of Storm"
+    remedy = f"choose one of {', '.join(sitting.generations)}"
+    raise UserError(message, field="version", value=generation, remedy=remedy)

@@ -11,12 +11,7 @@ from storm_lab.live.suite.trust_tables import KINDS, RULE
 
 
 def report_document(trust: Trust, machine: str) -> dict[str, Any]:
-    """The comparison's own document, with medians of both halves, the rule, and reasons for what is missed.
-
-    Args:
-        trust: the comparison.
-        machine: on what the scenes were played, in words.
-    """
+    """The comparison's document, with medians of both halves, the rule and reasons; ``machine``: in words."""
     return {
         **trust.document(),
         "machine": machine,
@@ -49,10 +44,7 @@ def report_document(trust: Trust, machine: str) -> dict[str, Any]:
 def _factor(trust: Trust, name: str) -> dict[str, Any]:
     """A kind of measure: its goal, and the median and number of values of each half."""
     halves = {
-        half.value: {
-            "median": trust.factor(name, half),
-            "values": len(factors_of(name, trust.half(half))),
-        }
+        half.value: {"median": trust.factor(name, half), "values": len(factors_of(name, trust.half(half)))}
         for half in Half
     }
     return {"kind": KINDS[name], "goal": GOALS.get(name), **halves}

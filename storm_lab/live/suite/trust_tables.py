@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import groupby
 
 import pandas as pd
 
-from storm_lab.live.suite.compare import FACTORS, GOALS, UNITS, WIDEST, Compared, Row, Trust, factors_of
+from storm_lab.live.suite.compare import (
+    FACTORS,
+    GOALS,
+    UNITS,
+    WIDEST,
+    Compared,
+    Row,
+    Trust,
+    factors_of,
+    rounded,
+)
 from storm_lab.live.suite.measure import LEAST_WINDOWS
 from storm_lab.live.suite.scene import Half
 from storm_lab.live.suite.sittings import SITTINGS
@@ -69,10 +78,10 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
                     row.half.value,
                     each.measure.value,
                     UNITS[each.measure],
-                    _number(measured.value if measured else None),
-                    _number(measured.low if measured else None),
-                    _number(measured.high if measured else None),
-                    _number(each.predicted.value if each.predicted else None),
+                    rounded(measured),
+                    rounded(measured, "low"),
+                    rounded(measured, "high"),
+                    rounded(each.predicted),
                     each.factor,
                     each.unusable,
                 )
@@ -177,8 +186,3 @@ def _sum(trust: Trust) -> Iterator[str]:
 def _median(trust: Trust, name: str, half: Half) -> str:
     value = trust.factor(name, half)
     return "-" if value is None else f"{value:.2f} of {len(factors_of(name, trust.half(half)))} values"
-
-
-def _number(value: float | None) -> float | None:
-    """Five digits of it: more would tell machines apart and nothing else."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")

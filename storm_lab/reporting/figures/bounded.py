@@ -15,12 +15,8 @@ def bounded(figure: Figure, results: pd.DataFrame, metrics: Sequence[str]) -> Fi
     """The figure of `storm_lab.reporting.figures.comparison.comparison`, with panels that show its runs.
 
     An interval from two seeds that differ a little can be a hundred times wider than they are apart, and
-    would make them invisible; it is cut off at the frame.
-
-    Args:
-        figure: panels from left to right.
-        results: what was drawn.
-        metrics: its columns, in the order of the panels.
+    would make them invisible; it is cut off at the frame. ``metrics`` are the columns of ``results`` that the
+    panels show, in their order.
     """
     for axes, metric in zip(figure.axes, metrics, strict=False):
         values = results[metric].dropna()

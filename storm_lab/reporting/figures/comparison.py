@@ -8,26 +8,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    MUTED,
-    About,
-    few_ticks,
-    finish,
-    house_style,
-    need,
-    new_figure,
-    seed_interval,
-)
 
 
 def comparison(
     results: pd.DataFrame,
     metrics: Mapping[str, str],
     *,
-    about: About,
+    about: style.About,
     variants: Sequence[str] = (),
     printed: Mapping[tuple[str, str], Printed] | None = None,
     title: str = "",
@@ -41,14 +30,11 @@ def comparison(
         variants: rows from top to bottom; those of the table, in order of appearance, by default.
         printed: (variant, column) -> what the paper prints there.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(results, ["variant", "seed", *metrics], "results by variant")
+    style.need(results, ["variant", "seed", *metrics], "results by variant")
     rows = list(variants) or list(dict.fromkeys(results["variant"]))
-    with house_style():
-        figure = new_figure(1.15 + 0.34 * len(rows))
+    with style.house_style():
+        figure = style.new_figure(1.15 + 0.34 * len(rows))
         axes = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
         for place, (column, label) in enumerate(metrics.items()):
             _draw(axes[place], results, rows, column, about.baseline)
@@ -57,9 +43,9 @@ def comparison(
                     at = rows.index(variant)
                     draw_printed(axes[place], number, between=(at - 0.36, at + 0.36), upright=True)
             axes[place].set(xlabel=label, ylabel="")
-            few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
+            style.few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
         note = about.line("dots: seeds, bar: mean and 95 % interval")
-        finish(figure, title, note, printed=bool(printed))
+        style.finish(figure, title, note, printed=bool(printed))
     return figure
 
 
@@ -70,13 +56,13 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
             spot = (0.02, place)
             axes.annotate("no result", spot, xycoords=("axes fraction", "data"), va="center", fontsize=8)
             continue
-        axes.plot(values, [place - 0.24] * len(values), "o", markersize=3.2, color=LINES[5], alpha=0.9)
-        low, high = seed_interval(values)
-        axes.plot([low, high], [place, place], color=LINES[0], linewidth=2.2, solid_capstyle="butt")
-        axes.plot(values.mean(), place, marker="D", markersize=5.5, color=LINES[1], linestyle="")
+        axes.plot(values, [place - 0.24] * len(values), "o", markersize=3.2, color=style.LINES[5], alpha=0.9)
+        low, high = style.seed_interval(values)
+        axes.plot([low, high], [place, place], color=style.LINES[0], linewidth=2.2, solid_capstyle="butt")
+        axes.plot(values.mean(), place, marker="D", markersize=5.5, color=style.LINES[1], linestyle="")
     if baseline in rows:
         mean = results.loc[results["variant"] == baseline, column].mean()
-        axes.axvline(mean, color=INK, linestyle=":", linewidth=1.1)
+        axes.axvline(mean, color=style.INK, linestyle=":", linewidth=1.1)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.6)
     low, high = axes.get_xlim()
@@ -84,4 +70,4 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
     # Room for the dots of the largest value, which would be cut in two at the frame.
     axes.set_xlim(low, high + 0.04 * (high - low))
     axes.grid(axis="y", visible=False)
-    axes.spines["bottom"].set_color(MUTED)
+    axes.spines["bottom"].set_color(style.MUTED)

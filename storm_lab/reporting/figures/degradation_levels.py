@@ -7,25 +7,15 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    About,
-    bar_look,
-    finish,
-    house_style,
-    need,
-    new_figure,
-    seed_interval,
-)
 
 
 def degradation_levels(
     degradation: pd.DataFrame,
     variants: Mapping[str, str],
     *,
-    about: About,
+    about: style.About,
     printed: Mapping[tuple[str, int], Printed] | None = None,
     title: str = "",
 ) -> Figure:
@@ -41,22 +31,22 @@ def degradation_levels(
     Raises:
         UserError: a column is missing, or a variant has no row.
     """
-    need(degradation, ["variant", "seed", "level", "degraded_s"], "degradation")
+    style.need(degradation, ["variant", "seed", "level", "degraded_s"], "degradation")
     levels = sorted(degradation["level"].unique())
     width = 0.8 / len(variants)
-    with house_style():
-        figure = new_figure(3.2)
+    with style.house_style():
+        figure = style.new_figure(3.2)
         axes = figure.subplots()
         marks: list[tuple[Printed, tuple[float, float]]] = []
         for place, (label, variant) in enumerate(variants.items()):
-            rows = need(degradation[degradation["variant"] == variant], [], f"degradation of {variant}")
+            rows = style.need(degradation[degradation["variant"] == variant], [], f"degradation of {variant}")
             groups = rows.groupby("level")["degraded_s"]
             means = groups.mean().reindex(levels)
             offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
-            axes.bar(offsets, means, width=width * 0.92, **bar_look(place, LINES), label=label)
+            axes.bar(offsets, means, width=width * 0.92, **style.bar_look(place, style.LINES), label=label)
             for offset, level in zip(offsets, levels, strict=True):
-                low, high = seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
-                axes.plot([offset, offset], [low, high], color=INK, linewidth=1.2)
+                low, high = style.seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
+                axes.plot([offset, offset], [low, high], color=style.INK, linewidth=1.2)
                 if printed and (label, int(level)) in printed:
                     marks.append((printed[label, int(level)], (offset - width / 2, offset + width / 2)))
         # Last, for they keep the axis as it is then.
@@ -69,5 +59,5 @@ def degradation_levels(
         axes.set_ylabel("seconds of the run")
         axes.grid(axis="x", visible=False)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        finish(figure, title, about.line("line: 95 % interval"), printed=bool(printed))
+        style.finish(figure, title, about.line("line: 95 % interval"), printed=bool(printed))
     return figure

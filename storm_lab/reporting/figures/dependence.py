@@ -10,19 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
-from storm_lab.reporting.figures.style import (
-    LINES,
-    broken_label,
-    few_ticks,
-    finish,
-    house_style,
-    line_look,
-    log_ticks,
-    need,
-    new_figure,
-    reference_line,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +68,14 @@ def dependence(
         across: scale of the horizontal axis.
         up: scale of the vertical axes.
         title: above the figure.
-
-    Raises:
-        UserError: a column is missing or there is no point.
     """
-    need(points, [x, *values, *([series] if series else [])], "points")
+    style.need(points, [x, *values, *([series] if series else [])], "points")
     names = list(dict.fromkeys(points[series])) if series else [""]
     across, up = across or Scale(), up or Scale()
-    with house_style():
+    with style.house_style():
         columns = 3 if len(values) < 3 else 4
         legend_rows = -(-len(names) // columns) if series else 0
-        figure = new_figure(2.9 + 0.2 * legend_rows + (0.4 if len(names) > 1 else 0))
+        figure = style.new_figure(2.9 + 0.2 * legend_rows + (0.4 if len(names) > 1 else 0))
         panels = figure.subplots(1, len(values), squeeze=False, sharey=up.shared)[0]
         for axes, (column, label) in zip(panels, values.items(), strict=True):
             for place, name in enumerate(names):
@@ -105,11 +91,11 @@ def dependence(
             _draw_printed(axes, (printed or {}).get(column, ()), points[x])
             for number in printed_across:
                 draw_printed(axes, number, upright=True)
-            axes.set(xlabel=x_label, ylabel=broken_label(label, 22))
+            axes.set(xlabel=x_label, ylabel=style.broken_label(label, 22))
             if up.logarithmic:
-                log_ticks(axes.yaxis)
+                style.log_ticks(axes.yaxis)
             else:
-                few_ticks(axes.yaxis, 6)
+                style.few_ticks(axes.yaxis, 6)
         handles = {
             name: handle
             for axes in panels
@@ -117,14 +103,14 @@ def dependence(
             if series
         }
         marked = bool(printed or printed_across)
-        finish(figure, title, note, printed=marked, legend=handles, columns=columns)
+        style.finish(figure, title, note, printed=marked, legend=handles, columns=columns)
     return figure
 
 
 def _draw(
     axes: Axes, rows: pd.DataFrame, x: str, column: str, place: int, name: str, *, joined: bool, labels: str
 ) -> None:
-    look = line_look(place)
+    look = style.line_look(place)
     means = rows.groupby(x)[column].mean()
     several = len(rows) > len(means)
     if several or not joined:
@@ -139,14 +125,14 @@ def _draw(
         for spot, height, text in zip(means.index, means, written, strict=True):
             axes.annotate(
                 f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if place % 2 == 0 else -12),
-                textcoords="offset points", color=LINES[place % len(LINES)], fontsize=8.5,
+                textcoords="offset points", color=style.LINES[place % len(style.LINES)], fontsize=8.5,
             )  # fmt: skip
 
 
 def _scale(axes: Axes, across: Scale, up: Scale) -> None:
     if across.logarithmic:
         axes.set_xscale("log")
-        log_ticks(axes.xaxis)
+        style.log_ticks(axes.xaxis)
     if across.falling:
         axes.invert_xaxis()
     axes.set_xlim(left=across.low, right=across.high)
@@ -165,7 +151,7 @@ def _draw_reference(axes: Axes, text: str, height: float) -> None:
     low, high = sorted(axes.get_ylim())
     if not low <= height <= high:
         axes.set_ylim(min(low, height), max(high, height + 0.08 * (max(high, height) - low)))
-    reference_line(axes, text, height, zorder=1.5)
+    style.reference_line(axes, text, height, zorder=1.5)
 
 
 def _draw_printed(

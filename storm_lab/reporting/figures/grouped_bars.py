@@ -9,19 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    MUTED,
-    About,
-    bar_look,
-    few_ticks,
-    finish,
-    house_style,
-    need,
-    new_figure,
-    seed_interval,
-)
 
 _WIDTH = 0.8
 
@@ -32,7 +21,7 @@ def grouped_bars(
     *,
     group: str,
     variants: Sequence[str],
-    about: About,
+    about: style.About,
     printed: Mapping[tuple[str, str, str], Sequence[Printed]] | None = None,
     title: str = "",
 ) -> Figure:
@@ -46,14 +35,11 @@ def grouped_bars(
         about: seeds and warm-up, for the foot.
         printed: (group, variant, column) -> what the paper prints for that bar.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(results, [group, "variant", "seed", *metrics], "results by group and variant")
+    style.need(results, [group, "variant", "seed", *metrics], "results by group and variant")
     groups = list(dict.fromkeys(results[group]))
-    with house_style():
-        figure = new_figure(0.9 + 1.55 * len(metrics))
+    with style.house_style():
+        figure = style.new_figure(0.9 + 1.55 * len(metrics))
         axes = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
         cut = False
         width = _WIDTH / len(variants)
@@ -67,7 +53,7 @@ def grouped_bars(
                     at = groups.index(of_group) + (variants.index(variant) - (len(variants) - 1) / 2) * width
                     for number in numbers:
                         draw_printed(axis, number, between=(at - width / 2, at + width / 2))
-            few_ticks(axis.yaxis, 4)
+            style.few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
         handles, labels = axes[0].get_legend_handles_labels()
@@ -76,7 +62,7 @@ def grouped_bars(
         notes = [about.line("bar: mean, line: 95 % interval")]
         notes += ["×: refused"] if refused else []
         notes += ["long lines are cut"] if cut else []
-        finish(
+        style.finish(
             figure, title, " · ".join(notes), printed=bool(printed),
             legend=dict(zip(labels, handles, strict=True)), columns=len(variants),
         )  # fmt: skip
@@ -98,12 +84,7 @@ def _scale(axis: Axes, bars: pd.Series[float]) -> bool:
 
 
 def _draw(
-    axis: Axes,
-    results: pd.DataFrame,
-    column: str,
-    group: str,
-    groups: Sequence[str],
-    variants: Sequence[str],
+    axis: Axes, results: pd.DataFrame, column: str, group: str, groups: Sequence[str], variants: Sequence[str]
 ) -> None:
     width = _WIDTH / len(variants)
     for place, name in enumerate(variants):
@@ -111,10 +92,10 @@ def _draw(
         cells = [rows.loc[rows[group] == each, column].dropna() for each in groups]
         at = np.arange(len(groups)) + (place - (len(variants) - 1) / 2) * width
         means = [float(cell.mean()) if len(cell) else 0.0 for cell in cells]
-        axis.bar(at, means, width * 0.92, **bar_look(place), label=name)
+        axis.bar(at, means, width * 0.92, **style.bar_look(place), label=name)
         for x, mean, cell in zip(at, means, cells, strict=True):
             if not len(cell):
-                axis.plot(x, 0, "x", color=MUTED, markersize=4, clip_on=False)
+                axis.plot(x, 0, "x", color=style.MUTED, markersize=4, clip_on=False)
             elif len(cell) > 1:
-                low, high = seed_interval(cell)
-                axis.vlines(x, min(low, mean), max(high, mean), color=INK, linewidth=0.9)
+                low, high = style.seed_interval(cell)
+                axis.vlines(x, min(low, mean), max(high, mean), color=style.INK, linewidth=0.9)

@@ -9,18 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.experiments.claim import number
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    MUTED,
-    PAPER,
-    About,
-    finish,
-    house_style,
-    log_ticks,
-    need,
-    new_figure,
-)
+from storm_lab.reporting.figures import style
 
 
 def latency_distribution(
@@ -28,7 +17,7 @@ def latency_distribution(
     percentiles: pd.DataFrame,
     variants: Mapping[str, str],
     *,
-    about: About,
+    about: style.About,
     title: str = "",
 ) -> Figure:
     """One row a variant, all on the same axis, so that they compare from top to bottom.
@@ -41,25 +30,24 @@ def latency_distribution(
         variants: label -> variant, from top to bottom.
         about: seeds and warm-up, for the foot.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
+    style.need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
     columns = {f"processing_{name}_ms": name for name in ("p50", "p95", "p99")}
-    need(percentiles, ["variant", *columns], "latency percentiles")
-    with house_style():
-        figure = new_figure(0.9 + 1.25 * len(variants))
+    style.need(percentiles, ["variant", *columns], "latency percentiles")
+    with style.house_style():
+        figure = style.new_figure(0.9 + 1.25 * len(variants))
         axes = figure.subplots(len(variants), 1, sharex=True, squeeze=False)[:, 0]
         for place, (label, variant) in enumerate(variants.items()):
-            _draw_cells(axes[place], cells[cells["variant"] == variant], LINES[place % len(LINES)])
+            _draw_cells(
+                axes[place], cells[cells["variant"] == variant], style.LINES[place % len(style.LINES)]
+            )
             marks = percentiles[percentiles["variant"] == variant][list(columns)].mean()
             _draw_percentiles(axes[place], {name: float(marks[column]) for column, name in columns.items()})
             axes[place].set(title=label, ylabel="share of\ntuples, %")
         axes[-1].set_xscale("log")
-        log_ticks(axes[-1].xaxis)
+        style.log_ticks(axes[-1].xaxis)
         axes[-1].set_xlabel("processing time, ms (logarithmic)")
-        finish(figure, title, about.line("percentiles: mean over seeds"))
+        style.finish(figure, title, about.line("percentiles: mean over seeds"))
     return figure
 
 
@@ -78,12 +66,13 @@ def _draw_cells(axes: Axes, cells: pd.DataFrame, colour: str) -> None:
 def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
     """Vertical lines; labels at two heights, so that near neighbours do not overlap."""
     for place, (name, value) in enumerate(marks.items()):
-        axes.axvline(value, color=INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
+        axes.axvline(value, color=style.INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
         axes.annotate(
             f"{name} {number(value)} ms", (value, (0.95, 0.95, 0.77)[place]),
             xycoords=("data", "axes fraction"), xytext=(4 if place else -4, 0),
-            textcoords="offset points", va="top", ha="left" if place else "right", fontsize=8, color=INK,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}, zorder=5,
+            textcoords="offset points", va="top", ha="left" if place else "right", fontsize=8,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none"},
+            color=style.INK, zorder=5,
         )  # fmt: skip
-    axes.tick_params(colors=INK)
-    axes.spines["bottom"].set_color(MUTED)
+    axes.tick_params(colors=style.INK)
+    axes.spines["bottom"].set_color(style.MUTED)

@@ -18,9 +18,6 @@ def load_curve(
         about: for the foot.
         present_per_s: the present load, marked.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
     need(rows, ["offered_per_s", "latency_ms", "p99_ms", "acked_per_s"], "a load curve")
     ordered = rows.sort_values("offered_per_s")

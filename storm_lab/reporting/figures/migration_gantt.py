@@ -15,18 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from storm_lab.errors import UserError
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    PAPER,
-    About,
-    colour_of,
-    finish,
-    house_style,
-    natural,
-    need,
-    new_figure,
-)
+from storm_lab.reporting.figures import style
 
 _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*", "<", ">")
 _MOST_ROWS = 40
@@ -35,7 +24,7 @@ LOST = "lost"
 BUFFERED = "buffered"
 """What became of tuples: died with their place; waited in a sender until the receiver was reached again."""
 
-_FATES = {BUFFERED: (1, LINES[0]), LOST: (-1, LINES[1])}
+_FATES = {BUFFERED: (1, style.LINES[0]), LOST: (-1, style.LINES[1])}
 """Side of the axis, and colour of its bars."""
 
 _BINS = 60
@@ -47,7 +36,7 @@ def migration_gantt(
     *,
     start_s: float,
     end_s: float,
-    about: About,
+    about: style.About,
     title: str = "",
 ) -> Figure:
     """Draw actors, executors and tuples of a migration, one above the other.
@@ -71,22 +60,22 @@ def migration_gantt(
     Raises:
         UserError: a column is missing, a detail is not JSON, or no executor was placed in the window.
     """
-    need(stays, ["component", "start_task", "from_s", "to_s", "worker", "node"], "stays")
-    need(control, ["time_s", "actor", "action", "subject", "detail"], "control events")
+    style.need(stays, ["component", "start_task", "from_s", "to_s", "worker", "node"], "stays")
+    style.need(control, ["time_s", "actor", "action", "subject", "detail"], "control events")
     within = (stays["from_s"] < end_s) & (stays["to_s"] > start_s)
-    shown = need(stays[within], [], "stays in this window")
+    shown = style.need(stays[within], [], "stays in this window")
     moved, still = _moved(shown, start_s, end_s)
     inside = control[(control["time_s"] >= start_s) & (control["time_s"] <= end_s)]
     fates = tuple_fates(inside)
     events = inside[inside["action"] != "send-buffered"]
-    lanes = sorted({_lane(actor) for actor in events["actor"]}, key=natural)
-    nodes = sorted(set(shown["node"]), key=natural)
-    colours = colour_of(nodes)
+    lanes = sorted({_lane(actor) for actor in events["actor"]}, key=style.natural)
+    nodes = sorted(set(shown["node"]), key=style.natural)
+    colours = style.colour_of(nodes)
     keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
     rows = min(moved["start_task"].nunique(), _MOST_ROWS)
     heights = [0.7 + 0.26 * max(2, len(lanes)), 0.7 + 0.2 * max(3, rows), 1.3]
-    with house_style():
-        figure = new_figure(1.0 + sum(heights))
+    with style.house_style():
+        figure = style.new_figure(1.0 + sum(heights))
         upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=heights)
         _draw_events(upper, events, lanes)
         _draw_bars(middle, moved, keys, colours, start_s, end_s)
@@ -94,10 +83,10 @@ def migration_gantt(
         draw_fates(lower, fates, start_s, end_s)
         lower.set_xlim(start_s, end_s)
         lower.set_xlabel("time since submission, s")
-        handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in nodes]
+        handles = [Patch(facecolor=colours[name], edgecolor=style.INK, label=name) for name in nodes]
         middle.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
         staying = f"{still} executors stayed where they were and are left out · " if still else ""
-        finish(figure, title, staying + about.line("one of them shown", warm_up=False))
+        style.finish(figure, title, staying + about.line("one of them shown", warm_up=False))
     return figure
 
 
@@ -124,8 +113,8 @@ def _draw_events(axes: Axes, events: pd.DataFrame, lanes: Sequence[str]) -> None
         raised = 0.5 * (place / max(1, len(names) - 1) - 0.5)
         axes.plot(
             rows["time_s"], [lanes.index(_lane(actor)) + raised for actor in rows["actor"]], linestyle="",
-            marker=_MARKS[place % len(_MARKS)], markersize=5.5, color=LINES[place % len(LINES)], label=action,
-            alpha=0.85,
+            marker=_MARKS[place % len(_MARKS)], markersize=5.5, color=style.LINES[place % len(style.LINES)],
+            label=action, alpha=0.85,
         )  # fmt: skip
     axes.set_yticks(range(len(lanes)), lanes)
     axes.set_ylim(len(lanes) - 0.5, -0.5)
@@ -155,7 +144,9 @@ def _draw_bars(
         # The newest copy lies a little lower, so that an overlap shows as two bars.
         y = row_of[task] + (0.14 if first == newest else -0.14)
         _draw_transfer(axes, moved, task, first, row_of[task])
-        axes.barh(y, right - left, left=left, height=0.5, color=colours[node], edgecolor=INK, linewidth=0.5)
+        axes.barh(
+            y, right - left, left=left, height=0.5, color=colours[node], edgecolor=style.INK, linewidth=0.5
+        )
     axes.set_yticks(range(len(keys)), [f"{component} {task}" for component, task in keys], fontsize=8)
     axes.set_ylim(max(1, len(keys)) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
@@ -168,10 +159,10 @@ def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, r
     before = moved[(moved["start_task"] == task) & (moved["from_s"] < start_s)]
     if before.empty or (gone := float(before["to_s"].max())) >= start_s:
         return
-    axes.plot([gone, start_s], [row, row], color=LINES[3], linestyle=":", linewidth=1.6, zorder=1)
+    axes.plot([gone, start_s], [row, row], color=style.LINES[3], linestyle=":", linewidth=1.6, zorder=1)
     axes.annotate(
         f"{start_s - gone:.1f} s", ((gone + start_s) / 2, row), ha="center", va="center", fontsize=7,
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
+        bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.6},
     )  # fmt: skip
 
 
@@ -183,7 +174,9 @@ def _draw_losses(axes: Axes, keys: Sequence[tuple[str, int]], fates: pd.DataFram
     for time_s, subject, tuples in zip(lost["time_s"], lost["subject"], lost["tuples"], strict=True):
         row = rows.get(str(subject).partition(",")[0])
         if row is not None:
-            axes.plot(time_s, row, marker="X", color=LINES[1], markersize=min(5 + tuples**0.5, 12), zorder=4)
+            axes.plot(
+                time_s, row, marker="X", color=style.LINES[1], markersize=min(5 + tuples**0.5, 12), zorder=4
+            )
             axes.annotate(
                 f"{tuples} lost", (time_s, row), xytext=(5, 0), textcoords="offset points", va="center",
                 fontsize=7,
@@ -247,11 +240,11 @@ def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) ->
         rows = inside[inside["kind"] == kind]
         bins = np.minimum((rows["time_s"] - start_s) // width, _BINS - 1)
         counted = rows.groupby(bins)["tuples"].sum()
-        handles.append(Patch(facecolor=colour, edgecolor=INK, label=_total(rows, kind)))
+        handles.append(Patch(facecolor=colour, edgecolor=style.INK, label=_total(rows, kind)))
         highest = max(highest, float(counted.max()) if len(counted) else 0.0)
         axes.bar(
             start_s + (counted.index.to_numpy(float) + 0.5) * width, sign * counted, width=width * 0.8,
-            color=colour, edgecolor=INK, linewidth=0.4,
+            color=colour, edgecolor=style.INK, linewidth=0.4,
         )  # fmt: skip
         for place, tuples in counted.items():
             axes.annotate(
@@ -259,7 +252,7 @@ def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) ->
                 xytext=(0, sign * 2), textcoords="offset points", ha="center",
                 va="bottom" if sign > 0 else "top", fontsize=7.5,
             )  # fmt: skip
-    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.axhline(0.0, color=style.INK, linewidth=0.8)
     axes.set_ylim(-1.5 * highest, 1.5 * highest)
     axes.set_yticks([])
     axes.set_ylabel("tuples")

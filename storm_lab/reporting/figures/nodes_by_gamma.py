@@ -24,9 +24,6 @@ def nodes_by_gamma(
         measured: nodes in use; a row for each gamma (the index), a column for each topology.
         printed: (topology, gamma) -> nodes; topologies that were not measured are left out.
         title: above the figure.
-
-    Raises:
-        UserError: there is nothing to draw.
     """
     need(measured, [], "nodes by gamma")
     with house_style():

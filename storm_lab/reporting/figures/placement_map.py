@@ -9,17 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from storm_lab.reporting.figures.style import (
-    INK,
-    MUTED,
-    About,
-    colour_of,
-    finish,
-    house_style,
-    natural,
-    need,
-    new_figure,
-)
+from storm_lab.reporting.figures import style
 
 _TILES = 3
 """Tiles side by side in a worker."""
@@ -28,7 +18,9 @@ _ABREAST = 12
 """Nodes side by side; the next ones stand below."""
 
 
-def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: About, title: str = "") -> Figure:
+def placement_map(
+    placements: pd.DataFrame, nodes: Sequence[str], *, about: style.About, title: str = ""
+) -> Figure:
     """Tiles carry the number of the executor's first task; their colour is the component.
 
     Args:
@@ -37,23 +29,20 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
         nodes: all nodes of the cluster, so that empty ones show.
         about: for the foot; a placement is that of one seed.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
-    names = sorted({*nodes, *placements["node"]}, key=natural)
+    style.need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
+    names = sorted({*nodes, *placements["node"]}, key=style.natural)
     if "topology" in placements and placements["topology"].nunique() > 1:
         # Two topologies may call their components the same.
         placements = placements.assign(component=placements["topology"] + ": " + placements["component"])
     components = sorted(set(placements["component"]))
-    colours = colour_of(components)
+    colours = style.colour_of(components)
     shelves = [names[low : low + _ABREAST] for low in range(0, len(names), _ABREAST)]
     slanted = max(sum(map(len, shelf)) for shelf in shelves) > 75
     tallest = [max(_height(placements[placements["node"] == name]) for name in shelf) for shelf in shelves]
-    with house_style():
+    with style.house_style():
         high = 0.84 + sum(0.36 + 0.36 * height for height in tallest)
-        figure = new_figure(max(high, 1.1 + 0.2 * len(components)))
+        figure = style.new_figure(max(high, 1.1 + 0.2 * len(components)))
         rows = figure.subplots(len(shelves), 1, squeeze=False, height_ratios=[1 + each for each in tallest])
         for axes, shelf, height in zip(rows[:, 0], shelves, tallest, strict=True):
             for place, name in enumerate(shelf):
@@ -69,11 +58,11 @@ def placement_map(placements: pd.DataFrame, nodes: Sequence[str], *, about: Abou
             axes.grid(visible=False)
             axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
-        handles = [Patch(facecolor=colours[name], edgecolor=INK, label=name) for name in components]
+        handles = [Patch(facecolor=colours[name], edgecolor=style.INK, label=name) for name in components]
         figure.legend(handles=handles, loc="outside right upper")
         used = placements["node"].nunique()
         workers = placements["worker"].nunique()
-        finish(
+        style.finish(
             figure,
             title,
             f"{len(placements)} executors in {_many(workers, 'worker')} "
@@ -94,14 +83,16 @@ def _height(rows: pd.DataFrame) -> float:
 def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, str]) -> None:
     left, width = place - 0.46, 0.92
     if rows.empty:
-        axes.add_patch(Rectangle((left, 0), width, 0.9, fill=False, edgecolor=MUTED, linestyle=":"))
-        axes.text(place, 0.45, "free", ha="center", va="center", fontsize=8.5, color=MUTED)
+        axes.add_patch(Rectangle((left, 0), width, 0.9, fill=False, edgecolor=style.MUTED, linestyle=":"))
+        axes.text(place, 0.45, "free", ha="center", va="center", fontsize=8.5, color=style.MUTED)
         return
     top = 0.0
     for _, group in rows.sort_values(["port", "start_task"]).groupby("port", sort=True):
         depth = -(-len(group) // _TILES)
-        axes.add_patch(Rectangle((left, top), width, depth + 0.4, fill=False, edgecolor=MUTED))
-        axes.text(left + 0.03, top + 0.2, f"{group['port'].iloc[0]}", fontsize=6.5, va="center", color=MUTED)
+        axes.add_patch(Rectangle((left, top), width, depth + 0.4, fill=False, edgecolor=style.MUTED))
+        axes.text(
+            left + 0.03, top + 0.2, f"{group['port'].iloc[0]}", fontsize=6.5, va="center", color=style.MUTED
+        )
         for number, (component, task) in enumerate(zip(group["component"], group["start_task"], strict=True)):
             x = left + 0.02 + (number % _TILES) * (width - 0.04) / _TILES
             y = top + 0.36 + number // _TILES

@@ -13,16 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    MUTED,
-    finish,
-    house_style,
-    log_ticks,
-    need,
-    new_figure,
-)
+from storm_lab.reporting.figures import style
 
 FACTORS = (1.1, 1.25)
 """Errors that are drawn as bands around equality: the goals for rates and CPU, and for latencies."""
@@ -31,8 +22,8 @@ _WIDE = 60.0
 """Largest over smallest value, from which on powers of ten alone are written at an axis."""
 
 _LOOKS: dict[str, dict[str, Any]] = {
-    "predicted": {"marker": "o", "color": LINES[0], "markerfacecolor": LINES[0]},
-    "calibrates": {"marker": "^", "color": LINES[1], "markerfacecolor": "none"},
+    "predicted": {"marker": "o", "color": style.LINES[0], "markerfacecolor": style.LINES[0]},
+    "calibrates": {"marker": "^", "color": style.LINES[1], "markerfacecolor": "none"},
 }
 _BANDS = {1.1: 0.28, 1.25: 0.14}
 
@@ -48,14 +39,13 @@ def predicted_measured(
         panels: name -> the measures that are drawn together, and their unit.
         title: above all panels.
         note: below them.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(results, ["measure", "half", "measured", "low", "high", "predicted"], "scenes with their measures")
-    with house_style():
+    style.need(
+        results, ["measure", "half", "measured", "low", "high", "predicted"], "scenes with their measures"
+    )
+    with style.house_style():
         rows = -(-len(panels) // 2)
-        figure = new_figure(0.7 + 3.6 * rows)
+        figure = style.new_figure(0.7 + 3.6 * rows)
         axes = figure.subplots(rows, 2, squeeze=False).ravel()
         for place, (name, (measures, unit)) in enumerate(panels.items()):
             drawn = results[results["measure"].isin(measures)].dropna(subset=["measured", "predicted"])
@@ -63,7 +53,7 @@ def predicted_measured(
             axes[place].set(title=f"{name}, {unit}", xlabel="real Storm", ylabel="emulator")
         for spare in axes[len(panels) :]:
             spare.set_visible(False)
-        finish(figure, title, note, legend=_handles(), columns=2)
+        style.finish(figure, title, note, legend=_handles(), columns=2)
     return figure
 
 
@@ -72,7 +62,8 @@ def _handles() -> dict[str, object]:
         half: Line2D([], [], linestyle="", markersize=5, **look) for half, look in _LOOKS.items()
     }
     bands = {
-        f"factor {factor:g}": Patch(color=MUTED, alpha=_BANDS[factor], linewidth=0) for factor in FACTORS
+        f"factor {factor:g}": Patch(color=style.MUTED, alpha=_BANDS[factor], linewidth=0)
+        for factor in FACTORS
     }
     return {**marks, **bands}
 
@@ -80,14 +71,16 @@ def _handles() -> dict[str, object]:
 def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
     axes.set(xscale="log", yscale="log", aspect="equal")
     if drawn.empty:
-        axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=MUTED)
+        axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=style.MUTED)
         axes.set(xticks=[], yticks=[])
         return
     both = drawn[["measured", "predicted"]].to_numpy(float)
     ends = np.array([both.min() / 1.6, both.max() * 1.6])
     for factor in FACTORS:
-        axes.fill_between(ends, ends / factor, ends * factor, color=MUTED, alpha=_BANDS[factor], linewidth=0)
-    axes.plot(ends, ends, color=INK, linewidth=0.8)
+        axes.fill_between(
+            ends, ends / factor, ends * factor, color=style.MUTED, alpha=_BANDS[factor], linewidth=0
+        )
+    axes.plot(ends, ends, color=style.INK, linewidth=0.8)
     for half, look in _LOOKS.items():
         own = drawn[drawn["half"] == half]
         low = np.clip(own["measured"] - own["low"].fillna(own["measured"]), 0, own["measured"] * 0.9)
@@ -98,7 +91,7 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
         )  # fmt: skip
     axes.set(xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
-        log_ticks(axis)
+        style.log_ticks(axis)
         if ends[1] / ends[0] > _WIDE:
             # Half the house's width has no room for more.
             axis.set_major_locator(LogLocator())

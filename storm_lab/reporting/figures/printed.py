@@ -167,11 +167,7 @@ def claims_drawn(figure: Figure) -> tuple[str, ...]:
 
 
 def in_order(claims: Iterable[str]) -> tuple[str, ...]:
-    """Claims in the order of the ledger, each once.
-
-    Raises:
-        UserError: one of them does not exist.
-    """
+    """Claims in the order of the ledger, each once; `UserError` if one of them does not exist."""
     ledger = load_claims()
     found = {ledger.claim(claim).id for claim in claims}
     return tuple(claim.id for claim in ledger.claims if claim.id in found)

@@ -83,11 +83,7 @@ def save_figure(
 
 
 def read_figure(path: Path) -> SavedFigure:
-    """A figure that `save_figure` wrote.
-
-    Raises:
-        UserError: unreadable, or without title and text alternative.
-    """
+    """A figure that `save_figure` wrote; `UserError` if unreadable, or without title or text alternative."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -7,18 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    About,
-    few_ticks,
-    finish,
-    house_style,
-    log_ticks,
-    need,
-    new_figure,
-)
 
 _MARKS = "oDs^v"
 
@@ -27,7 +17,7 @@ def sensitivity(
     values: pd.DataFrame,
     panels: Mapping[str, str],
     *,
-    about: About,
+    about: style.About,
     printed: Mapping[str, Printed] | Mapping[tuple[str, str], Printed] | None = None,
     zero: bool = True,
     logarithmic: bool = False,
@@ -45,21 +35,18 @@ def sensitivity(
         zero: whether to draw a line at 0.
         logarithmic: logarithmic axes.
         title: above all panels.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(values, ["label", "series", *panels], "values by setting")
+    style.need(values, ["label", "series", *panels], "values by setting")
     rows = list(dict.fromkeys(values["label"]))
     series = list(dict.fromkeys(values["series"]))
-    with house_style():
-        figure = new_figure(1.35 + 0.3 * len(rows))
+    with style.house_style():
+        figure = style.new_figure(1.35 + 0.3 * len(rows))
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (column, label) in zip(axes, panels.items(), strict=True):
             for place, name in enumerate(series):
                 own = values[values["series"] == name]
                 at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
-                colour, mark = LINES[place % len(LINES)], _MARKS[place % len(_MARKS)]
+                colour, mark = style.LINES[place % len(style.LINES)], _MARKS[place % len(_MARKS)]
                 axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
             if logarithmic:
                 axis.set_xscale("log")
@@ -67,16 +54,16 @@ def sensitivity(
             for place, name in enumerate(series):
                 for key, number in (printed or {}).items():
                     if key in (name, (name, column)):
-                        draw_printed(axis, number, upright=True, colour=LINES[place % len(LINES)])
+                        draw_printed(axis, number, upright=True, colour=style.LINES[place % len(style.LINES)])
             if logarithmic:
-                log_ticks(axis.xaxis)
+                style.log_ticks(axis.xaxis)
             else:
-                few_ticks(axis.xaxis, 5 if len(panels) > 1 else 8)
+                style.few_ticks(axis.xaxis, 5 if len(panels) > 1 else 8)
                 if zero:
-                    axis.axvline(0, color=INK, linewidth=0.8)
+                    axis.axvline(0, color=style.INK, linewidth=0.8)
             axis.set_xlabel(label)
         axes[0].set_yticks(range(len(rows)), rows)
         axes[0].set_ylim(len(rows) - 0.5, -0.5)
         axes[-1].legend(loc="lower right", ncols=len(series), bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
-        finish(figure, title, about.line("dots: means over seeds"), printed=bool(printed))
+        style.finish(figure, title, about.line("dots: means over seeds"), printed=bool(printed))
     return figure

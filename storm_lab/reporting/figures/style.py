@@ -263,11 +263,7 @@ def colour_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame, if it has the columns and a row.
-
-    Raises:
-        UserError: a column is missing, or there is nothing to draw.
-    """
+    """The frame, if it has the columns and a row; else `UserError`."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise UserError(f"the table of {what} lacks a column", field=missing[0])
@@ -277,11 +273,7 @@ def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame
 
 
 def in_force(stays: pd.DataFrame, at_s: float) -> pd.DataFrame:
-    """The stays (columns from_s, to_s) of executors that ran at a time; at the run's end, the last ones.
-
-    Raises:
-        UserError: nothing ran then.
-    """
+    """The stays (from_s, to_s) in force at a time, the last ones at the end; `UserError` if nothing ran."""
     need(stays, ["from_s", "to_s"], "stays")
     running = (stays["from_s"] <= at_s) & ((stays["to_s"] > at_s) | (stays["to_s"] == stays["to_s"].max()))
     return need(stays[running], [], f"stays at {at_s:g} s")

@@ -9,20 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Mark, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    LINES,
-    few_ticks,
-    finish,
-    house_style,
-    line_look,
-    log_ticks,
-    need,
-    new_figure,
-    reference_line,
-    seed_interval,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +57,8 @@ def time_panels(
         minutes: the axis counts minutes instead of seconds.
         ends_s: ends of the time axis in seconds; those of the data by default.
         x_label: what the time is counted from.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(
+    style.need(
         series, ["t_s", *(each.column for each in quantities), *([line] if line else [])], "values over time"
     )
     names = list(dict.fromkeys(series[line])) if line else [""]
@@ -82,35 +67,37 @@ def time_panels(
         float(given if given is not None else edge)
         for given, edge in zip(ends_s, (series["t_s"].min(), series["t_s"].max()), strict=True)
     )
-    with house_style():
-        figure = new_figure(1.0 + 1.75 * len(quantities) + (0.25 if line else 0.0))
+    with style.house_style():
+        figure = style.new_figure(1.0 + 1.75 * len(quantities) + (0.25 if line else 0.0))
         panels = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
         for axes, quantity in zip(panels, quantities, strict=True):
             for text, (begin, end) in (spans or {}).items():
-                axes.axvspan(begin / unit, end / unit, color=LINES[1], alpha=0.15, linewidth=0, label=text)
+                axes.axvspan(
+                    begin / unit, end / unit, color=style.LINES[1], alpha=0.15, linewidth=0, label=text
+                )
             for place, name in enumerate(names):
                 rows = (series[series[line] == name] if line else series).dropna(subset=[quantity.column])
                 if not rows.empty:
                     _draw(axes, rows, quantity.column, place, str(name), unit)
             _finish(axes, quantity, unit, (first, last))
             for at in faults_s:
-                axes.axvline(at / unit, color=INK, linewidth=0.8)
+                axes.axvline(at / unit, color=style.INK, linewidth=0.8)
         panels[-1].set_xlabel(f"{x_label}, {'min' if minutes else 's'}")
         panels[-1].set_xlim(first / unit, last / unit)
         handles, texts = panels[0].get_legend_handles_labels()
         legend = dict(zip(texts, handles, strict=True)) if line or spans else {}
         marked = any(quantity.printed for quantity in quantities)
-        finish(figure, "", note, printed=marked, legend=legend, columns=3)
+        style.finish(figure, "", note, printed=marked, legend=legend, columns=3)
     return figure
 
 
 def _draw(axes: Axes, rows: pd.DataFrame, column: str, place: int, name: str, unit: float) -> None:
-    look = line_look(place, marked=False)
+    look = style.line_look(place, marked=False)
     own = rows.groupby("t_s")[column]
     means = own.mean()
     axes.step(means.index / unit, means, where="post", label=name or None, **look)
     if "seed" in rows and rows["seed"].nunique() > 1:
-        low, high = zip(*(seed_interval(values) for _, values in own), strict=True)
+        low, high = zip(*(style.seed_interval(values) for _, values in own), strict=True)
         axes.fill_between(
             means.index / unit, low, high, step="post", color=look["color"], alpha=0.25, linewidth=0
         )
@@ -123,7 +110,7 @@ def _finish(axes: Axes, quantity: Quantity, unit: float, ends_s: tuple[float, fl
     else:
         axes.set_ylim(bottom=0)
     for text, height in quantity.reference.items():
-        reference_line(axes, text, height)
+        style.reference_line(axes, text, height)
     for mark in quantity.printed:
         if mark.moment:
             draw_printed(axes, mark.printed.mapped(lambda at: at / unit), upright=True)
@@ -134,6 +121,6 @@ def _finish(axes: Axes, quantity: Quantity, unit: float, ends_s: tuple[float, fl
         )
         draw_printed(axes, mark.printed, between=(begin, end))
     if quantity.logarithmic:
-        log_ticks(axes.yaxis)
+        style.log_ticks(axes.yaxis)
     else:
-        few_ticks(axes.yaxis, 6)
+        style.few_ticks(axes.yaxis, 6)

@@ -15,21 +15,8 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Mark, draw_printed
-from storm_lab.reporting.figures.style import (
-    INK,
-    MUTED,
-    PAPER,
-    About,
-    broken_label,
-    finish,
-    house_style,
-    line_look,
-    log_ticks,
-    need,
-    new_figure,
-    seed_interval,
-)
 
 
 class EventKind(StrEnum):
@@ -68,7 +55,7 @@ def time_series(
     *,
     value: str,
     unit: str,
-    about: About,
+    about: style.About,
     nodes: pd.DataFrame | None = None,
     end_s: float | None = None,
     logarithmic: bool = False,
@@ -89,17 +76,14 @@ def time_series(
         end_s: end of the time axis; the last time by default.
         logarithmic: logarithmic value axis, which is never cut.
         title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing or there is nothing to draw.
     """
-    need(values, ["variant", "seed", "t_s", value], "values over time")
+    style.need(values, ["variant", "seed", "t_s", value], "values over time")
     if nodes is not None:
-        need(nodes, ["variant", "seed", "from_s", "nodes"], "nodes in use")
+        style.need(nodes, ["variant", "seed", "from_s", "nodes"], "nodes in use")
     right = end_s if end_s is not None else float(values["t_s"].max())
-    with house_style():
+    with style.house_style():
         ratios = [4.0, 1.0] if nodes is not None else [4.0]
-        figure = new_figure(0.7 + len(panels) * (2.35 if nodes is not None else 1.9))
+        figure = style.new_figure(0.7 + len(panels) * (2.35 if nodes is not None else 1.9))
         axes = figure.subplots(
             len(panels) * len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios * len(panels)
         )[:, 0]
@@ -120,7 +104,7 @@ def time_series(
             _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
             # Without a strip below a panel is too low for a long label in one line.
-            label = unit if nodes is not None else broken_label(unit, 16)
+            label = unit if nodes is not None else style.broken_label(unit, 16)
             upper.set(title=panel.title, ylabel=label, xlabel="")
             if nodes is not None:
                 strip = axes[place * 2 + 1]
@@ -131,7 +115,7 @@ def time_series(
         axes[-1].set_xlim(0, right)
         clipped = top is not None and bool((_means(values, panels, value) > top).any())
         marked = any(panel.printed for panel in panels)
-        finish(figure, title, about.line() + (" · ▲ above the axis" if clipped else ""), printed=marked)
+        style.finish(figure, title, about.line() + (" · ▲ above the axis" if clipped else ""), printed=marked)
     return figure
 
 
@@ -163,10 +147,10 @@ def _draw_values(
 ) -> None:
     for place, (label, variant) in enumerate(panel.variants.items()):
         rows = values[values["variant"] == variant]
-        look = line_look(place, marked=False)
+        look = style.line_look(place, marked=False)
         sns.lineplot(
-            rows, x="t_s", y=value, ax=axes, errorbar=seed_interval, label=label, dashes=False, legend=False,
-            err_kws={"alpha": 0.25, "linewidth": 0}, **look,
+            rows, x="t_s", y=value, ax=axes, errorbar=style.seed_interval, label=label, dashes=False,
+            legend=False, err_kws={"alpha": 0.25, "linewidth": 0}, **look,
         )  # fmt: skip
         if top:
             means = rows.groupby("t_s")[value].mean()
@@ -174,7 +158,7 @@ def _draw_values(
             axes.plot(over.index, [top * 0.965] * len(over), "^", markersize=5, color=look["color"])
     if logarithmic:
         axes.set_yscale("log")
-        log_ticks(axes.yaxis)
+        style.log_ticks(axes.yaxis)
     elif top:
         axes.set_ylim(0, top)
     axes.legend(loc="upper right", ncols=len(panel.variants), bbox_to_anchor=(1.0, 1.16), borderaxespad=0)
@@ -190,10 +174,10 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> 
             continue
         mean = _mean_steps(rows)
         highest = max(highest, float(mean.max()))
-        look = line_look(place, marked=False)
+        look = style.line_look(place, marked=False)
         axes.step([*mean.index, right], [*mean, mean.iloc[-1]], where="post", **look)
         value = float(mean.iloc[-1])
-        last[value] = INK if value in last else look["color"]
+        last[value] = style.INK if value in last else look["color"]
     axes.set_ylim(0, highest * 1.3)
     axes.set_ylabel("nodes")
     axes.set_yticks([0, round(highest)])
@@ -222,7 +206,12 @@ def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float |
     """Mark events. Of equal ones that follow each other too closely for labels, the first says how many."""
     for event in events:
         fault = event.kind is EventKind.FAULT
-        axes.axvline(event.t_s, color=INK if fault else MUTED, linewidth=1.1, linestyle="-" if fault else ":")
+        axes.axvline(
+            event.t_s,
+            color=style.INK if fault else style.MUTED,
+            linewidth=1.1,
+            linestyle="-" if fault else ":",
+        )
     if labels_apart_s is None:
         return
     groups: list[tuple[str, list[float]]] = []
@@ -237,6 +226,6 @@ def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float |
         axes.annotate(
             f"{len(times)} × {text}" if len(times) > 1 else text, (times[0], 0.96),
             xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
-            va="top", fontsize=8, color=INK, zorder=6,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+            va="top", fontsize=8, color=style.INK, zorder=6,
+            bbox={"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
         )  # fmt: skip

@@ -24,9 +24,6 @@ def trade_off(
         label: column of what is written beside a dot.
         names: ``x`` and ``y`` -> label of the axis.
         note: the foot.
-
-    Raises:
-        UserError: a column is missing or there is no dot.
     """
     need(points, [x, y, panel, label], "quotients")
     kinds = list(dict.fromkeys(points[panel]))

@@ -45,11 +45,7 @@ class _Film:
 
     @classmethod
     def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> _Film:
-        """The film of a run between two times, a picture each so many seconds.
-
-        Raises:
-            UserError: a time is no number, or it would have no picture or too many.
-        """
+        """The film of a run between two times; `UserError`: no number, no picture, or too many."""
         for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
             check_number("a film", name, seconds, unit="s")
         times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
@@ -143,10 +139,7 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
 
 
 def playing_alone(player: str) -> str:
-    """The player without the icon font that it fetches from a server; signs stand on its buttons instead.
-
-    Its picture gets a text alternative.
-    """
+    """The player without a server's icon font: its buttons carry signs, its picture a text alternative."""
     player = player.replace("<img ", '<img alt="the picture of the film that is shown" ', 1)
     player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
     return re.sub(r'<i class="fa ([\w -]+)"></i>', lambda found: _SIGNS[found[1]], player)

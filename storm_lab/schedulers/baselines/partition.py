@@ -80,10 +80,7 @@ def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[l
 
 
 def _explain(
-    view: SchedulingView,
-    topology: Topology,
-    chosen: Sequence[tuple[Slot, list[Executor]]],
-    journal: Journal,
+    view: SchedulingView, topology: Topology, chosen: Sequence[tuple[Slot, list[Executor]]], journal: Journal
 ) -> None:
     """Each executor's traffic with every part: what it would save there, were it not for the equal sizes."""
     part_of = {executor: slot for slot, part in chosen for executor in part}

@@ -37,11 +37,7 @@ class PlacementProblem:
 
     @classmethod
     def of(cls, view: SchedulingView, parameters: TStormParameters) -> PlacementProblem:
-        """The instance of a view; without measured load, traffic is guessed and CPU load is nil.
-
-        Raises:
-            UserError: nothing was measured and a topology has a cycle.
-        """
+        """The instance of a view; unmeasured traffic is guessed (`UserError` on a cycle), CPU load nil."""
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
         traffic = {
@@ -209,11 +205,8 @@ def search(
 ) -> tuple[list[int], float] | None:
     """The best placement over several starts and its traffic; None if no start was feasible.
 
-    Args:
-        problem: the instance.
-        draw: random numbers for the starts.
-        restarts: number of greedy starts in random orders, after one in order of traffic.
-        given: complete feasible placements to start from as well.
+    Starts are ``restarts`` greedy ones in random orders, after one in order of traffic, and the complete
+    feasible placements in ``given``.
     """
     by_traffic = sorted(range(problem.executors), key=lambda i: -problem.graph.total(i))
     best: tuple[list[int], float] | None = None

@@ -83,12 +83,8 @@ class Fields:
         self._owner = owner
         for key in raw:
             if key not in known:
-                raise UserError(
-                    f"{owner} has an unknown key",
-                    field="key",
-                    value=key,
-                    remedy=f"known: {', '.join(sorted(known))}",
-                )
+                remedy = f"known: {', '.join(sorted(known))}"
+                raise UserError(f"{owner} has an unknown key", field="key", value=key, remedy=remedy)
 
     def name(self, key: str, default: str) -> str:
         """A text."""

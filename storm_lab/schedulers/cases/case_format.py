@@ -82,16 +82,12 @@ class RefusedCase:
         error = self.error
         if not isinstance(error, UserError):
             return error
-        return UserError(
-            f"case {self.name!r}: {error.message}", field=error.field, value=error.value, remedy=error.remedy
-        )
+        message = f"case {self.name!r}: {error.message}"
+        return UserError(message, field=error.field, value=error.value, remedy=error.remedy)
 
 
 def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | RefusedCase]:
-    """The cases in ``lines``, one JSON object a line; empty lines are skipped.
-
-    A line that is not JSON goes by its number.
-    """
+    """The cases, one JSON object a line; empty lines are skipped, others go by their number if not JSON."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -111,11 +107,7 @@ def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | R
 
 
 def read_case(raw: Any, name: str, version: StormVersion) -> Case:
-    """One case from its JSON object.
-
-    Raises:
-        UserError: naming what is wrong.
-    """
+    """One case from its JSON object; `UserError` names what is wrong."""
     case = a_mapping(raw, "case")
     given = a_mapping(required(case, "input", "the case"), "input")
     Fields(given, "the input", _INPUT_KEYS)
@@ -162,16 +154,12 @@ class _TaskBook:
 
     def executor(self, topology_id: str, task: Any, where: str) -> Executor:
         if topology_id not in self._by_task:
-            raise UserError(
-                f"{where} names a topology that the case does not have", field="topology", value=topology_id
-            )
+            message = f"{where} names a topology that the case does not have"
+            raise UserError(message, field="topology", value=topology_id)
         executor = self._by_task[topology_id].get(a_whole(task, where))
         if executor is None:
-            raise UserError(
-                f"{where} of topology {topology_id!r} names a task that belongs to no component",
-                field="task",
-                value=task,
-            )
+            message = f"{where} of topology {topology_id!r} names a task that belongs to no component"
+            raise UserError(message, field="task", value=task)
         return executor
 
 
@@ -268,9 +256,8 @@ def _subscription(raw: Any, owner: str) -> Subscription:
         grouping = Grouping(text)
     except ValueError:
         offered = ", ".join(g.value for g in Grouping)
-        raise UserError(
-            f"{owner} has an unknown grouping", field="grouping", value=text, remedy=f"use {offered}"
-        ) from None
+        message = f"{owner} has an unknown grouping"
+        raise UserError(message, field="grouping", value=text, remedy=f"use {offered}") from None
     where = f"fields of {owner}"
     return Subscription(
         source=a_name(required(subscription, "from", what), f"from of {what}"),

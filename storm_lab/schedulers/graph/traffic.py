@@ -53,11 +53,7 @@ def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
 
 
 def expected_traffic(view: SchedulingView, topology: Topology) -> Pairs:
-    """The traffic that the topology's executors send: measured, or estimated while nothing is.
-
-    Raises:
-        UserError: nothing was measured and the topology has a cycle.
-    """
+    """The traffic that its executors send: measured, or else estimated, with a `UserError` on a cycle."""
     if view.load is None:
         return estimated_traffic(topology, view.executors[topology.id])
     return view.traffic_of(topology.id)

@@ -39,11 +39,7 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place the topologies that lack executors, each as a whole; the others stay.
-
-        Raises:
-            UserError: a topology has a cycle.
-        """
+        """Place topologies that lack executors as wholes; the others stay. `UserError` if one has a cycle."""
         work = Round.of_complete(view)
         for topology_id in incomplete_topologies(view):
             topology = view.topology[topology_id]

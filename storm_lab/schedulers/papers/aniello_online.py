@@ -41,11 +41,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place every executor of every topology anew.
-
-        Raises:
-            UserError: nothing was measured and a topology has a cycle.
-        """
+        """Place every executor anew; `UserError` if nothing was measured and a topology has a cycle."""
         if view.load is None:
             return AnielloOfflineScheduler().schedule(view)
         work = Round(view)

@@ -50,11 +50,7 @@ class IsolationParameters(PolicyParameters):
         self.as_mapping()
 
     def as_mapping(self) -> dict[str, int]:
-        """Topology name to number of machines.
-
-        Raises:
-            UserError: an entry is not ``name:number`` with a number of at least one.
-        """
+        """Topology name to machines; `UserError` if an entry is not ``name:number``, from one on."""
         found: dict[str, int] = {}
         for entry in filter(None, (part.strip() for part in self.machines.split(","))):
             name, _, number = entry.rpartition(":")

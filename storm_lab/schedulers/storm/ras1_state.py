@@ -137,10 +137,7 @@ class Ras1State(RasState):
         cpu, memory = self._left[node_id]
         if demand.cpu_points > cpu or demand.total_memory_mb > memory:
             self.overdrawn = True
-        self._left[node_id] = (
-            max(0.0, cpu - demand.cpu_points),
-            max(0.0, memory - demand.total_memory_mb),
-        )
+        self._left[node_id] = (max(0.0, cpu - demand.cpu_points), max(0.0, memory - demand.total_memory_mb))
 
     # --- rebuilding ---
 

@@ -115,12 +115,8 @@ def strategy_of(topology: Topology) -> Strategy:
         owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
         raise unknown_name("strategy", name, _STRATEGIES, owner, field=STRATEGY)
     if flag_of(topology.settings, BY_PROXIMITY):
-        raise UserError(
-            f"topology {topology.id!r} asks for an executor order that is not built",
-            field=BY_PROXIMITY,
-            value=True,
-            remedy="leave it out",
-        )
+        message = f"topology {topology.id!r} asks for an executor order that is not built"
+        raise UserError(message, field=BY_PROXIMITY, value=True, remedy="leave it out")
     return _STRATEGIES[name]
 
 

@@ -92,11 +92,8 @@ class _Replay:
     def take(self, name: str, source: Input | None) -> RecordedCall:
         call = next(self._next[name], None)
         if call is None or call.source != source:
-            raise UserError(
-                "the calls of this component were recorded in another topology",
-                field=name,
-                remedy="run the Python again with the topology as it is now",
-            )
+            message = "the calls of this component were recorded in another topology"
+            raise UserError(message, field=name, remedy="run the Python again with the topology as it is now")
         return call
 
 
@@ -184,11 +181,7 @@ def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
 
 
 def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tuple[object, ...], ...]]]:
-    """What a recording holds: calls, if there are any, and given records by spout.
-
-    Raises:
-        UserError: it cannot be read, is too large or is no recording.
-    """
+    """Calls, if any, and given records by spout; `UserError`: no readable recording, or too large."""
 
     def refusal(message: str) -> UserError:
         return UserError(message, field="recording", value=str(path), remedy="export the topology anew")
@@ -228,11 +221,7 @@ def _read_call(row: Any) -> RecordedCall:
 
 
 def call_of(source: Any, failed: Any, emits: Any) -> RecordedCall:
-    """A call from its JSON; each emit is a list of stream, values, size and task.
-
-    Raises:
-        TypeError, ValueError: it is none.
-    """
+    """A call from JSON, its emits as stream, values, size, task; `TypeError` or `ValueError` if none."""
     return RecordedCall(
         emits=tuple(
             RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))

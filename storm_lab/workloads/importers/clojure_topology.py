@@ -188,11 +188,7 @@ class _NotClojureError(Exception):
 
 
 def _parse_forms(text: str) -> list[Form | Atom]:
-    """The top-level forms of a text.
-
-    Raises:
-        _NotClojureError: brackets do not match, or it is too long or too deep.
-    """
+    """The top-level forms; `_NotClojureError` if brackets do not match, or it is too long or too deep."""
     top = Form("top", 1)
     stack = [top]
     count = 0

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from storm_lab.machine.options import complete_file, examples, json_option, print_json
+from storm_lab.machine.options import (
+    complete_file,
+    examples,
+    file_option,
+    json_option,
+    overlay_option,
+    print_json,
+)
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
 from storm_lab.workloads.importers.plain import export_loadgen, export_topology
 from storm_lab.workloads.importers.report import report_json, report_text
@@ -22,18 +29,8 @@ from storm_lab.workloads.importers.report import report_json, report_text
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
-@click.option(
-    "--overlay",
-    shell_complete=complete_file,
-    metavar="FILE",
-    help="YAML with rates, costs, sizes and keys that the files lack.",
-)
-@click.option(
-    "--machines",
-    shell_complete=complete_file,
-    metavar="FILE",
-    help="YAML of machines, or the name of a paper's cluster.",
-)
+@overlay_option
+@file_option("--machines", "YAML of machines, or the name of a paper's cluster.")
 @click.option(
     "--run-python", is_flag=True, help="Run Python components over their input: their code, with your rights."
 )
@@ -45,15 +42,8 @@ from storm_lab.workloads.importers.report import report_json, report_text
     help="How long Python may run.",
 )
 @click.option("--env", "environment", is_flag=True, help="Take ${ENV-NAME} of Flux from the environment.")
-@click.option(
-    "--out", shell_complete=complete_file, metavar="FILE", help="Write the topology as storm-lab YAML."
-)
-@click.option(
-    "--out-loadgen",
-    shell_complete=complete_file,
-    metavar="FILE",
-    help="Write it for storm-loadgen, to play it on real Storm.",
-)
+@file_option("--out", "Write the topology as storm-lab YAML.")
+@file_option("--out-loadgen", "Write it for storm-loadgen, to play it on real Storm.")
 @json_option
 def import_command(
     files: tuple[str, ...],

@@ -88,11 +88,7 @@ class Part:
 
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:
-    """A text file's content, if it is not too large.
-
-    Raises:
-        UserError: it cannot be read, is too large or is not UTF-8.
-    """
+    """A text file's content; `UserError` if it cannot be read, is too large or is not UTF-8."""
 
     def refusal(message: str, remedy: str = "give the path of a file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)
@@ -113,11 +109,7 @@ def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE
 
 
 def yaml_part(text: str, file: str, notes: Notes) -> Part:
-    """The one document of a YAML text; an empty text is the value None.
-
-    Raises:
-        UserError: it is not YAML, holds several documents, or goes beyond a bound.
-    """
+    """The one document of a YAML text, None if empty; `UserError`: no YAML, several, or beyond a bound."""
     try:
         _check_events(text, file)
         node = yaml.compose(text, Loader=_LOADER)
@@ -129,11 +121,7 @@ def yaml_part(text: str, file: str, notes: Notes) -> Part:
 
 
 def json_part(text: str, file: str) -> Part:
-    """The value of a JSON text.
-
-    Raises:
-        UserError: it is not JSON, or goes beyond a bound.
-    """
+    """The value of a JSON text; `UserError` if it is not JSON, or goes beyond a bound."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -144,11 +132,7 @@ def json_part(text: str, file: str) -> Part:
 
 
 def part_of(value: object, file: str) -> Part:
-    """A plain value, of lists, dictionaries and scalars, as a part without lines.
-
-    Raises:
-        UserError: it goes beyond a bound.
-    """
+    """A plain value (lists, dictionaries, scalars) as a part without lines; `UserError` beyond a bound."""
     return _Unfolding(file, Notes()).plain_part(value, "", 1)
 
 
@@ -167,12 +151,8 @@ def _check_events(text: str, file: str) -> None:
         if number > 2 * MOST_PARTS:
             raise _too_many(file)
         if documents > 1:
-            raise UserError(
-                "holds more than one YAML document",
-                field="file",
-                value=file,
-                remedy="give one file a document",
-            )
+            remedy = "give one file a document"
+            raise UserError("holds more than one YAML document", field="file", value=file, remedy=remedy)
 
 
 @dataclass(slots=True)
@@ -280,15 +260,10 @@ def _not_yaml(error: yaml.YAMLError, file: str) -> UserError:
 
 
 def _too_deep(file: str) -> UserError:
-    return UserError(
-        f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy="flatten it"
-    )
+    remedy = "flatten it"
+    return UserError(f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy=remedy)
 
 
 def _too_many(file: str) -> UserError:
-    return UserError(
-        f"unfolds to more than {MOST_PARTS} values",
-        field="file",
-        value=file,
-        remedy="split it, or use fewer aliases",
-    )
+    remedy = "split it, or use fewer aliases"
+    return UserError(f"unfolds to more than {MOST_PARTS} values", field="file", value=file, remedy=remedy)

@@ -1,4 +1,7 @@
-"""From a draft to a topology that can be played: checks, defaults for what nobody said, and user code."""
+"""From a draft to a topology that can be played: checks, defaults for what nobody said, and user code.
+
+What Storm would refuse is missing, what it would ignore is left out.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,13 @@ from collections.abc import Mapping
 
 from storm_lab.errors import UserError
 from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
-from storm_lab.model.topology import (
-    DEFAULT_DEMAND,
-    Component,
-    Grouping,
-    Resources,
-    Subscription,
-    Topology,
-)
-from storm_lab.workloads.importers.draft import Draft, DraftComponent
+from storm_lab.model.topology import DEFAULT_DEMAND, Component, Grouping, Resources, Subscription, Topology
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
 from storm_lab.workloads.importers.given import fit_rows
 from storm_lab.workloads.importers.imported import Playable, Source
+from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
 from storm_lab.workloads.importers.settings import drop_foreign_settings
-from storm_lab.workloads.importers.wiring import wire
 
 TRACE_CALLS = 20_000
 """Calls of user code that a trace made of figures aims at; enough for every key of the default spread."""
@@ -29,13 +25,16 @@ MOST_PER_RECORD = 200_000.0
 """Calls that one record of a spout may lead to."""
 _ROUNDS = 500
 
+MOST_COMPONENTS = 2000
+MOST_ALL_EXECUTORS = 50_000
+
 
 def finish(draft: Draft, defaults: Defaults) -> Playable | None:
     """The playable topology, or None when something is missing; what was assumed is noted in the draft."""
     for component in draft.components.values():
         if component.records and not draft.is_recorded(component.id):
             fit_rows(component, draft)
-    wire(draft)
+    _wire(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None
     drop_foreign_settings(draft)
@@ -63,6 +62,96 @@ def finish(draft: Draft, defaults: Defaults) -> Playable | None:
         draft.notes.missing(draft.place, "a workload trace", str(error))
         return None
     return playable
+
+
+def _wire(draft: Draft) -> None:
+    """Check components, subscriptions and streams, and declare the streams that subscriptions need."""
+    _leave_out_idle(draft)
+    if len(draft.components) > MOST_COMPONENTS:
+        draft.notes.missing(draft.place, "the components", f"there are more than {MOST_COMPONENTS}")
+        return
+    if not any(component.is_spout for component in draft.components.values()):
+        draft.notes.missing(draft.place, "a spout", "there is none, so that nothing flows")
+    for component in draft.components.values():
+        _check_subscriptions(component, draft)
+        _check_size(component, draft)
+    total = sum(component.executors or 1 for component in draft.components.values())
+    if total > MOST_ALL_EXECUTORS:
+        draft.notes.missing(
+            draft.place, "the parallelism", f"{total} executors are more than {MOST_ALL_EXECUTORS}"
+        )
+
+
+def _leave_out_idle(draft: Draft) -> None:
+    """Leave out bolts that never get a tuple: those without input, and those that read from such only."""
+    idle = {c.id: c for c in draft.components.values() if not c.is_spout and not c.inputs}
+    why = "it has no input"
+    while idle:
+        for component in idle.values():
+            del draft.components[component.id]
+            reason = f"{why}, so that it would never get a tuple: left out, and its executors with it"
+            draft.notes.cannot_use(component.place, f"bolt {component.id!r}", reason)
+        behind: dict[str, DraftComponent] = {}
+        for component in draft.components.values():
+            left = [item for item in component.inputs if item.source in idle]
+            if component.is_spout or not left:
+                continue
+            component.inputs = [item for item in component.inputs if item.source not in idle]
+            if not component.inputs:
+                behind[component.id] = component
+                continue
+            for item in left:
+                what = f"{component.id}'s subscription to {item.source}.{item.stream}"
+                draft.notes.cannot_use(item.place, what, "that bolt is left out: no tuple would come of it")
+        idle, why = behind, "it reads only from bolts that are left out"
+
+
+def _check_subscriptions(component: DraftComponent, draft: Draft) -> None:
+    seen: dict[tuple[str, str], DraftInput] = {}
+    for item in component.inputs:
+        what = f"{component.id}'s subscription to {item.source}.{item.stream}"
+        if component.is_spout:
+            draft.notes.missing(item.place, what, "a spout has no inputs")
+            continue
+        if item.source not in draft.components:
+            known = ", ".join(sorted(draft.components)[:12])
+            draft.notes.missing(item.place, what, f"there is no such component; there are: {known}")
+            continue
+        if (item.source, item.stream) in seen:
+            draft.notes.cannot_use(item.place, what, "it is given twice: the last one counts")
+        # In place of the earlier one, and at its place, as in Storm's map of inputs.
+        seen[item.source, item.stream] = item
+        _declare(item, draft, what)
+    component.inputs = list(seen.values()) if not component.is_spout else []
+
+
+def _declare(item: DraftInput, draft: Draft, what: str) -> None:
+    source = draft.components[item.source]
+    if item.stream not in source.streams and source.declared:
+        known = ", ".join(source.streams) or "none"
+        draft.notes.missing(item.place, what, f"the stream is not declared; declared are: {known}")
+        return
+    stream = source.stream(item.stream)
+    if item.grouping is Grouping.FIELDS and not item.fields:
+        why = "a fields grouping without fields: Storm plays it as a global grouping, and so is it here"
+        draft.notes.cannot_use(item.place, what, why)
+        item.grouping = Grouping.GLOBAL
+    if stream.fields is None:
+        return
+    lacking = [name for name in item.fields if name not in stream.fields]
+    if lacking:
+        known = ", ".join(stream.fields) or "none"
+        draft.notes.missing(
+            item.place, what, f"the stream has no field {lacking[0]!r}; its fields are: {known}"
+        )
+
+
+def _check_size(component: DraftComponent, draft: Draft) -> None:
+    for what, value in (("executors", component.executors), ("tasks", component.tasks)):
+        if value is not None and not 1 <= value <= MOST_EXECUTORS:
+            draft.notes.missing(
+                component.place, f"{component.id}: {value} {what}", f"give 1 to {MOST_EXECUTORS}"
+            )
 
 
 def _topology(draft: Draft) -> Topology:
@@ -203,9 +292,6 @@ def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft:
         if total > MOST_PER_RECORD:
             break
     loop = max(present, key=lambda name: present[name])
-    draft.notes.missing(
-        draft.components[loop].place,
-        f"emits of {loop!r} and of what it goes through",
-        f"one record leads to more than {MOST_PER_RECORD:g} calls: say in an overlay what share goes on",
-    )
+    why = f"one record leads to more than {MOST_PER_RECORD:g} calls: say in an overlay what share goes on"
+    draft.notes.missing(draft.components[loop].place, f"emits of {loop!r} and of what it goes through", why)
     return None

@@ -44,11 +44,7 @@ def looks_like_flux(part: Part) -> bool:
 
 
 def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The topology of a Flux file.
-
-    Raises:
-        UserError: it cannot be read or is not YAML, or an overlay names a file that cannot be read.
-    """
+    """The topology of a Flux file; `UserError` if that, or a file of an overlay, cannot be read."""
     files: list[str] = []
 
     def load(file: Path) -> Part:
@@ -130,11 +126,8 @@ def _note_windows(part: Part, component: DraftComponent, notes: Notes) -> None:
     for method in part.under("configMethods"):
         name = a_text(method.get("name")) or ""
         if name in ("withWindow", "withTumblingWindow"):
-            notes.cannot_use(
-                method.place,
-                f"{component.id}'s {name}",
-                "windows are not played: the bolt emits tuple by tuple, on the average as its figures say",
-            )
+            why = "windows are not played: the bolt emits tuple by tuple, on the average as its figures say"
+            notes.cannot_use(method.place, f"{component.id}'s {name}", why)
 
 
 def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) -> None:

@@ -85,11 +85,7 @@ def _declare(component: DraftComponent, stream: str, fields: tuple[str, ...]) ->
 
 
 def run_flux(commands: Mapping[str, ShellCommand], path: Path, draft: Draft, wanted: Wanted) -> None:
-    """Run the Python components of a Flux file; what they did goes into the draft.
-
-    Raises:
-        UserError: an overlay names a file that cannot be read.
-    """
+    """Run a Flux file's Python components into the draft; `UserError` if an overlay's file is unreadable."""
     notes = draft.notes
     code: dict[str, dict[str, str]] = {}
     folders: list[Path] = []

@@ -24,11 +24,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def substituted(
     text: str, properties: Mapping[str, str], environment: Mapping[str, str] | None, file: str, notes: Notes
 ) -> str:
-    """The text with its variables replaced; those that nobody gave are noted, and stay.
-
-    Raises:
-        UserError: it has grown too large.
-    """
+    """The text with its variables replaced; unknown ones are noted, and stay. `UserError` if too large."""
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
         value = partial(_value, properties, environment, Place(file, number), notes)

@@ -22,12 +22,8 @@ def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]
     """
     path = folder / name
     if inside and not path.resolve().is_relative_to(folder.resolve()):
-        raise UserError(
-            "lies outside the folder of the file that names it",
-            field=field,
-            value=name,
-            remedy="put it there",
-        )
+        message = "lies outside the folder of the file that names it"
+        raise UserError(message, field=field, value=name, remedy="put it there")
     lines = read_bounded(path, field=field, largest=LARGEST_RECORDS).split("\n")
     as_json = path.suffix in (".json", ".jsonl", ".ndjson")
     rows = [
@@ -36,9 +32,8 @@ def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]
         if line.strip()
     ]
     if not 1 <= len(rows) <= MOST_RECORDS:
-        raise UserError(
-            f"holds {len(rows)} records", field=field, value=name, remedy=f"give 1 to {MOST_RECORDS}"
-        )
+        remedy = f"give 1 to {MOST_RECORDS}"
+        raise UserError(f"holds {len(rows)} records", field=field, value=name, remedy=remedy)
     return rows
 
 
@@ -48,17 +43,13 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        raise UserError(
-            f"line {number} is not JSON", field=field, value=file, remedy="give one JSON value a line"
-        ) from None
+        remedy = "give one JSON value a line"
+        raise UserError(f"line {number} is not JSON", field=field, value=file, remedy=remedy) from None
     return value if isinstance(value, list | dict) else [value]
 
 
 def fit_rows(component: DraftComponent, draft: Draft) -> None:
-    """Give a spout the values of its records, in order of its first stream's fields.
-
-    Notes what does not fit.
-    """
+    """Give a spout its records' values, in order of its first stream's fields; notes what does not fit."""
     rows = component.records
     heard = (
         item.stream for c in draft.components.values() for item in c.inputs if item.source == component.id
@@ -76,11 +67,8 @@ def fit_rows(component: DraftComponent, draft: Draft) -> None:
     for number, row in enumerate(rows, start=1):
         values = tuple(row.get(name) for name in fields) if isinstance(row, dict) else tuple(row)
         if len(values) != len(fields):
-            draft.notes.missing(
-                component.place,
-                f"record {number} of {component.id}",
-                f"it has {len(values)} values where the fields are: {', '.join(fields)}",
-            )
+            why = f"it has {len(values)} values where the fields are: {', '.join(fields)}"
+            draft.notes.missing(component.place, f"record {number} of {component.id}", why)
             return
         given.append(values)
     component.given = tuple(given)

@@ -67,11 +67,7 @@ class Playable:
         return code
 
     def trace(self, version: StormVersion | None = None) -> WorkloadTrace:
-        """The workload trace, for the version that was read or another one.
-
-        Raises:
-            UserError: the version cannot play it.
-        """
+        """The workload trace, for the version read or another one; `UserError` if that cannot play it."""
         return build_trace(self.topology, self.code(), version or self.version)
 
 
@@ -99,16 +95,11 @@ class Imported:
         return tuple(item for item in self.unusable if item.missing)
 
     def ready(self) -> Playable:
-        """The playable topology.
-
-        Raises:
-            UserError: something is missing; names the first.
-        """
+        """The playable topology; `UserError` if something is missing, which names the first."""
         if self.playable is None:
             first = str(self.missing[0]) if self.missing else "nothing was read"
-            raise UserError(
-                f"cannot be played: {first}", field="topology", value=self.name, remedy="see Imported.missing"
-            )
+            remedy = "see Imported.missing"
+            raise UserError(f"cannot be played: {first}", field="topology", value=self.name, remedy=remedy)
         return self.playable
 
 

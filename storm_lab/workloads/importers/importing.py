@@ -107,12 +107,9 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
     if all(looks_like_page(part) for part in parts):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
-        raise UserError(
-            "several files are one topology only if they are pages of Storm's UI",
-            field="file",
-            value=", ".join(names[:5]),
-            remedy="import one topology at a time",
-        )
+        message = "several files are one topology only if they are pages of Storm's UI"
+        remedy = "import one topology at a time"
+        raise UserError(message, field="file", value=", ".join(names[:5]), remedy=remedy)
     path, part = paths[0], parts[0]
     if part.get("storm_lab") is not None:
         if path.suffix != ".json":
@@ -182,9 +179,6 @@ def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | Non
         if component.has_cost and "cost_us" not in given.get(component.id, {})
     ]
     if mhz is None and kept:
-        draft.notes.assume(
-            ", ".join(kept[:6]),
-            f"clock behind {draft.measured}",
-            f"{REFERENCE_MHZ:g} MHz of the cost model's cores",
-            "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock",
-        )
+        what = f"clock behind {draft.measured}"
+        why = "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock"
+        draft.notes.assume(", ".join(kept[:6]), what, f"{REFERENCE_MHZ:g} MHz of the cost model's cores", why)

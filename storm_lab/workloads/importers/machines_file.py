@@ -45,11 +45,7 @@ def load_machines(choice: str | Path) -> Machines:
 
 
 def read_machines(text: str, file: str) -> Machines:
-    """The machines that a YAML text describes; ``file`` is its name, for messages.
-
-    Raises:
-        UserError: names file, line, key and what would fit.
-    """
+    """The machines of a YAML text from ``file``; `UserError` names file, line, key and what would fit."""
     part = yaml_part(text, file, Notes())
     given = checked(part, MACHINES)
     if ("testbed" in given) == ("nodes" in given):
@@ -67,9 +63,8 @@ def read_machines(text: str, file: str) -> Machines:
             for node in _nodes(entry, types, str(part.at(("nodes", number)).place))
         ]
         if len(nodes) > MOST_NODES:
-            raise UserError(
-                "there are too many nodes", field=file, value=len(nodes), remedy=f"at most {MOST_NODES}"
-            )
+            remedy = f"at most {MOST_NODES}"
+            raise UserError("there are too many nodes", field=file, value=len(nodes), remedy=remedy)
         seen: set[str] = set()
         for node in nodes:
             if node.id in seen:
@@ -87,9 +82,8 @@ def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
     while waiting:
         ready = [name for name, entry in waiting.items() if entry.get("like") not in waiting]
         if not ready:
-            raise UserError(
-                "machine types are like each other in a circle", field=file, value=", ".join(waiting)
-            )
+            message = "machine types are like each other in a circle"
+            raise UserError(message, field=file, value=", ".join(waiting))
         for name in ready:
             entry = waiting.pop(name)
             types[name] = _type({"type": entry.get("like"), **entry}, types, f"{file} types.{name}")

@@ -59,20 +59,12 @@ class Overlay:
         )
 
     def rows(self, component: str) -> list[Row] | None:
-        """The records that it gives to a spout, if it does.
-
-        Raises:
-            UserError: the file cannot be read.
-        """
+        """The records that it gives to a spout, if it does; `UserError` if the file cannot be read."""
         name = self.given.get("components", {}).get(component, {}).get("records")
         return None if name is None else read_rows(name, self.folder, f"records of {component}", inside=False)
 
     def lay_over(self, draft: Draft) -> None:
-        """Write over the draft.
-
-        Raises:
-            UserError: it names a component that the topology does not have, or a file that cannot be read.
-        """
+        """Write over the draft; `UserError` for an unknown component or a file that cannot be read."""
         put_topology(draft, self.given.get("topology", {}))
         factor = (self.cost_mhz or REFERENCE_MHZ) / REFERENCE_MHZ
         for name, entry in self.given.get("components", {}).items():
@@ -101,10 +93,6 @@ class Wanted:
 
 
 def load_overlay(path: Path) -> Overlay:
-    """Read an overlay file.
-
-    Raises:
-        UserError: it cannot be read or does not keep to its schema.
-    """
+    """Read an overlay file; `UserError` if it cannot be read or does not keep to its schema."""
     part = yaml_part(read_bounded(path, field="overlay"), path.name, Notes())
     return Overlay(checked(part, OVERLAY), part, path.parent)

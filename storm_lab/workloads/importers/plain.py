@@ -70,12 +70,8 @@ def _take_recording(path: Path, draft: Draft) -> None:
     named = [*given, *(() if calls is None else calls.components)]
     strangers = [name for name in named if name not in draft.components]
     if strangers:
-        raise UserError(
-            "the recording holds a component that the topology does not have",
-            field="recording",
-            value=strangers[0],
-            remedy="export the topology anew",
-        )
+        message = "the recording holds a component that the topology does not have"
+        raise UserError(message, field="recording", value=strangers[0], remedy="export the topology anew")
     draft.calls = calls
     for name, rows in given.items():
         draft.components[name].given = rows
@@ -100,11 +96,7 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
 
 
 def export_loadgen(playable: Playable, path: Path) -> list[str]:
-    """Write a topology for storm-loadgen; returns what is lost on the way.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Write a topology for storm-loadgen; returns what is lost. `UserError` if the folder is not writable."""
     document, lost = loadgen_document(playable)
     _write(path, yaml_text(document).encode())
     return lost

@@ -137,11 +137,7 @@ def _why(status: int, errors: Path) -> str:
 
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
-    """Put an outcome into the draft; ``given`` are the spouts whose records were given.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not an outcome.
-    """
+    """Put an outcome into the draft; ``given``: spouts with given records. One of `DAMAGED` if it is none."""
     notes = draft.notes
     for name in outcome.get("absent", ()):
         package = name.rpartition(".")[0]
@@ -229,11 +225,8 @@ def _put_tick(component: DraftComponent, tick: Mapping[str, Any], draft: Draft) 
     if component.tick_s is None or not 0 < emitting < every:
         return
     component.tick_s *= every / emitting
-    draft.notes.cannot_use(
-        component.place,
-        f"ticks of {component.id} that emit nothing",
-        f"{emitting} of {every} emit: played as a tick every {component.tick_s:.4g} s that does",
-    )
+    why = f"{emitting} of {every} emit: played as a tick every {component.tick_s:.4g} s that does"
+    draft.notes.cannot_use(component.place, f"ticks of {component.id} that emit nothing", why)
 
 
 def _tell(outcome: Mapping[str, Any], recorded: Sequence[str], draft: Draft) -> None:

@@ -81,10 +81,7 @@ def _shown(part: Part) -> str:
 
 
 def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
-    """The grouping of that name, in any case and with - or _.
-
-    One that cannot be played is a shuffle, and noted.
-    """
+    """The grouping of that name, in any case and with - or _; what cannot be played is a noted shuffle."""
     plain = (name or "").lower().replace("_", "-")
     found = _BY_NAME.get(plain)
     if found is not None:

@@ -45,11 +45,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def checked(part: Part, name: str) -> Any:
-    """The plain value of a document that keeps to a schema.
-
-    Raises:
-        UserError: it does not; names file, line, key and what would fit.
-    """
+    """The plain value, if it keeps to a schema; else `UserError` names file, line, key and what would fit."""
     value = part.plain()
     for path in _not_finite(value, ()):
         raise _refusal(part, path, "must be a finite number")

@@ -109,11 +109,7 @@ class _Emitter:
     """
 
     def __init__(
-        self,
-        component: Component,
-        figures: Figures,
-        direct: Mapping[str, int],
-        without: str | None = None,
+        self, component: Component, figures: Figures, direct: Mapping[str, int], without: str | None = None
     ) -> None:
         self._emits = {name: emits for name, emits in figures.emits.items() if name != without}
         self._all = figures.emits

@@ -51,12 +51,9 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
     if path.is_dir():
         found = _topologies(path)
         if len(found) > 1:
-            raise UserError(
-                "the project has several topologies",
-                field="file",
-                value=str(path),
-                remedy="give one of: " + ", ".join(str(item.relative_to(path)) for item in found[:20]),
-            )
+            message = "the project has several topologies"
+            remedy = "give one of: " + ", ".join(str(item.relative_to(path)) for item in found[:20])
+            raise UserError(message, field="file", value=str(path), remedy=remedy)
         file = found[0]
     file = file.resolve()
     root = file.parent.parent if file.parent.name == "topologies" else file.parent
@@ -69,11 +66,7 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
 
 
 def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The draft of a project's topology.
-
-    Raises:
-        UserError: there is no such topology, or an overlay names a file that cannot be read.
-    """
+    """The draft of a project's topology; `UserError` if there is none, or an overlay's file is unreadable."""
     file, folders = _find_project(path)
     place = Place(file.name)
     text = read_bounded(file)

@@ -78,11 +78,7 @@ class _Reader:
         self._modules: dict[Path, _Module | None] = {}
 
     def module(self, text: str, path: Path) -> _Module:
-        """A source file's names and classes.
-
-        Raises:
-            SyntaxError, ValueError: it is not Python.
-        """
+        """A source file's names and classes; `SyntaxError` or `ValueError` if it is not Python."""
         module = _Module(path)
         for statement in ast.parse(text, filename=path.name).body:
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":

@@ -103,11 +103,7 @@ def is_url(text: str) -> bool:
 
 
 def fetch_pages(url: str, notes: Notes) -> list[Part]:
-    """The pages of the topology that a URL names, or of the only one that the UI behind it has.
-
-    Raises:
-        UserError: the UI cannot be reached, or has no such topology or several.
-    """
+    """The topology's pages at a URL, or of the only one there; `UserError` if there is none or several."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -137,12 +133,8 @@ def fetch_pages(url: str, notes: Notes) -> list[Part]:
 def _only_topology(base: str) -> str:
     found = [a_text(item.get("id")) or "" for item in _fetch(f"{base}/topology/summary").under("topologies")]
     if len(found) != 1:
-        raise UserError(
-            f"the UI has {len(found)} topologies",
-            field="url",
-            value=base,
-            remedy="add /topology/ID, with one of: " + (", ".join(found[:20]) or "none"),
-        )
+        remedy = "add /topology/ID, with one of: " + (", ".join(found[:20]) or "none")
+        raise UserError(f"the UI has {len(found)} topologies", field="url", value=base, remedy=remedy)
     return found[0]
 
 

@@ -39,10 +39,7 @@ def spread_of(given: Any, factor: float) -> Spread:
         return Spread(float(given)).scaled(factor)
     mean = float(given["mean"])
     return Spread(
-        mean,
-        float(given.get("stddev", 0.0)),
-        float(given.get("min", 0.0)),
-        float(given.get("max", math.inf)),
+        mean, float(given.get("stddev", 0.0)), float(given.get("min", 0.0)), float(given.get("max", math.inf))
     ).scaled(factor)
 
 
@@ -63,11 +60,9 @@ def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> Non
     """
     for key in ("rate_per_s", "anchored", "replays", "records"):
         if key in given:
-            raise UserError(
-                f"{name} {why}, and {key} is for spouts",
-                field=str(part.at(("components", name, key)).place),
-                remedy="leave it out",
-            )
+            message = f"{name} {why}, and {key} is for spouts"
+            remedy = "leave it out"
+            raise UserError(message, field=str(part.at(("components", name, key)).place), remedy=remedy)
 
 
 def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:

@@ -230,12 +230,7 @@ class Bolt(Component):
 
     @classmethod
     def spec(
-        cls,
-        name: str | None = None,
-        inputs: Any = None,
-        par: Any = None,
-        config: Any = None,
-        **kwargs: Any,
+        cls, name: str | None = None, inputs: Any = None, par: Any = None, config: Any = None, **kwargs: Any
     ) -> Spec:
         """Declare this bolt in a topology."""
         return BoltSpec(cls, name=name, inputs=inputs, par=par, config=config)

@@ -42,11 +42,7 @@ class Loader:
         sys.meta_path.append(self.absent)
 
     def topology(self, file: str) -> dsl.TopologyType:
-        """The topology class of a file.
-
-        Raises:
-            LoadError: it cannot be imported, has no topology class, or a component of it is absent.
-        """
+        """The topology class of a file; `LoadError` if there is none, or it or a component cannot be had."""
         module = self._attempt(lambda: _module_of(Path(file)), Path(file).name)
         found = [
             value
@@ -63,11 +59,7 @@ class Loader:
         return topology
 
     def make(self, spec: ComponentSpec) -> Component:
-        """A fresh instance of a component.
-
-        Raises:
-            LoadError: it cannot be made.
-        """
+        """A fresh instance of a component; `LoadError` if it cannot be made."""
         if "script" in spec.code:
             made = self._attempt(lambda: _run_script(spec.code["script"]), Path(spec.code["script"]).name)
         else:
