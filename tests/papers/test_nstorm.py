@@ -77,6 +77,12 @@ def test_callers_wait_for_their_answers_and_ask_again() -> None:
     assert source.fetch_ns + source.answer_ns == 1_000_000
 
 
+def test_a_call_is_answered_by_its_first_word_unless_all_are_asked_for() -> None:
+    for answers, first in (("first", True), ("all", False)):
+        parameters = single_migration.EXPERIMENT.checked({"answers": answers})
+        assert testbed.plan(parameters, "generated").sources["drpc-spout"].first_result is first
+
+
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.SLUG)
 def test_every_claim_is_the_ledgers_of_this_experiment(module: Any) -> None:
     ledger = load_claims()
@@ -106,15 +112,13 @@ def test_no_two_runs_share_variant_and_seed(module: Any) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_polls_are_tried_with_hasty_callers_and_the_first_seed() -> None:
+def test_polls_are_tried_with_kept_messages_and_the_first_seed() -> None:
     experiment = sync_cycles.EXPERIMENT
     specs = experiment.runs(experiment.checked({**SEEDS, "poll_ms_tried": [10.0, 30.0]}))
     tried = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 30.0))]
     assert len(tried) == 4
     assert {spec.seed for spec in tried} == {4}
-    assert {(spec.parameters["poll_ms"], spec.parameters["patience_s"]) for spec in tried} == {(30.0, 1.0)}
-    usual = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 10.0))]
-    assert len(usual) == 4, "the cost of all other runs, but not with their callers"
+    assert {(spec.parameters["poll_ms"], spec.parameters["messages"]) for spec in tried} == {(30.0, "wait")}
 
 
 @pytest.mark.parametrize("module", EXPERIMENTS[:-1], ids=lambda module: module.SLUG)
@@ -127,7 +131,7 @@ def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) ->
         assert {spec.seed for spec in own} == {4, 5}
         for name, value in reading.changes.items():
             assert {spec.parameters.get(name, value) for spec in own} == {value}
-        apart_s = testbed.APART_S if "supervisors" in reading.changes else None
+        apart_s = reading.changes.get("supervisors_apart_s")
         assert {daemons.supervisors_apart_s for spec in own if (daemons := describe(spec).timers)} == {
             apart_s
         }

@@ -40,30 +40,30 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 RUNS = "nstorm-migration"
 """Name under which the runs of all figures lie."""
 
+_SLOW_JVMS = {"patience_s": 5.0, "jvm_start_s": 9.0}
+_CHOSE_THEM = ("nstorm-fig7-stormstar-60", "nstorm-fig7-stormstar-quarter")
+"""What both readings change. The second claim is the first over the length of the run."""
 IMPATIENT = Trial(
-    "impatient", "callers that give up after 5 s", {"messages": DROP, "patience_s": 5.0}, reading=True
+    "impatient",
+    "callers that give up after 5 s, JVMs that start in 9 s",
+    {"messages": DROP, **_SLOW_JVMS},
+    reading=True,
+    chosen_on=_CHOSE_THEM,
 )
 KEPT = Trial(
     "kept",
-    "kept messages, callers that give up after 5 s, supervisors that look 5 s apart, JVMs that start in 9 s",
-    {
-        "messages": WAIT,
-        "patience_s": 5.0,
-        "supervisors": IN_TURN,
-        "supervisors_apart_s": 5.0,
-        "jvm_start_s": 9.0,
-    },
+    "kept messages, supervisors that look 5 s apart, callers that give up after 5 s, JVMs that start in 9 s",
+    {"messages": WAIT, "supervisors": IN_TURN, "supervisors_apart_s": 5.0, **_SLOW_JVMS},
     reading=True,
-    # The second is the first over the length of the run.
-    chosen_on=("nstorm-fig7-stormstar-60", "nstorm-fig7-stormstar-quarter", "nstorm-fig11-60"),
+    chosen_on=(*_CHOSE_THEM, "nstorm-fig9-m16-60", "nstorm-fig11-60"),
 )
 READINGS = (IMPATIENT, KEPT)
 """Other sets of values for what is not printed.
 
-Impatient: all as it is, but callers that do not wait for Storm's 30 s, since figure 7 prints 2 s a move.
-Kept: section IV-A says of N-Storm+ that nothing is lost, so senders keep what is for an executor that is not
-there yet; the supervisors are started once for all runs and look half a cycle apart, the farthest there is,
-chosen on what N-Storm+ loses; how long a JVM starts was chosen on what Storm* loses.
+Impatient: callers that do not wait for Storm's 30 s, since figure 7 prints 2 s a move, and slow JVMs, chosen
+on what Storm* loses. Kept: section IV-A says of N-Storm+ that nothing is lost, so senders keep what is for an
+executor that is not there yet; and the supervisors were started once for all runs and look half a cycle
+apart, the farthest there is, chosen on what sixteen moves cost.
 """
 
 
