@@ -16,7 +16,7 @@ from functools import cache
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Turns, held_cluster, real_timers
+from storm_lab.live.suite.build import SUITE_COST, Turns, held_cluster, real_timers
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Assignment, Cluster, Executor, Node, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
@@ -92,6 +92,7 @@ def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
         version=version,
         topologies=tuple(plans.values()),
         scheduler=DefaultScheduler(),
+        cost=SUITE_COST,
         duration_s=turns.now_s + 1.0,
         faults=FaultPlan(tuple(turns.faults)),
         timers=real_timers(version),

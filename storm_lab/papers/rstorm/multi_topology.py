@@ -69,7 +69,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("both1", "both ask for one worker", {"page_load_workers": 1}, only=DEFAULT),
     Trial("doubled", "twice the executors", {"executors_times": 2}, claims=_FIGURE_13, reading=True),
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
-    Trial("light", "0.1 us a character", {"character_us": 0.1}),
+    Trial("walk", "0.7 us a character", {"character_us": 0.7}),
 )
 """Twelve workers stand in most of the authors' files, for all recorded topologies too; twice the executors in
 one version of them: the two topologies then need all 24 machines."""

@@ -63,7 +63,7 @@ PARAMETERS: tuple[Parameter, ...] = (*STREAMING, WORKERS, TRIALS)
 
 TRIED: tuple[Trial, ...] = (
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
-    Trial("light", "0.1 us a character", {"character_us": 0.1}),
+    Trial("walk", "0.7 us a character", {"character_us": 0.7}),
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
     Trial("six", "six machines, two workers each", {"machines": 6}),
