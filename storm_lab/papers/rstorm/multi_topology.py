@@ -15,7 +15,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
@@ -192,5 +191,4 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "stays"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("rstorm-fig13-pl-default",), variants=("default",)),),
 )
