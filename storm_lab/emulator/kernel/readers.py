@@ -139,6 +139,7 @@ def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
     while m >= 0:
         waiting[int(k.message[m].number)] = int(k.message[m].record)
         m = int(k.message[m].next)
-    _empty(handle(k), source)
+    state = handle(k)
+    _empty(state, source)
     for line in sorted(waiting):
-        _give_back(handle(k), source, line, waiting[line])
+        _give_back(state, source, line, waiting[line])

@@ -6,7 +6,7 @@ process runs what. Times are virtual nanoseconds; workers are numbered through t
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
-from storm_lab.emulator.kernel.main_loop import refresh
+from storm_lab.emulator.kernel.main_loop import charge, refresh
 from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
@@ -72,7 +72,8 @@ class DataPlane(Playing):
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
-        self._executors: dict[tuple[int, Executor], int] = {}
+        self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
+        """By worker: its executors, with their numbers."""
         self._threads = 0
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
@@ -90,7 +91,7 @@ class DataPlane(Playing):
         self._reserve(1, executors, slot.node)
         worker = len(self._log.slots)
         lifecycle.open_worker(
-            self._kernel,
+            self._state(),
             worker,
             self._names.node_index[slot.node],
             self._names.topology_index[topology_id],
@@ -135,7 +136,7 @@ class DataPlane(Playing):
         first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
         index = len(self._log.lives)
         lifecycle.open_executor(
-            self._kernel,
+            self._state(),
             index,
             worker,
             names.component_index[key],
@@ -147,13 +148,12 @@ class DataPlane(Playing):
             self._sizes[executor.topology].send,
         )
         self._threads += lifecycle.THREADS_PER_EXECUTOR
-        self._executors[worker, executor] = index
+        self._executors[worker][executor] = index
         self._log.lives.append(Life(worker, executor, self._log.slots[worker], self.now_ns))
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
-        own = [executor for owner, executor in self._executors if owner == worker]
-        losses = [self._close_executor(worker, executor) for executor in own]
+        losses = [self._close_executor(worker, executor) for executor in list(self._executors[worker])]
         losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
         slot = self._log.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
@@ -170,7 +170,7 @@ class DataPlane(Playing):
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Roots that die with a spout are logged, and held sources get their lines back.
-        index = self._executors.pop((worker, executor))
+        index = self._executors[worker].pop(executor)
         self._reserve_messages(4 * readers.LOSE_MOST)
         readers.return_in_hand(self._state(), index)
         while True:
@@ -191,7 +191,7 @@ class DataPlane(Playing):
         if source < 0:
             return
         self._readers[source] -= 1
-        if not any(other == executor for _, other in self._executors):
+        if not any(executor in own for own in self._executors.values()):
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
@@ -200,8 +200,10 @@ class DataPlane(Playing):
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples that lets go."""
-        places = [(other, executor) for executor, other in sorted(view.items())]
-        known = tuple(self._executors[place] for place in places if place in self._executors)
+        runs = self._executors
+        known = tuple(
+            runs[other][executor] for executor, other in sorted(view.items()) if executor in runs[other]
+        )
         topology = int(self._kernel.worker[worker].topology)
         if known and (topology, known) not in self._routes:
             self._kernel, self._routes[topology, known], self._route_end = lifecycle.add_route(
@@ -219,7 +221,7 @@ class DataPlane(Playing):
 
     def _receivers(self, worker: int, view: Mapping[Executor, int]) -> set[int]:
         """The workers that run what a worker's executors send to: it has a connection to each of them."""
-        own = {executor.component for owner, executor in self._executors if owner == worker}
+        own = {executor.component for executor in self._executors[worker]}
         topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
         wanted = {c.id for c in topology.components if any(s.source in own for s in c.inputs)} | {ACKER}
         if ACKER in own:
@@ -243,8 +245,7 @@ class DataPlane(Playing):
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
-        lifecycle.charge(self._state(), worker, cpu_ns)
-        refresh(self._state())
+        charge(self._state(), worker, cpu_ns)
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
         """Let a worker's transfer thread send nothing for so long from now on."""
@@ -253,9 +254,8 @@ class DataPlane(Playing):
 
     def activate(self, worker: int, active: bool) -> None:
         """Let the worker's spouts call nextTuple, or not."""
-        for (owner, _), index in self._executors.items():
-            if owner == worker:
-                readers.set_active(self._state(), index, int(active))
+        for index in self._executors[worker].values():
+            readers.set_active(self._state(), index, int(active))
         refresh(self._state())
 
     def sample(self) -> WindowSample:

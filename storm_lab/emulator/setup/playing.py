@@ -78,24 +78,18 @@ class Playing(Plane):
         Raises:
             EmulationStoppedError: more tuples are queued than the stated limit.
         """
-        while self._next_count <= time_ns:
-            self._play(self._next_count)
-            self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
-            self._next_count += COUNT_WINDOW_NS
-        self._play(time_ns)
-
-    def _play(self, time_ns: int) -> None:
-        while self._next_report <= time_ns:
-            self._play_and_store(self._next_report)
-            report_loads(self._state(), len(self._log.lives))
-            self._next_report += LOAD_REPORT_NS
-        self._play_and_store(time_ns)
-
-    def _play_and_store(self, time_ns: int) -> None:
-        while (due := self._offsets.next_checkpoint_ns) <= time_ns:
+        offsets = self._offsets
+        while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
             self._play_on(due)
-            self._offsets.take(self._kernel)
-            self._offsets.checkpoint(due)
+            if due == offsets.next_checkpoint_ns:
+                offsets.take(self._kernel)
+                offsets.checkpoint(due)
+            if due == self._next_report:
+                report_loads(self._state(), len(self._log.lives))
+                self._next_report += LOAD_REPORT_NS
+            if due == self._next_count:
+                self._log.write_counts(self._kernel, due - COUNT_WINDOW_NS, due)
+                self._next_count += COUNT_WINDOW_NS
         self._play_on(time_ns)
 
     def _play_on(self, time_ns: int) -> None:
