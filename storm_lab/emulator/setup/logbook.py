@@ -144,8 +144,11 @@ class Logbook:
         for name in counters:
             t[name] = 0
 
-    def sample(self, k: Kernel) -> WindowSample:
-        """Read and clear the monitors' counters; write the traffic and CPU rows of the window."""
+    def sample(self, k: Kernel, *, traffic_read: bool) -> WindowSample:
+        """Read and clear the monitors' counters; write the traffic and CPU rows of the window.
+
+        Traffic is left out of the answer unless it is ``traffic_read``.
+        """
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
         executor_cpu: dict[tuple[int, Executor], int] = {}
@@ -158,7 +161,7 @@ class Logbook:
                 key = (worker, self.lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
         self._write_cpu(k, threads, start, end)
-        traffic = self._read_traffic(k, start, end)
+        traffic = self._read_traffic(k, start, end, traffic_read)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self.lives)]].tolist()
         queued = {
             (life.worker, life.executor): length
@@ -214,7 +217,7 @@ class Logbook:
         k.traffic["bytes"] = 0
         k.s[0].moved = 0
 
-    def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
+    def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
         # By columns: a wide topology has hundreds of thousands of pairs of tasks.
         self.take_traffic(k)
         if not self._taken:
@@ -232,6 +235,9 @@ class Logbook:
         target = k.component["first_task"][receiver] + offset % width
         if self._recorder is not None:
             self._write_traffic(k, np.stack([source, target, locality, tuples, sizes]), start, end)
+        if not read:
+            # A wide topology would have hundreds of thousands of entries.
+            return {}
         # Whatever the distance; the pairs are in order.
         at = np.flatnonzero(np.diff(pair, prepend=-1))
         topologies = map(self._names.topologies.__getitem__, k.component["topology"][sender[at]].tolist())

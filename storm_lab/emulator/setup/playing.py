@@ -33,8 +33,9 @@ class Playing(Plane):
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane; the row of scalars is never replaced.
         self._now = self._kernel.s["now"]
-        self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
-        get_ready(self._handled[1])
+        self._handled = self._kernel
+        self._handle, self._table = handle(self._kernel)
+        get_ready(self._handle)
         self._log = log
         self._offsets = offsets
         self._next_count = COUNT_WINDOW_NS
@@ -44,11 +45,10 @@ class Playing(Plane):
 
     def _state(self) -> Any:
         """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
-        kernel, state = self._handled
-        if kernel is not self._kernel:
-            state = handle(self._kernel)
-            self._handled = (self._kernel, state)
-        return state
+        if self._handled is not self._kernel:
+            self._handled = self._kernel
+            self._handle, self._table = handle(self._kernel)
+        return self._handle
 
     @property
     def now_ns(self) -> int:
