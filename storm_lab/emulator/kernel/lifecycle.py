@@ -235,10 +235,10 @@ def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> t
         grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
         k = k._replace(route=grown)
-    for index in executors:
-        e = k.executor[index]
-        at = end - first + int(e.first_task)
-        k.route[at : at + int(e.tasks)] = index
+    serving = np.asarray(executors)
+    counts = k.executor["tasks"][serving]
+    starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
+    k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)
     return k, end - first, end + tasks
 
 
