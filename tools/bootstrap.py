@@ -1,9 +1,9 @@
 """Set up the virtual environment of the checkout, with nothing but a Python of the system.
 
 `make` calls this when the lock, `pyproject.toml` or the set-up itself is newer than the stamp. It makes
-`.venv`, installs exactly `requirements.lock` and the project itself, and writes the stamp last: an
-interrupted set-up never counts as done, and the next one goes on where it stopped. Nothing outside the
-checkout is changed.
+`.venv`, installs exactly `requirements.lock` (with uv, or with pip where uv cannot) and the project itself,
+and writes the stamp last: an interrupted set-up never counts as done, and the next one goes on where it
+stopped. Nothing outside the checkout is changed but the installers' caches.
 
 Standard library only, and no syntax newer than Python 3.7, here and in what it imports: an old `python3` must
 get far enough to find a newer one.
@@ -161,12 +161,30 @@ def install(venv: Path, lock: Path, project: Path) -> None:
     drop_half_installed(venv)
     say(f"installing {len(names)} packages into {venv.name} (about 2 GB; some minutes the first time)")
     pip = [python, "-m", "pip", "install", "--no-deps", "--no-input", "--progress-bar", "off"]
-    follow([*pip, "-r", str(lock)], venv / "set-up.log", names)
+    if not install_by_uv(pip, venv, lock):
+        follow([*pip, "-r", str(lock)], venv / "set-up.log", names)
     # The build tools are in the lock, so the project itself needs no network.
     follow([*pip, "--no-build-isolation", "-e", str(project)], venv / "set-up.project.log", set())
     told = run([python, "-m", "pip", "check"])
     if told.returncode != 0:
         raise SetupError(f"the lock contradicts itself ({last_line(told.stdout)}); make it anew: make lock")
+
+
+def install_by_uv(pip: list[str], venv: Path, lock: Path) -> bool:
+    """Install the lock with the uv that it names, in a third of pip's time; whether that was possible.
+
+    uv does not read pip's settings: where these say which index packages come from, it is left out.
+    """
+    own = [line for line in lock.read_text().splitlines() if line.startswith("uv==")]
+    if not own or "index" in run([*pip[:3], "config", "list"]).stdout or run([*pip, *own]).returncode != 0:
+        return False
+    uv = [str(venv / "bin" / "uv"), "pip", "install", "--python", pip[0], "--no-deps", "-r", str(lock)]
+    try:
+        follow(uv, venv / "set-up.log", locked_names(lock))
+    except SetupError:
+        say("uv could not install the packages; pip does")
+        return False
+    return True
 
 
 def drop_half_installed(venv: Path) -> None:
@@ -186,7 +204,7 @@ def locked_names(lock: Path) -> set[str]:
 
 
 def follow(command: list[str], log: Path, names: set[str]) -> None:
-    """Run pip, show how far it is, keep its words in the log, and turn its failure into one line."""
+    """Run pip or uv, show how far it is, keep its words in the log, and turn its failure into one line."""
     left, show = set(names), Progress(len(names))
     with log.open("w") as record:
         process = subprocess.Popen(
@@ -202,7 +220,9 @@ def follow(command: list[str], log: Path, names: set[str]) -> None:
         try:
             for line in process.stdout:
                 record.write(line)
-                seen = re.match(r"\s*(?:Collecting|Requirement already satisfied:|Ignoring) ([\w.-]+)", line)
+                seen = re.match(
+                    r"\s*(?:Collecting|Requirement already satisfied:|Ignoring|\+) ([\w.-]+)", line
+                )
                 if seen and normal(seen.group(1)) in left:
                     left.discard(normal(seen.group(1)))
                     show.step(len(names) - len(left), seen.group(1))

@@ -23,9 +23,9 @@ _NEWEST = "2.8"
 def fitted_ranges() -> Ranges:
     """The constants that the search moves, with their physical ranges.
 
-    They are those marked fitted in the cost model, but for what was chosen by hand.
+    They are those marked fitted in the cost model.
     """
-    return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted and not c.by_hand}
+    return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
 
 
 @click.command(

@@ -37,7 +37,6 @@ class Fit:
     def document(self) -> dict[str, Any]:
         """As it is written."""
         known: dict[str, Constant] = {constant.name: constant for constant in constants_of(CostModel())}
-        by_hand = {name: constant.value for name, constant in known.items() if constant.by_hand}
         return {
             "schema": SCHEMA,
             "source": "recordings of R-Storm's topologies, storm_lab/papers/rstorm/recordings.json",
@@ -49,9 +48,9 @@ class Fit:
                     "unit": known[name].unit,
                     "low": known[name].low,
                     "high": known[name].high,
-                    "targets": "none, by hand" if known[name].by_hand else "all below",
+                    "targets": "all below",
                 }
-                for name, value in (dict(self.values) | by_hand).items()
+                for name, value in self.values.items()
             },
             "targets": [
                 {

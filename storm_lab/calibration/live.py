@@ -30,6 +30,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.links import LAN, LOOPBACK
 from storm_lab.live.releases import find_release
+from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
@@ -69,9 +70,10 @@ floods had lost half of what cold code costs. Slow wakes are a second valley, wh
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
-_FIXED: Values = {"switch_us": 0.0}
-"""Nothing for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which it
-handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`."""
+_FIXED: Values = {"switch_us": 0.0, "process_penalty": SUITE_COST.process_penalty}
+"""No switch for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which
+it handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`. And further processes
+as in the suite."""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000

@@ -20,24 +20,11 @@ class Constant:
     high: float
     source: str
     fitted: bool
-    by_hand: bool
 
 
-def constant(
-    value: float,
-    unit: str,
-    low: float,
-    high: float,
-    source: str,
-    *,
-    fitted: bool = False,
-    by_hand: bool = False,
-) -> Any:
-    """A dataclass field that carries a constant's unit, range and source.
-
-    ``by_hand``: a fitted constant that no search moves; its source says on what it was chosen.
-    """
-    facts = {"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted, "by_hand": by_hand}
+def constant(value: float, unit: str, low: float, high: float, source: str, *, fitted: bool = False) -> Any:
+    """A dataclass field that carries a constant's unit, range and source."""
+    facts = {"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted}
     return field(default=value, metadata=facts)
 
 

@@ -20,7 +20,7 @@ def constants_table() -> str:
     rows = ["| constant | value | unit | allowed | where from |", "|---|---|---|---|---|"]
     for entry in constants_of(CostModel()):
         unit = "" if entry.unit == "1" else entry.unit
-        mark = "; **fitted by hand**" if entry.by_hand else "; **fitted**" if entry.fitted else ""
+        mark = "; **fitted**" if entry.fitted else ""
         source = entry.source.replace("|", "\\|") + mark
         allowed = f"{entry.low:g} to {entry.high:g}"
         rows.append(f"| `{entry.name}` | {entry.value:g} | {unit} | {allowed} | {source} |")

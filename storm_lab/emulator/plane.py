@@ -88,7 +88,7 @@ class Plane:
 
         Args:
             worker: the sender.
-            view: executor to the worker that runs it.
+            view: executor to the worker that runs it; it does not change any more.
             connecting: whether the worker lacks a connection that it wants.
 
         Returns:
@@ -111,8 +111,8 @@ class Plane:
     def activate(self, worker: int, active: bool) -> None:
         """Let a worker's spouts call nextTuple, or not."""
 
-    def sample(self) -> WindowSample:
-        """Counters since the previous sample."""
+    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+        """Counters since the previous sample; ``traffic`` may be left out where nobody reads it."""
         start, self._last_sample_ns = self._last_sample_ns, self._now_ns
         return WindowSample(start, self._now_ns)
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from functools import partial
+from typing import Any, Protocol, cast
+from weakref import ref
 
 import pandas as pd
 
@@ -63,7 +65,18 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
     """The rows of one run."""
-    return table[(table["variant"] == variant) & (table["seed"] == seed)]
+    known = _places.get(id(table))
+    if known is None or known[0]() is not table:
+        # Measures ask the same table for every run, often: comparing names row by row takes them most time.
+        forget = partial(_places.pop, id(table))
+        known = (ref(table, lambda _: forget(None)), table.groupby(["variant", "seed"]).indices)
+        _places[id(table)] = known
+    places: Mapping[Any, Any] = known[1]
+    return table.take(places.get((variant, seed), []))
+
+
+_places: dict[int, tuple[ref[pd.DataFrame], Mapping[Any, Any]]] = {}
+"""Of tables that have been asked: where the rows of each run stand."""
 
 
 def by_seed(

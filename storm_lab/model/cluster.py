@@ -37,12 +37,9 @@ class Node:
     """A machine that runs a supervisor.
 
     ``cores`` physical cores at ``core_mhz``; ``threads_per_core`` hardware threads; ``memory_mb`` of RAM;
-    ``nic_mbps`` network card speed in each direction, in megabits per second. ``process_sharing`` is the part
-    of the cost model's ``process_penalty`` that a further worker process costs here, 0 to 1: 1 where all
-    processes share one core, as on the hosts on which the penalty was fitted; 1/``cores`` where they are
-    spread evenly over the cores; 0 where they cost nothing beyond their threads. ``work_per_clock`` is how
-    much of Storm's own code a core gets done in a cycle of ``core_mhz``, against the cores of about 2006 for
-    which the cost model holds; what user code costs is stated for the machine itself.
+    ``nic_mbps`` network card speed in each direction, in megabits per second. ``work_per_clock`` is how much
+    of Storm's own code a core gets done in a cycle of ``core_mhz``, against the cores of about 2006 for which
+    the cost model holds; what user code costs is stated for the machine itself.
 
     Raises:
         UserError: a figure is no number or out of range, or a port is there twice; names node and field.
@@ -57,7 +54,6 @@ class Node:
     threads_per_core: int = 1
     memory_mb: float = 4096.0
     nic_mbps: float = 1000.0
-    process_sharing: float = 1.0
     work_per_clock: float = 1.0
     offer: Resources = DEFAULT_OFFER
 
@@ -71,7 +67,6 @@ class Node:
         check_number(owner, "core_mhz", self.core_mhz, low=1.0, high=1e5, unit="MHz")
         check_number(owner, "memory_mb", self.memory_mb, low=1.0, high=1e9, unit="MB")
         check_number(owner, "nic_mbps", self.nic_mbps, low=0.001, high=1e7, unit="Mbit/s")
-        check_number(owner, "process_sharing", self.process_sharing, high=1.0)
         check_number(owner, "work_per_clock", self.work_per_clock, low=0.1, high=10.0)
 
     @property

@@ -115,11 +115,13 @@ LIVE = 2.0
 """The machine of the recorded live runs, of about 2020; not benchmarked, 1.5 to 2.5."""
 NSTORM = replace(machine(16, 2100.0, 128 * 1024.0, 1000.0, work_per_clock=BROADWELL_EP), offer=Node("").offer)
 """N-Storm, section V-A: two eight-core Xeon E5-2620 v4. Its offer is Storm's default: no scheduler asks."""
-RSTORM_MHZ = 1500.0
+RSTORM_MHZ = 1430.0
 """Clock of R-Storm's hosts in terms of the cost model's machines.
 
 They have one 3 GHz core of 2004, of a family that does about half as much in a cycle as the cores that came
-two years later and that the constants hold for.
+two years later and that the constants hold for: SPECint 2000, as AnandTech lists it beside its review of the
+Xeon 5160 (2006), is 1813 for a Xeon of that family at 3733 MHz and 3057 for a Xeon 5160 at 3000 MHz, which is
+0.486 and 1.019 a MHz.
 """
 RSTORM = machine(1, RSTORM_MHZ, 2048.0, 100.0, offer=Resources(cpu_points=100.0, memory_mb=20480.0))
 """R-Storm, section 6.1: an Emulab host; its configuration offers ten times the memory that it has."""

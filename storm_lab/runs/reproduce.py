@@ -283,10 +283,7 @@ def build_report() -> Path:
 
 def _records(model: object) -> list[ConstantRecord]:
     known = [field.name for field in fields(Constant)]
-    return [
-        ConstantRecord(**{name: getattr(entry, name) for name in known if name != "by_hand"})
-        for entry in constants_of(model)
-    ]
+    return [ConstantRecord(**{name: getattr(entry, name) for name in known}) for entry in constants_of(model)]
 
 
 def _commit() -> str:

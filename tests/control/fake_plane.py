@@ -75,7 +75,7 @@ class FakePlane(Plane):
         assert worker in self.alive
         self.active[worker] = active
 
-    def sample(self) -> WindowSample:
+    def sample(self, *, traffic_read: bool = True) -> WindowSample:
         idle = super().sample()
         window = idle.end_ns - idle.start_ns
         return WindowSample(

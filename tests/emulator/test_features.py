@@ -224,7 +224,6 @@ def test_caches_are_shared_with_those_that_run_on_the_same_core() -> None:
     # Ten processes on twelve cores: nine others share a core with three quarters of a process on average.
     assert cost.slowdown(twelve, 10) == pytest.approx(1 + 0.13 * 9 / 12)
     assert cost.slowdown(twelve, 1) == 1.0
-    assert cost.slowdown(replace(twelve, process_sharing=0.0), 10) == 1.0
     # On a single core a second process displaces all there is, and a third no more.
     one = replace(twelve, cores=1)
     assert cost.slowdown(one, 2) == cost.slowdown(one, 3) == pytest.approx(1.13)

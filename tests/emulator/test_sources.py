@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storm_lab.emulator.setup.offset_log import Partition
+from storm_lab.emulator.setup.offset_log import OffsetLog
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot
@@ -313,16 +313,15 @@ def test_when_the_plane_is_asked_to_run_changes_nothing() -> None:
         assert (ends[0][name] == ends[1][name]).all()
 
 
-def test_a_partition_stores_the_first_line_that_is_not_acked() -> None:
-    partition = Partition(first=1, stride=3)
-    for line, attempt in ((1, 0), (7, 0), (10, 2)):
-        partition.ack(line, attempt)
-    partition.checkpoint()
-    assert (partition.stored, partition.committed) == (4, 1)
-    assert partition.forget() == {7: 0, 10: 2}
-    partition.ack(4, 1)
-    partition.checkpoint()
-    assert (partition.stored, partition.committed) == (7, 2)
+def test_a_log_stores_the_first_line_that_is_not_acked() -> None:
+    log = OffsetLog(3)
+    log.ack([1, 7, 10, 8], [0, 0, 2, 0])
+    log.checkpoint()
+    assert (log.stored, log.committed) == ([0, 4, 2], 1)
+    assert log.forget(1) == {7: 0, 10: 2}
+    log.ack([4, 2], [1, 0])
+    log.checkpoint()
+    assert (log.stored, log.committed) == ([0, 7, 5], 3)
 
 
 @pytest.mark.parametrize(

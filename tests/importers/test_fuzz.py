@@ -184,7 +184,7 @@ NODES = {
     "types": {"t": {"like": "m5.large", "cores": 2}, "u": {"like": "t", "offers": {"cpu_points": 5}}},
     "nodes": [
         {"name": "a", "count": 2, "type": "u", "rack": "r", "slots": [1, 2]},
-        {"name": "b", "cores": 1, "speed": 1, "memory_mb": 100, "nic_mbps": 10, "process_sharing": 0.5},
+        {"name": "b", "cores": 1, "speed": 1, "memory_mb": 100, "nic_mbps": 10},
     ],
     "links": {"between_racks_us": 5},
 }

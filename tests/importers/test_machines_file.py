@@ -6,7 +6,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Resources
-from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Links
+from storm_lab.model.machines import MACHINE_TYPES, RSTORM_MHZ, TESTBEDS, Links
 from storm_lab.papers.mfstorm.testbed import desktops
 from storm_lab.papers.nstorm.testbed import servers
 from storm_lab.papers.rstorm.testbed import emulab, emulab_costs
@@ -71,7 +71,7 @@ nodes: [{name: n, type: second}]
 def test_a_type_of_the_papers_keeps_what_it_offers() -> None:
     found = read_machines("storm_lab: machines/1\nnodes: [{name: n, count: 2, type: rstorm}]", "m.yaml")
     assert found.cluster.nodes[0].offer == Resources(100.0, 20480.0)
-    assert found.core_mhz == 1500.0
+    assert found.core_mhz == RSTORM_MHZ
 
 
 def test_the_papers_play_the_testbeds_of_these_names() -> None:

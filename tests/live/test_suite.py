@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from storm_lab.emulator.control.faults.commands import KillTopology
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import check_spec
 from storm_lab.errors import UserError
 from storm_lab.live.play import check_live
@@ -97,8 +96,8 @@ def test_the_emulator_plays_what_the_players_clock_takes_as_well():
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
 def test_a_further_worker_of_a_host_makes_nothing_dearer(sitting, release):
-    for node in sitting.describe(release.storm, MHZ).cluster.nodes:
-        assert CostModel().crowding(node, 5) == 1.0
+    spec = sitting.describe(release.storm, MHZ)
+    assert {spec.cost.crowding(node, 5) for node in spec.cluster.nodes} == {1.0}
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)

@@ -103,9 +103,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "core_mhz=0": (lambda: node(core_mhz=0), "core_mhz = 0"),
     "memory_mb=inf": (lambda: node(memory_mb=float("inf")), "memory_mb = inf"),
     "nic_mbps=-1": (lambda: node(nic_mbps=-1), "nic_mbps = -1"),
-    "process_sharing=NaN": (
-        lambda: node(process_sharing=NAN),
-        "process_sharing = nan: node 'n1'.*give 0 to 1",
+    "work_per_clock=NaN": (
+        lambda: node(work_per_clock=NAN),
+        "work_per_clock = nan: node 'n1'.*give 0.1 to 10",
     ),
     "a port twice": (lambda: node(ports=(1, 2, 1)), "port = 1: node 'n1' has this port twice"),
     "a port as text": (lambda: node(ports=("6700",)), "port = '6700'"),
@@ -132,7 +132,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_what_storm_allows_is_allowed() -> None:
     assert Component("none", executors=0).task_count == 0
     topology(settings={"topology.debug": "true", "topology.worker.max.heap.size.mb": 512})
-    node(process_sharing=0, ports=())
+    node(ports=())
     Cluster(())
     for version in ("0.8.2", "0.9.0", "0.10.2", "1.2.4", "2.0.0", "2.8.8"):
         assert str(StormVersion.parse(version)) == version

@@ -167,7 +167,7 @@ def test_workers_stay_fifty_while_machines_go() -> None:
 
 def test_writes_follow_the_counts_that_are_given() -> None:
     few, many = (
-        twitter.writes_per_minute(EXPERIMENT.checked({"zk_workers": workers})) for workers in (100, 200)
+        twitter.writes_per_minute(EXPERIMENT.checked({"captured_workers": workers})) for workers in (100, 200)
     )
     assert many["worker-beats"] == 2 * few["worker-beats"] == 4000
     assert many["offsets"] == few["offsets"] == 19800

@@ -130,12 +130,12 @@ def test_spikes_are_measured_against_the_stage_they_begin() -> None:
 def test_the_nearest_number_of_ackers_comes_first() -> None:
     parameters = REMOVAL.checked({"bundle": 100})
     parts = [
-        series(fresh_variant(16, 7, number), 1, 10.0, acked_per_s=[0.0, *[rate] * 6])
+        series(fresh_variant(16, 9, number), 1, 10.0, acked_per_s=[0.0, *[rate] * 6])
         for number, rate in ((30, 900.0), (40, 1100.0), (50, 1250.0))
     ]
     latency = pd.concat(
         [
-            pd.DataFrame({"variant": [fresh_variant(16, 7, n)], "seed": 1, "complete_mean_ms": 100.0})
+            pd.DataFrame({"variant": [fresh_variant(16, 9, n)], "seed": 1, "complete_mean_ms": 100.0})
             for n in (30, 40, 50)
         ]
     )

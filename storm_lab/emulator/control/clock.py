@@ -119,21 +119,20 @@ class VirtualClock:
         if period_ns <= 0:
             raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
 
-        def again(delay_ns: int) -> None:
-            event.time_ns += delay_ns
-            self._put(event, rank, actor)
+        def drifting_turn() -> None:
+            work_ns = action() or 0
+            if not event.cancelled:
+                event.time_ns += period_ns + work_ns
+                self._put(event, rank, actor)
 
         def turn() -> None:
-            if drifts:
-                work_ns = action() or 0
-                if not event.cancelled:
-                    again(period_ns + work_ns)
-            else:
-                # The next turn is set before the action, which may cancel it.
-                again(period_ns)
-                action()
+            # The next turn is set before the action, which may cancel it.
+            event.time_ns += period_ns
+            self._put(event, rank, actor)
+            action()
 
-        event = self.at(self.now_ns + period_ns if first_ns is None else first_ns, rank, actor, turn)
+        first_ns = self.now_ns + period_ns if first_ns is None else first_ns
+        event = self.at(first_ns, rank, actor, drifting_turn if drifts else turn)
         return event
 
     def run_until(self, end_ns: int) -> None:

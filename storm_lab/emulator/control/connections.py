@@ -31,6 +31,7 @@ class Connections:
         self._control = control
         self._clock = control.clock
         self._retry_ns = ns(control.times.connect_retry_s)
+        self._hold_ns = ns(control.times.refresh_hold_s)
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
@@ -74,7 +75,7 @@ class Connections:
         Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
         the worker's transfer thread waits for it.
         """
-        self._control.plane.now().hold_sending(process.id, ns(self._control.times.refresh_hold_s))
+        self._control.plane.now().hold_sending(process.id, self._hold_ns)
         if process.assignment is assignment and not process.trying_since:
             self.settle(process)
             return

@@ -289,11 +289,13 @@ class Nimbus:
         dead_slots: set[Slot] = set()
         dead = 0
         for topology_id, stored in self._current.items():
-            alive = self._liveness.alive(stored, now)
-            dead += len(stored.slots) - len(alive)
-            dead_slots.update(slot for e, slot in stored.slots.items() if e not in alive)
+            dead_here = self._liveness.dead(stored, now)
+            dead += len(dead_here)
+            dead_slots.update(stored.slots[executor] for executor in dead_here)
             if topology_id != scratch:
-                present.update((e, slot) for e, slot in stored.slots.items() if e in alive)
+                present.update(stored.slots)
+                for executor in dead_here:
+                    del present[executor]
         view = SchedulingView(
             topologies=tuple(self.topologies.values()),
             cluster=cluster,

@@ -38,12 +38,12 @@ class Liveness:
         silent = self._zookeeper.silent_since
         return frozenset(node for node, since in silent.items() if since is None or since > oldest)
 
-    def alive(self, assignment: StoredAssignment, now_ns: int) -> frozenset[Executor]:
-        """The assigned executors that count as alive in this round; notes which heartbeats have changed."""
+    def dead(self, assignment: StoredAssignment, now_ns: int) -> list[Executor]:
+        """The assigned executors that count as dead in this round; notes which heartbeats have changed."""
         timers, seen, start_ns = self._timers, self._seen, assignment.start_ns
         launched_before = now_ns - ns(timers.task_launch_s)
         oldest = now_ns - ns(timers.task_timeout_s)
-        alive: list[Executor] = []
+        dead: list[Executor] = []
         for slot, executors in assignment.workers.items():
             beats = self._zookeeper.task_beats.get(slot, {})
             for executor in executors:
@@ -53,9 +53,9 @@ class Liveness:
                     last = seen[executor] = (reported, now_ns)
                 start = start_ns[executor]
                 newest = max(reported or 0, start) if timers.heartbeat_by_sender else last[1]
-                if start > launched_before or newest > oldest:
-                    alive.append(executor)
-        return frozenset(alive)
+                if start <= launched_before and newest <= oldest:
+                    dead.append(executor)
+        return dead
 
 
 def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:

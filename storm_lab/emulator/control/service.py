@@ -36,6 +36,6 @@ class Sampler:
         self._listeners.append(listener)
 
     def _sample(self) -> None:
-        sample = self._plane.now().sample()
+        sample = self._plane.now().sample(traffic_read=bool(self._listeners))
         for listener in self._listeners:
             listener(sample)

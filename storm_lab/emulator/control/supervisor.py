@@ -63,6 +63,10 @@ class Supervisor:
         self._outdated = False
         self._sync_waits = False
         timers = control.timers
+        # Looked at for every process at every sync.
+        self._beat_period_ns = ns(timers.worker_heartbeat_s)
+        self._start_timeout_ns = ns(timers.worker_start_timeout_s)
+        self._timeout_ns = ns(timers.worker_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
         every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
         # None before 2.x.
@@ -176,16 +180,16 @@ class Supervisor:
 
     def state_of(self, process: WorkerProcess) -> WorkerState:
         """The process's state in the supervisor's eyes."""
-        timers, now = self._control.timers, self._control.clock.now_ns
-        beat = process.last_heartbeat_ns(now, ns(timers.worker_heartbeat_s))
-        if timers.crash_seen_at_once and process.ended_ns is not None:
+        now = self._control.clock.now_ns
+        beat = process.last_heartbeat_ns(now, self._beat_period_ns)
+        if process.ended_ns is not None and self._control.timers.crash_seen_at_once:
             return WorkerState.TIMED_OUT
         if beat is None:
-            late = now - process.launched_ns >= ns(timers.worker_start_timeout_s)
+            late = now - process.launched_ns >= self._start_timeout_ns
             return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
         if not self.still_wants(process):
             return WorkerState.DISALLOWED
-        late = now - beat > ns(timers.worker_timeout_s)
+        late = now - beat > self._timeout_ns
         return WorkerState.TIMED_OUT if late else WorkerState.VALID
 
     def sync_processes(self) -> None:

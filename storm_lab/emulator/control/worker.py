@@ -76,7 +76,9 @@ class WorkerProcess:
         """
         if self.ready_ns is None:
             return None
-        until = min(time for time in (now_ns, self.ended_ns, self.silent_ns) if time is not None)
+        until = now_ns
+        if self.ended_ns is not None or self.silent_ns is not None:
+            until = min(time for time in (now_ns, self.ended_ns, self.silent_ns) if time is not None)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
 
 

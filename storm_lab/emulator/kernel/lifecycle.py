@@ -8,9 +8,9 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, work_off
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule
 from storm_lab.emulator.kernel.log_lock import release_log
-from storm_lab.emulator.kernel.polling import set_polling, start_idling
+from storm_lab.emulator.kernel.polling import fall_idle, set_polling
 from storm_lab.emulator.kernel.queues import (
     enqueue,
     free_message,
@@ -23,12 +23,14 @@ from storm_lab.emulator.kernel.queues import (
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.source_queue import leave_idle, watch
 from storm_lab.emulator.state.arrays import (
+    component_at,
     cost_at,
     executor_at,
-    handle,
     message_at,
+    node_at,
     s_at,
     thread_at,
+    topology_at,
     worker_at,
 )
 from storm_lab.emulator.state.jit import entry, jit
@@ -56,51 +58,44 @@ from storm_lab.emulator.state.layout import Kernel, State
 THREADS_PER_WORKER = 4
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1
-_NONE_YET = (
-    "head", "tail", "out_head", "out_tail", "current", "waiters", "last_waiter", "next_waiter", "next_wake",
-    "next_log",
-)  # fmt: skip
 
 
+@jit
 def _open_thread(
-    k: Kernel, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
+    k: State, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
 ) -> None:
-    t = k.thread[index]
-    # By name: numpy sets attributes in Python, which shows where thousands of threads start.
-    t["kind"], t["state"], t["capacity"], t["waits"] = kind, IDLE, capacity, 0
-    t["node"], t["worker"], t["executor"] = node, worker, executor
-    t["idle_from"] = int(k.s[0].now)
-    for field in _NONE_YET:
-        t[field] = -1
+    t = thread_at(k, index)
+    t.kind, t.state, t.capacity, t.waits = kind, IDLE, capacity, 0
+    t.node, t.worker, t.executor = node, worker, executor
+    t.idle_from = s_at(k, 0).now
+    t.head = t.tail = t.out_head = t.out_tail = t.current = -1
+    t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = -1
 
 
 @entry
-def _start_period(k: State, thread: int, time: int) -> None:
-    schedule(k, period_source(k, thread), time)
-
-
-def open_worker(k: Kernel, worker: int, node: int, topology: int, first_thread: int, transfer: int) -> None:
+def open_worker(k: State, worker: int, node: int, topology: int, first_thread: int, transfer: int) -> None:
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
-    w = k.worker[worker]
+    w = worker_at(k, worker)
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
-    w.rack = k.node[node].rack
+    w.rack = node_at(k, node).rack
     w.parked_head = w.parked_tail = -1
     w.log_holder = w.log_head = w.log_tail = -1
-    w.warm_excess = int(k.cost[0].warm_excess)
-    w.started = int(k.s[0].now)
+    w.warm_excess = cost_at(k, 0).warm_excess
+    w.started = s_at(k, 0).now
     # Its transfer thread, and both of its system executor.
-    w.periodic = 3 * int(k.cost[0].consumer_work)
+    w.periodic = 3 * cost_at(k, 0).consumer_work
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
-    _start_period(handle(k), first_thread + 2, int(k.s[0].now) + int(k.cost[0].housekeeping_period))
+    schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
 
 
+@entry
 def open_executor(
-    k: Kernel,
+    k: State,
     index: int,
     worker: int,
     component: int,
@@ -112,37 +107,29 @@ def open_executor(
     send_queue: int,
 ) -> None:
     """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
-    now = int(k.s[0].now)
-    w = k.worker[worker]
-    e = k.executor[index]
+    now = s_at(k, 0).now
+    w = worker_at(k, worker)
+    e = executor_at(k, index)
     # Its send thread, and the main one of a bolt: that of a spout sleeps between turns.
-    w.periodic += (1 if source >= 0 else 2) * int(k.cost[0].consumer_work)
+    w.periodic += (1 if source >= 0 else 2) * cost_at(k, 0).consumer_work
     e.worker, e.topology, e.component = worker, w.topology, component
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
-    for field in (
-        "new_head",
-        "new_tail",
-        "old_head",
-        "old_tail",
-        "expired_head",
-        "expired_tail",
-        "turn_head",
-    ):
-        e[field] = -1
+    e.new_head = e.new_tail = e.old_head = e.old_tail = -1
+    e.expired_head = e.expired_tail = e.turn_head = -1
     _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
     _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
-    c = k.component[component]
-    k.thread[first_thread].role = ACKER_BOLT if c.is_acker else BOLT
+    c = component_at(k, component)
+    t = thread_at(k, first_thread)
+    t.role = ACKER_BOLT if c.is_acker else BOLT
     if c.is_spout:
-        k.thread[first_thread].role = SPOUT
-        k.thread[first_thread].state = POLLING
-        _start_period(handle(k), first_thread, now + int(k.topology[w.topology].timeout))
-    elif k.cost[0].look > 0:
-        start_idling(handle(k), first_thread)
+        t.role, t.state = SPOUT, POLLING
+        schedule(k, period_source(k, first_thread), now + topology_at(k, w.topology).timeout)
+    elif cost_at(k, 0).look > 0:
+        fall_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
-        _start_period(handle(k), first_thread, now + int(c.tick_period))
+        schedule(k, period_source(k, first_thread), now + c.tick_period)
 
 
 @jit
@@ -248,10 +235,10 @@ def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> t
         grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
         k = k._replace(route=grown)
-    for index in executors:
-        e = k.executor[index]
-        at = end - first + int(e.first_task)
-        k.route[at : at + int(e.tasks)] = index
+    serving = np.asarray(executors)
+    counts = k.executor["tasks"][serving]
+    starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
+    k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)
     return k, end - first, end + tasks
 
 
@@ -300,15 +287,3 @@ def deliver_parked(k: State, worker: int) -> int:
         if t.state == WAITING and t.wait == WAIT_WIRE:
             schedule(k, timer_source(k, w.transfer_thread), s_at(k, 0).now)
     return delivered
-
-
-@entry
-def charge(k: State, worker: int, work: int) -> None:
-    """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
-
-    That cold code does not make it more is part of what its caller says.
-    """
-    w = worker_at(k, worker)
-    w.owed += work
-    if thread_at(k, w.housekeeping_thread).state == IDLE:
-        work_off(k, w.housekeeping_thread)

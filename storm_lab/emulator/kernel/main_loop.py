@@ -8,7 +8,7 @@ when it does so changes nothing.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule, work_off
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings
 from storm_lab.emulator.kernel.source_queue import line_found
@@ -29,6 +29,7 @@ from storm_lab.emulator.state.arrays import (
 )
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import (
+    IDLE,
     IN_NODE,
     NEED_BUDGET,
     NEED_LOG,
@@ -173,6 +174,25 @@ def run(k: State, until: int, budget: int) -> int:
 
 @entry
 def refresh(k: State) -> None:
+    """As :func:`bring_up_to_date`, for callers in Python."""
+    bring_up_to_date(k)
+
+
+@entry
+def charge(k: State, worker: int, work: int) -> None:
+    """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
+
+    That cold code does not make it more is part of what its caller says.
+    """
+    w = worker_at(k, worker)
+    w.owed += work
+    if thread_at(k, w.housekeeping_thread).state == IDLE:
+        work_off(k, w.housekeeping_thread)
+    bring_up_to_date(k)
+
+
+@jit
+def bring_up_to_date(k: State) -> None:
     """Bring threads and nodes up to date after the control plane has changed something."""
     settle(k)
     for node in range(s_at(k, 0).nodes):

@@ -12,7 +12,6 @@ from storm_lab.emulator.state.arrays import (
     channel_at,
     cost_at,
     executor_at,
-    handle,
     message_at,
     node_at,
     rack_at,
@@ -173,13 +172,13 @@ def channel_index(k: State, start: int, to: int) -> int:
     return channel_between(k, start, to)
 
 
-def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
+def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
     """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
 
     Raises:
         RuntimeError: all spare channels are in use.
     """
-    index = int(channel_index(handle(k), a, b))
+    index = int(channel_index(state, a, b))
     spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))
     if index not in spare:
         free = [i for i in spare if k.channel[i].start < 0]
@@ -196,4 +195,4 @@ def set_link(k: Kernel, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
     if cut and not channel.cut:
         channel.cut, channel.cut_at = 1, k.s[0].now
     elif channel.cut and not cut:
-        end_cut(handle(k), a, index)
+        end_cut(state, a, index)

@@ -101,12 +101,6 @@ def fall_idle(k: State, thread: int) -> None:
         set_polling(k, thread, c.coarse_look)
 
 
-@entry
-def start_idling(k: State, thread: int) -> None:
-    """As :func:`fall_idle`, for a thread that has just been started."""
-    fall_idle(k, thread)
-
-
 @jit
 def sleep_between_turns(k: State, thread: int, every: int) -> None:
     """An idle spout begins to sleep between empty turns, which come every so many ns."""

@@ -9,7 +9,7 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import close_root
 from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
 from storm_lab.emulator.kernel.source_queue import leave_idle, return_line, watch
-from storm_lab.emulator.state.arrays import component_at, executor_at, handle, s_at, source_at, thread_at
+from storm_lab.emulator.state.arrays import component_at, executor_at, s_at, source_at, thread_at
 from storm_lab.emulator.state.jit import entry
 from storm_lab.emulator.state.kinds import (
     LOST,
@@ -124,13 +124,14 @@ def _empty(k: State, source: int) -> None:
     row.head = row.tail = -1
 
 
-def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
+def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> None:
     """Let a log's reader begin again.
 
     The lines of ``acked`` wait to be emitted once more, with those that wait already, in order of lines.
 
     Args:
         k: the kernel.
+        state: a handle on it.
         source: number of the source.
         acked: lines to be emitted though they have been acked, with the attempt at which they were.
     """
@@ -139,6 +140,6 @@ def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
     while m >= 0:
         waiting[int(k.message[m].number)] = int(k.message[m].record)
         m = int(k.message[m].next)
-    _empty(handle(k), source)
+    _empty(state, source)
     for line in sorted(waiting):
-        _give_back(handle(k), source, line, waiting[line])
+        _give_back(state, source, line, waiting[line])

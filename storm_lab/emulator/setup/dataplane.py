@@ -6,7 +6,7 @@ process runs what. Times are virtual nanoseconds; workers are numbered through t
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
-from storm_lab.emulator.kernel.main_loop import refresh
+from storm_lab.emulator.kernel.main_loop import charge, refresh
 from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
@@ -72,7 +72,9 @@ class DataPlane(Playing):
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
-        self._executors: dict[tuple[int, Executor], int] = {}
+        self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
+        """By worker: its executors, with their numbers."""
+        self._viewed: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._threads = 0
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
@@ -90,7 +92,7 @@ class DataPlane(Playing):
         self._reserve(1, executors, slot.node)
         worker = len(self._log.slots)
         lifecycle.open_worker(
-            self._kernel,
+            self._state(),
             worker,
             self._names.node_index[slot.node],
             self._names.topology_index[topology_id],
@@ -135,7 +137,7 @@ class DataPlane(Playing):
         first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
         index = len(self._log.lives)
         lifecycle.open_executor(
-            self._kernel,
+            self._state(),
             index,
             worker,
             names.component_index[key],
@@ -147,13 +149,13 @@ class DataPlane(Playing):
             self._sizes[executor.topology].send,
         )
         self._threads += lifecycle.THREADS_PER_EXECUTOR
-        self._executors[worker, executor] = index
+        self._executors[worker][executor] = index
+        self._viewed = None
         self._log.lives.append(Life(worker, executor, self._log.slots[worker], self.now_ns))
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
-        own = [executor for owner, executor in self._executors if owner == worker]
-        losses = [self._close_executor(worker, executor) for executor in own]
+        losses = [self._close_executor(worker, executor) for executor in list(self._executors[worker])]
         losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
         slot = self._log.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
@@ -170,7 +172,8 @@ class DataPlane(Playing):
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Roots that die with a spout are logged, and held sources get their lines back.
-        index = self._executors.pop((worker, executor))
+        index = self._executors[worker].pop(executor)
+        self._viewed = None
         self._reserve_messages(4 * readers.LOSE_MOST)
         readers.return_in_hand(self._state(), index)
         while True:
@@ -191,17 +194,16 @@ class DataPlane(Playing):
         if source < 0:
             return
         self._readers[source] -= 1
-        if not any(other == executor for _, other in self._executors):
+        if not any(executor in own for own in self._executors.values()):
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
-                readers.rewind(self._kernel, source, acked)
+                readers.rewind(self._kernel, self._state(), source, acked)
         readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples that lets go."""
-        places = [(other, executor) for executor, other in sorted(view.items())]
-        known = tuple(self._executors[place] for place in places if place in self._executors)
+        known, hosts = self._understood(view)
         topology = int(self._kernel.worker[worker].topology)
         if known and (topology, known) not in self._routes:
             self._kernel, self._routes[topology, known], self._route_end = lifecycle.add_route(
@@ -211,20 +213,36 @@ class DataPlane(Playing):
             # What waited may go another way than what was sent before: its distances are counted anew.
             self._log.take_traffic(self._kernel)
         self._kernel.worker[worker].route = self._routes.get((topology, known), 0)
-        self._kernel.worker[worker].connections = len(self._receivers(worker, view) - {worker})
+        self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
         refresh(self._state())
         return delivered
 
-    def _receivers(self, worker: int, view: Mapping[Executor, int]) -> set[int]:
+    def _understood(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
+        """Numbers of the executors in a view, in order, and which workers run a component.
+
+        Many workers get one view, one after the other.
+        """
+        if self._viewed is None or self._viewed[0] is not view:
+            runs = self._executors
+            known = [
+                runs[other][executor] for executor, other in sorted(view.items()) if executor in runs[other]
+            ]
+            hosts: dict[str, set[int]] = {}
+            for executor, other in view.items():
+                hosts.setdefault(executor.component, set()).add(other)
+            self._viewed = (view, tuple(known), hosts)
+        return self._viewed[1:]
+
+    def _receivers(self, worker: int, hosts: Mapping[str, set[int]]) -> set[int]:
         """The workers that run what a worker's executors send to: it has a connection to each of them."""
-        own = {executor.component for owner, executor in self._executors if owner == worker}
+        own = {executor.component for executor in self._executors[worker]}
         topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
         wanted = {c.id for c in topology.components if any(s.source in own for s in c.inputs)} | {ACKER}
         if ACKER in own:
             wanted |= {spout.id for spout in topology.spouts}
-        return {other for executor, other in view.items() if executor.component in wanted}
+        return {other for component in wanted for other in hosts.get(component, ())}
 
     def dropped(self, worker: int) -> int:
         """Tuples that the worker has dropped so far because it could not reach their receivers."""
@@ -243,8 +261,7 @@ class DataPlane(Playing):
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
-        lifecycle.charge(self._state(), worker, cpu_ns)
-        refresh(self._state())
+        charge(self._state(), worker, cpu_ns)
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
         """Let a worker's transfer thread send nothing for so long from now on."""
@@ -253,16 +270,15 @@ class DataPlane(Playing):
 
     def activate(self, worker: int, active: bool) -> None:
         """Let the worker's spouts call nextTuple, or not."""
-        for (owner, _), index in self._executors.items():
-            if owner == worker:
-                readers.set_active(self._state(), index, int(active))
+        for index in self._executors[worker].values():
+            readers.set_active(self._state(), index, int(active))
         refresh(self._state())
 
-    def sample(self) -> WindowSample:
+    def sample(self, *, traffic_read: bool = True) -> WindowSample:
         """Counters since the previous sample; writes the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0:
             count_all_looks(self._state(), self._threads)
-        return self._log.sample(self._kernel)
+        return self._log.sample(self._kernel, traffic_read=traffic_read)
 
     def set_node_speed(self, node: str, factor: float) -> None:
         """Slow a node down (factor below 1) or back to normal (1)."""
@@ -272,8 +288,8 @@ class DataPlane(Playing):
         """Cut or delay the link between two nodes, in both directions; without either it is as before."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
         extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
-        network.set_link(self._kernel, a, b, int(cut), extra_delay_ns)
-        network.set_link(self._kernel, b, a, int(cut), extra_delay_ns)
+        for start, end in ((a, b), (b, a)):
+            network.set_link(self._kernel, self._state(), start, end, int(cut), extra_delay_ns)
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; what has arrived stays queued."""
@@ -307,7 +323,7 @@ class DataPlane(Playing):
             self._log.write_counts(k, self._next_count - COUNT_WINDOW_NS, self.now_ns)
         self._write_rows()
         self._log.write_pending(k)
-        self._log.sample(k)
+        self._log.sample(k, traffic_read=False)
         self._log.write_placements()
 
     def _set_slowness(self, node_id: str) -> None:

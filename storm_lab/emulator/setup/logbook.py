@@ -144,8 +144,11 @@ class Logbook:
         for name in counters:
             t[name] = 0
 
-    def sample(self, k: Kernel) -> WindowSample:
-        """Read and clear the monitors' counters; write the traffic and CPU rows of the window."""
+    def sample(self, k: Kernel, *, traffic_read: bool) -> WindowSample:
+        """Read and clear the monitors' counters; write the traffic and CPU rows of the window.
+
+        Traffic is left out of the answer unless it is ``traffic_read``.
+        """
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
         executor_cpu: dict[tuple[int, Executor], int] = {}
@@ -158,7 +161,7 @@ class Logbook:
                 key = (worker, self.lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
         self._write_cpu(k, threads, start, end)
-        traffic = self._read_traffic(k, start, end)
+        traffic = self._read_traffic(k, start, end, traffic_read)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self.lives)]].tolist()
         queued = {
             (life.worker, life.executor): length
@@ -214,15 +217,14 @@ class Logbook:
         k.traffic["bytes"] = 0
         k.s[0].moved = 0
 
-    def _read_traffic(self, k: Kernel, start: int, end: int) -> dict[tuple[str, int, int], int]:
+    def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
         # By columns: a wide topology has hundreds of thousands of pairs of tasks.
         self.take_traffic(k)
         if not self._taken:
             return {}
         pair, locality, tuples, sizes = np.concatenate(self._taken, axis=1)
         self._taken = []
-        keys, at = np.unique(len(LOCALITY_NAMES) * pair + locality, return_inverse=True)
-        tuples, sizes = (_summed(at, values, len(keys)) for values in (tuples, sizes))
+        keys, tuples, sizes = _summed(len(LOCALITY_NAMES) * pair + locality, tuples, sizes)
         pair, locality = keys // len(LOCALITY_NAMES), keys % len(LOCALITY_NAMES)
         block = np.searchsorted(k.pair["first"], pair, side="right") - 1
         sender = np.repeat(np.arange(len(k.component)), k.component["pairs"])[block]
@@ -233,12 +235,15 @@ class Logbook:
         target = k.component["first_task"][receiver] + offset % width
         if self._recorder is not None:
             self._write_traffic(k, np.stack([source, target, locality, tuples, sizes]), start, end)
-        traffic: dict[tuple[str, int, int], int] = {}
-        columns = (k.component["topology"][sender], k.task["id"][source], k.task["id"][target], tuples)
-        for topology, from_task, to_task, count in zip(*(c.tolist() for c in columns), strict=True):
-            key = (self._names.topologies[topology], from_task, to_task)
-            traffic[key] = traffic.get(key, 0) + count
-        return traffic
+        if not read:
+            # A wide topology would have hundreds of thousands of entries.
+            return {}
+        # Whatever the distance; the pairs are in order.
+        at = np.flatnonzero(np.diff(pair, prepend=-1))
+        topologies = map(self._names.topologies.__getitem__, k.component["topology"][sender[at]].tolist())
+        tasks = (k.task["id"][end[at]].tolist() for end in (source, target))
+        sums = np.add.reduceat(tuples, at).tolist()
+        return dict(zip(zip(topologies, *tasks, strict=True), sums, strict=True))
 
     def _write_traffic(self, k: Kernel, rows: NDArray[np.int64], start: int, end: int) -> None:
         assert self._recorder is not None
@@ -281,8 +286,9 @@ class Logbook:
         )
 
 
-def _summed(at: NDArray[np.intp], values: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """Sums of the values of each group."""
-    sums = np.zeros(length, np.int64)
-    np.add.at(sums, at, values)
-    return sums
+def _summed(keys: NDArray[np.int64], *values: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """The keys in order, each once, and the sums of its values."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], *(np.add.reduceat(each[order], first) for each in values)

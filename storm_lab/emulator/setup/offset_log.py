@@ -12,7 +12,7 @@ Checkpoints of all partitions of a log fall on the multiples of its period.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,73 +24,79 @@ from storm_lab.emulator.state.names import Names
 from storm_lab.errors import UserError
 
 
-class Partition:
-    """What the reader of one partition knows: the stored offset, and the lines acked from there on."""
+class OffsetLog:
+    """What the readers of one log know: the stored offsets, and the lines acked from there on."""
 
-    def __init__(self, first: int, stride: int) -> None:
-        self._first = first
-        self._stride = stride
+    def __init__(
+        self, partitions: int, period_ns: int = NEVER, *, component: int = 0, first: int = 0
+    ) -> None:
+        self.component = component
+        self.sources = range(first, first + partitions)
+        """Index of each partition's source."""
+        self.period_ns = self.due_ns = period_ns
+        self.stored = list(range(partitions))
+        """For each partition the line at which a successor begins."""
         self._acked: dict[int, int] = {}
-        self.stored = first
-        """The line at which a successor begins."""
 
     @property
     def committed(self) -> int:
-        """How many lines from the partition's start on are done for good."""
-        return (self.stored - self._first) // self._stride
+        """How many lines from the partitions' starts on are done for good."""
+        return sum(line // len(self.stored) for line in self.stored)
 
-    def ack(self, line: int, attempt: int) -> None:
-        """The line has been acked, at this attempt."""
-        self._acked[line] = attempt
+    def ack(self, lines: Iterable[int], attempts: Iterable[int]) -> None:
+        """Lines have been acked, each at its attempt."""
+        self._acked.update(zip(lines, attempts, strict=True))
 
     def checkpoint(self) -> None:
-        """Store the offset of the first line that is not acked."""
-        while self.stored in self._acked:
-            del self._acked[self.stored]
-            self.stored += self._stride
+        """Store the offsets of the first lines that are not acked."""
+        acked, stride = self._acked, len(self.stored)
+        for partition, line in enumerate(self.stored):
+            while line in acked:
+                del acked[line]
+                line += stride
+            self.stored[partition] = line
 
-    def forget(self) -> Mapping[int, int]:
-        """Forget, as the reader has died, that the lines after the stored offset were acked.
+    def forget(self, partition: int) -> Mapping[int, int]:
+        """Forget, as a reader has died, which of its lines after the stored offset were acked.
 
         Returns these lines with their attempts.
         """
-        acked, self._acked = self._acked, {}
-        return acked
+        stride = len(self.stored)
+        lost = {line: attempt for line, attempt in self._acked.items() if line % stride == partition}
+        for line in lost:
+            del self._acked[line]
+        return lost
 
 
 class OffsetLogs:
-    """All logs of a run, by source index; fed with the rows of finished roots."""
+    """All logs of a run; fed with the rows of finished roots."""
 
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
-        self._partitions: dict[int, Partition] = {}
-        self._of_topology: dict[str, list[Partition]] = {}
-        self._first: dict[int, tuple[int, int]] = {}
-        """By component: its first source, and how many it has."""
-        self._periods: dict[int, int] = {}
+        self._logs: dict[str, list[OffsetLog]] = {}
+        """By topology."""
         # How many rows of the kernel's buffer have been taken in.
         self._taken = 0
         sources = {plan.topology.id: plan.sources for plan in plans}
-        for (topology, spout), readers in names.readers.items():
-            first, n = names.source_index[topology, spout], len(readers)
-            self._first[names.component_index[topology, spout]] = (first, n)
-            self._periods[first] = sources[topology][spout].checkpoint_ns
-            own = [Partition(i, n) for i in range(n)]
-            self._partitions.update(enumerate(own, start=first))
-            self._of_topology.setdefault(topology, []).extend(own)
-        self._due = dict(self._periods)
-
-    @property
-    def next_checkpoint_ns(self) -> int:
+        for key, readers in names.readers.items():
+            topology, spout = key
+            log = OffsetLog(
+                len(readers),
+                sources[topology][spout].checkpoint_ns,
+                component=names.component_index[key],
+                first=names.source_index[key],
+            )
+            self._logs.setdefault(topology, []).append(log)
+        self._all = [log for own in self._logs.values() for log in own]
+        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
         """When the next checkpoint is due; NEVER without logs."""
-        return min(self._due.values(), default=NEVER)
 
     def checkpoint(self, now_ns: int) -> None:
         """Store the offsets of the logs whose checkpoint is due."""
-        for first, n in self._first.values():
-            if self._due[first] <= now_ns:
-                self._due[first] += self._periods[first]
-                for index in range(first, first + n):
-                    self._partitions[index].checkpoint()
+        for log in self._all:
+            if log.due_ns <= now_ns:
+                log.due_ns += log.period_ns
+                log.checkpoint()
+        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
 
     def emptied(self) -> None:
         """The kernel's buffer of finished roots begins anew."""
@@ -98,21 +104,21 @@ class OffsetLogs:
 
     def take(self, k: Kernel) -> None:
         """Take in the acks among the roots that have finished since the last call."""
-        if not self._partitions:
+        if not self._all:
             return
-        rows = k.root_row[self._taken : int(k.s[0].root_rows)]
+        rows = k.root_row[self._taken : int(k.s["root_rows"][0])]
         self._taken += len(rows)
-        rows = rows[rows["outcome"] == ACKED]
-        component: NDArray[np.int64] = k.task["component"][rows["task"]]
-        for index, (first, n) in self._first.items():
-            own = rows[component == index]
-            for line, attempt in zip(own["line"].tolist(), own["attempt"].tolist(), strict=True):
-                self._partitions[first + line % n].ack(line, attempt)
+        acked = rows["outcome"] == ACKED
+        task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
+        component: NDArray[np.int64] = k.task["component"][task]
+        for log in self._all:
+            own = component == log.component
+            log.ack(line[own].tolist(), attempt[own].tolist())
 
     def forget(self, source: int) -> Mapping[int, int] | None:
         """The last reader of a source has died: lines to be emitted again; None when the source is no log."""
-        partition = self._partitions.get(source)
-        return None if partition is None else partition.forget()
+        own = [log for log in self._all if source in log.sources]
+        return own[0].forget(source - own[0].sources.start) if own else None
 
     def committed(self, topology_id: str) -> int:
         """Lines of a topology's logs that are done for good.
@@ -120,11 +126,11 @@ class OffsetLogs:
         Raises:
             UserError: it reads no log.
         """
-        if topology_id not in self._of_topology:
+        if topology_id not in self._logs:
             raise UserError(
                 "no spout of this topology reads a log, so no offset is committed",
                 field="topology",
                 value=topology_id,
                 remedy="give a source a checkpoint_ns, or measure progress in acks",
             )
-        return sum(partition.committed for partition in self._of_topology[topology_id])
+        return sum(log.committed for log in self._logs[topology_id])

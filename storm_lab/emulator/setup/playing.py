@@ -33,8 +33,9 @@ class Playing(Plane):
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane; the row of scalars is never replaced.
         self._now = self._kernel.s["now"]
-        self._handled: tuple[Kernel, Any] = (self._kernel, handle(self._kernel))
-        get_ready(self._handled[1])
+        self._handled = self._kernel
+        self._handle, self._table = handle(self._kernel)
+        get_ready(self._handle)
         self._log = log
         self._offsets = offsets
         self._next_count = COUNT_WINDOW_NS
@@ -44,11 +45,10 @@ class Playing(Plane):
 
     def _state(self) -> Any:
         """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
-        kernel, state = self._handled
-        if kernel is not self._kernel:
-            state = handle(self._kernel)
-            self._handled = (self._kernel, state)
-        return state
+        if self._handled is not self._kernel:
+            self._handled = self._kernel
+            self._handle, self._table = handle(self._kernel)
+        return self._handle
 
     @property
     def now_ns(self) -> int:
@@ -78,24 +78,18 @@ class Playing(Plane):
         Raises:
             EmulationStoppedError: more tuples are queued than the stated limit.
         """
-        while self._next_count <= time_ns:
-            self._play(self._next_count)
-            self._log.write_counts(self._kernel, self._next_count - COUNT_WINDOW_NS, self._next_count)
-            self._next_count += COUNT_WINDOW_NS
-        self._play(time_ns)
-
-    def _play(self, time_ns: int) -> None:
-        while self._next_report <= time_ns:
-            self._play_and_store(self._next_report)
-            report_loads(self._state(), len(self._log.lives))
-            self._next_report += LOAD_REPORT_NS
-        self._play_and_store(time_ns)
-
-    def _play_and_store(self, time_ns: int) -> None:
-        while (due := self._offsets.next_checkpoint_ns) <= time_ns:
+        offsets = self._offsets
+        while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
             self._play_on(due)
-            self._offsets.take(self._kernel)
-            self._offsets.checkpoint(due)
+            if due == offsets.next_checkpoint_ns:
+                offsets.take(self._kernel)
+                offsets.checkpoint(due)
+            if due == self._next_report:
+                report_loads(self._state(), len(self._log.lives))
+                self._next_report += LOAD_REPORT_NS
+            if due == self._next_count:
+                self._log.write_counts(self._kernel, due - COUNT_WINDOW_NS, due)
+                self._next_count += COUNT_WINDOW_NS
         self._play_on(time_ns)
 
     def _play_on(self, time_ns: int) -> None:

@@ -1,6 +1,6 @@
 """How kernel functions reach the kernel's arrays: ``thread_at(k, i)`` is row i of the array of threads.
 
-Compiled functions pass the whole state on as one pointer to a record of addresses. (Passing some thirty array
+Compiled functions pass the whole state on as the place of one table of addresses. (Passing some thirty array
 descriptors by value from function to function costs ten times more than the work itself.) Without the JIT the
 same names index the numpy arrays, bounds checked.
 
@@ -23,22 +23,23 @@ _CELL = np.dtype([("value", np.int64)])
 _CELLS = {name: np.dtype([("value", np.int32)]) for name in NARROW}
 
 
-def handle(kernel: Kernel) -> Any:
-    """What a compiled function takes as its state: the arrays' addresses, or without the JIT the arrays.
+def handle(kernel: Kernel) -> tuple[Any, object]:
+    """What a compiled function takes as its state, and the table that must live as long as that is used.
 
-    The handle is valid as long as the arrays of ``kernel`` live.
+    It is the place of the arrays' addresses, or without the JIT the arrays; valid as long as the arrays of
+    ``kernel`` live. A whole number, for numba takes ten times as long to see what a record is.
     """
     if not ENABLED:
         cells = {
             name: with_attributes(getattr(kernel, name).reshape(-1).view(_CELLS.get(name, _CELL)))
             for name in FLAT
         }
-        return kernel._replace(**cells)
+        return kernel._replace(**cells), None
     assert all(getattr(kernel, name).dtype == _CELLS.get(name, _CELL)["value"] for name in FLAT)
-    record = np.zeros(1, POINTERS)
+    table = np.zeros(1, POINTERS)
     for name, array in kernel._asdict().items():
-        record[name] = array.ctypes.data
-    return record[0]
+        table[name] = array.ctypes.data
+    return int(table.ctypes.data), table
 
 
 def _plain_accessor(name: str) -> Callable[[Any, int], Any]:
@@ -65,7 +66,7 @@ if ENABLED:
         state, index = arguments
         offset: int = POINTERS.fields[name][1]  # type: ignore[index]
         word = context.get_value_type(types.int64)
-        first = builder.bitcast(state, context.get_value_type(_BYTES))
+        first = builder.inttoptr(state, context.get_value_type(_BYTES))
         place = builder.gep(first, [word(offset)])
         address = builder.load(builder.bitcast(place, word.as_pointer()))
         # The addresses do not change while compiled code runs: they need not be read again.

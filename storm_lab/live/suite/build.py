@@ -12,6 +12,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import (
@@ -74,15 +75,12 @@ def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
 
 
 def _node(number: int, cores: int, mhz: float) -> Node:
-    # What the player's bolts use is measured by their threads' own CPU clocks, whoever shares the caches; and
-    # of the workers of a sitting all but one or two are idle, and displace nothing.
     return Node(
         f"n{number}",
         ports=_PORTS,
         cores=cores,
         core_mhz=mhz,
         memory_mb=_MEMORY_MB,
-        process_sharing=0.0,
         work_per_clock=LIVE,
     )
 
@@ -97,6 +95,11 @@ def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -
         dealt[executor.component] = turn + 1
         pairs.append((executor, slots[turn % len(slots)]))
     return Assignment.of(pairs)
+
+
+SUITE_COST = CostModel(process_penalty=0.0)
+"""What the player's bolts use is measured by their threads' own CPU clocks, whoever shares the caches; and of
+the workers of a sitting all but one or two are idle, and displace nothing."""
 
 
 @dataclass(frozen=True)
@@ -237,6 +240,7 @@ def sitting_of(
         version=version,
         topologies=plans,
         scheduler=DefaultScheduler(),
+        cost=SUITE_COST,
         duration_s=turns.now_s + 1.0,
         faults=FaultPlan(tuple(turns.faults)),
         timers=real_timers(version),

@@ -16,13 +16,13 @@ from functools import cache
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Turns, held_cluster, real_timers
+from storm_lab.live.suite.build import SUITE_COST, Turns, held_cluster, real_timers
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Assignment, Cluster, Executor, Node, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.usercode import lines_of
+from storm_lab.papers.rstorm.usercode import Effort, lines_of
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.papers.rstorm import RStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -39,12 +39,16 @@ _OFFER = Resources(100.0, 20480.0)
 """As in the recordings: each host offers one core, and memory enough."""
 
 
+_EFFORT = Effort(character_us=0.7)
+"""What the player's bolts take for a character in the recorded sittings, on real Storm and here alike."""
+
+
 @cache
 def _plan(topology: str, placement: str) -> TopologyPlan:
     workers = 12 if placement == "even-12" else _HOSTS
     found = layout(topology, workers=workers, debug=False)
     named = replace(found.topology, id=f"{topology}-{placement}", ackers=0, max_spout_pending=None)
-    return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths))
+    return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths), effort=_EFFORT)
 
 
 def cluster(mhz: float) -> Cluster:
@@ -92,6 +96,7 @@ def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
         version=version,
         topologies=tuple(plans.values()),
         scheduler=DefaultScheduler(),
+        cost=SUITE_COST,
         duration_s=turns.now_s + 1.0,
         faults=FaultPlan(tuple(turns.faults)),
         timers=real_timers(version),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
@@ -33,8 +32,8 @@ LOSSLESS = V0_9_7
 _MINUTE_S = 60.0
 
 PARAMETERS: tuple[Parameter, ...] = (
-    replace(PARTITIONS, name="zk_partitions"),
-    replace(CAPTURED_WORKERS, name="zk_workers"),
+    PARTITIONS,
+    CAPTURED_WORKERS,
     Parameter(
         "zk_machines",
         40,
@@ -68,8 +67,8 @@ def writes_per_minute(parameters: Parameters) -> dict[str, float]:
     """Writes to ZooKeeper by origin in a minute, from their periods: offsets, worker and supervisor beats."""
     timers = timers_of(VERSION)
     return {
-        "offsets": offset_writes_per_s(parameters.integer("zk_partitions")) * _MINUTE_S,
-        "worker-beats": parameters.integer("zk_workers") * _MINUTE_S / timers.task_heartbeat_s,
+        "offsets": offset_writes_per_s(parameters.integer(PARTITIONS.name)) * _MINUTE_S,
+        "worker-beats": parameters.integer(CAPTURED_WORKERS.name) * _MINUTE_S / timers.task_heartbeat_s,
         "supervisor-beats": parameters.integer("zk_machines") * _MINUTE_S / timers.supervisor_heartbeat_s,
     }
 
@@ -118,13 +117,13 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
             "twitter-zk-kafka-writes",
             writes["offsets"],
             unit="writes",
-            how=f"{TOPOLOGIES} topologies, {parameters.integer('zk_partitions')} partitions each, {periods}",
+            how=f"{TOPOLOGIES} topologies, {parameters.integer(PARTITIONS.name)} partitions each, {periods}",
         ),
         labelled(
             "twitter-zk-share",
             {"kafka-spouts": 100 * writes["offsets"] / total, "storm": 100 * storm / total},
             unit="%",
-            how=f"{parameters.integer('zk_workers')} workers; {periods}",
+            how=f"{parameters.integer(CAPTURED_WORKERS.name)} workers; {periods}",
         ),
         single(
             "twitter-zk-heartbeat-share",

@@ -104,22 +104,21 @@ def total(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 def rate_between(tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float) -> Samples:
     """Answers a second in the seconds that begin in ``[from_s, to_s)``."""
+    return by_seed(tables.throughput_1s, variant, seeds, lambda rows: _rate(rows, from_s, to_s))
 
-    def rate(rows: pd.DataFrame) -> float | None:
-        rows = rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)]
-        return float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None
 
-    return by_seed(tables.throughput_1s, variant, seeds, rate)
+def _rate(seconds: pd.DataFrame, from_s: float, to_s: float) -> float | None:
+    times = seconds["t_s"].to_numpy()
+    rows = seconds[(times >= from_s) & (times < to_s)]
+    return float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None
 
 
 def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Answers a second outside migrations: over the last 20 s before every re-assignment."""
     means: Samples = []
     for seed in seeds:
-        windows = [
-            rate_between(tables, variant, (seed,), start - QUIET_S, start)[0]
-            for start in moves_s(tables, variant, seed)
-        ]
+        seconds = of_run(tables.throughput_1s, variant, seed)
+        windows = [_rate(seconds, start - QUIET_S, start) for start in moves_s(tables, variant, seed)]
         means.append(_mean([rate for rate in windows if rate is not None]))
     return means
 

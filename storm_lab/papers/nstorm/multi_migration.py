@@ -8,8 +8,10 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
+from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import measured_with_readings, with_other_readings
+from storm_lab.papers.nstorm.runs import KEPT, measured_with_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -155,4 +157,12 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("nstorm-fig9-large-m",),
+            tuple(variant_of(moving(m).variant, KEPT) for m in PAPERS_M),
+            seeds=15,
+            reading=KEPT.label,
+        ),
+    ),
 )

@@ -34,7 +34,6 @@ from storm_lab.experiments.readings import (
     quotients,
     value_of,
 )
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
@@ -355,5 +354,4 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "stays", "node_cpu_60s", "steady_cpu", "steady_elapsed"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("rstorm-fig10-linear-cpu",), variants=("linear-default-w12", "linear-rstorm")),),
 )

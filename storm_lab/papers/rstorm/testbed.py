@@ -23,21 +23,19 @@ CLOCK = Parameter(
     "clock_mhz",
     RSTORM_MHZ,
     "clock of the hosts in terms of the machines that the cost model's constants hold for: the printed 3 GHz "
-    "are of a family that does about half as much in a cycle",
+    "are of a family that does 0.48 of their work in a cycle, by SPECint 2000",
     unit="MHz",
     low=1000,
     high=3000,
-    chosen_on=("recordings of R-Storm's runs",),
 )
 CHARACTER = Parameter(
     "character_us",
     CHARACTER_US,
-    "CPU to walk over a character where a bolt shortens a line: 0.02 for a compiled loop, up to 2 where each "
-    "step makes a new text",
+    "CPU to walk over a character where a bolt shortens a line, in a loop as in the authors' public code; up "
+    "to 2 where each step makes a new text",
     unit="us",
-    low=0.02,
+    low=0.0,
     high=2.0,
-    chosen_on=("recordings of R-Storm's runs",),
 )
 WORKERS = Parameter(
     "workers",

@@ -15,6 +15,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
@@ -63,7 +64,7 @@ PARAMETERS: tuple[Parameter, ...] = (*STREAMING, WORKERS, TRIALS)
 
 TRIED: tuple[Trial, ...] = (
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
-    Trial("light", "0.1 us a character", {"character_us": 0.1}),
+    Trial("walk", "0.7 us a character", {"character_us": 0.7}),
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
     Trial("fast", "hosts of 2000 MHz", {"clock_mhz": 2000.0}),
     Trial("six", "six machines, two workers each", {"machines": 6}),
@@ -142,4 +143,11 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("rstorm-fig12a-pageload",),
+            variants=tuple(recorded_setup.recorded_variant("page-load", name) for name in SCHEDULERS),
+            reading=recorded_setup.READING,
+        ),
+    ),
 )

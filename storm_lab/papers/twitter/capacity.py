@@ -5,19 +5,19 @@ from __future__ import annotations
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.papers.twitter.overheads import topology
-from storm_lab.papers.twitter.overheads_measures import MINUTE_S, PROCESS_SHARING
+from storm_lab.papers.twitter.overheads_measures import MINUTE_S
 from storm_lab.papers.twitter.testbed import CORE_MHZ, machines
 
 
-def most_percent(parameters: Parameters, program: str, count: int, processes: str) -> float:
+def most_percent(parameters: Parameters, program: str, count: int) -> float:
     """CPU of a machine of ``count`` in a minute, 100 % is a core: no log may show more.
 
     A burst of work is counted when it is done. So to what a machine can work in a minute comes what was in
     hand when the minute began: at most one burst of every thread, and none is longer than that of a spout
-    that reads a bundle and emits it. ``processes`` is a name of `PROCESS_SHARING`.
+    that reads a bundle and emits it.
     """
     cost = CostModel()
-    (node, *_) = machines(count, process_sharing=PROCESS_SHARING[processes]).nodes
+    (node, *_) = machines(count).nodes
     declared = topology(program, count)
     workers = declared.workers / count
     # A sending and a receiving thread a worker; the executors' own sending threads cost no CPU here.

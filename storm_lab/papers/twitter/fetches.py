@@ -15,40 +15,25 @@ fetch and a latency, which is the law that the printed rows nearly obey.
 from __future__ import annotations
 
 from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.papers.twitter.event_counting import FEW
 
-FEW = ("twitter-thr-4m", "twitter-lat-4m")
 MANY = ("twitter-thr-16m", "twitter-lat-16m")
-"""The two printed rows, throughput and latency, on which the reading's numbers are chosen."""
+"""The printed row of sixteen machines, throughput and latency."""
 CHOSEN_ON = (*MANY, *FEW)
+"""What the reading's numbers are chosen on, its window with that of the other readings."""
+WINDOWS = 2
+"""Windows of pending tuples that a fetch brings: the fewest for which a fetch waits for acks."""
 
 FETCH_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "fetch_ms",
         21.0,
-        "reading with Kafka's fetches: how long a fetch takes. Chosen on the row of 16 machines, with "
-        "fetch_lines of two windows",
+        "reading with Kafka's fetches: how long a fetch of two windows of pending tuples takes. Chosen on "
+        "the row of 16 machines",
         unit="ms",
         low=1,
         high=1000,
         chosen_on=MANY,
-    ),
-    Parameter(
-        "fetch_lines",
-        18,
-        "reading with Kafka's fetches: events that one brings from a spout's partition. Two windows of "
-        "pending tuples, the fewest for which a fetch waits for acks; so chosen with fetch_pending",
-        low=1,
-        high=10000,
-        chosen_on=CHOSEN_ON,
-    ),
-    Parameter(
-        "fetch_pending",
-        9,
-        "reading with Kafka's fetches: window of pending tuples a spout task. Chosen on the row of 4 "
-        "machines, where the window is nearly always full",
-        low=5,
-        high=20,
-        chosen_on=FEW,
     ),
     Parameter(
         "fetch_bolt_us",
@@ -60,15 +45,6 @@ FETCH_PARAMETERS: tuple[Parameter, ...] = (
         high=1000,
         chosen_on=FEW,
     ),
-    Parameter(
-        "fetch_ackers",
-        50,
-        "reading with Kafka's fetches: one acker a worker, Storm's own choice from 0.9 on. Chosen on the "
-        "throughput of 16 machines: 40 end at 6.2 million tuples a minute",
-        low=20,
-        high=50,
-        chosen_on=MANY[:1],
-    ),
 )
 
 
@@ -77,10 +53,8 @@ def fetched(values: Parameters, parameters: Parameters) -> Parameters:
     bolt_us = parameters.number("fetch_bolt_us")
     return values.changed(
         fetch_ms=parameters.number("fetch_ms"),
-        fetch_lines=parameters.integer("fetch_lines"),
+        fetch_lines=WINDOWS * values.integer("max_spout_pending"),
         fetch_thread=True,
-        max_spout_pending=parameters.integer("fetch_pending"),
-        ackers=parameters.integer("fetch_ackers"),
         distribute_us=bolt_us,
         count_us=bolt_us,
     )

@@ -31,7 +31,7 @@ from storm_lab.papers.twitter.machine_removal_measures import (
     other_order,
     reading_seeds,
 )
-from storm_lab.papers.twitter.testbed import CORES, IN_TURN, SLOT_ORDERS, VERSION, failing, machines
+from storm_lab.papers.twitter.testbed import IN_TURN, SLOT_ORDERS, VERSION, failing, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 SLUG = "twitter-machine-removal"
@@ -51,12 +51,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "pending_tried",
-        (5, 10),
+        (5, 7),
         "other windows of pending tuples, played with the first seed on machines without a history",
         low=5,
         high=20,
     ),
-    Parameter("ackers_tried", (30, 50), "other numbers of ackers, as above", low=20, high=50),
+    Parameter("ackers_tried", (30, 40), "other numbers of ackers, as above", low=20, high=50),
     Parameter(
         "supply_million_a_min",
         4.5,
@@ -88,8 +88,7 @@ SUPPLIED_TIMEOUT_S = 30.0
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """One run of all stages per seed, a few for each reading, and short ones beside them.
 
-    The short ones have other windows, numbers of ackers, processes that cost less, and a log that is not
-    always full.
+    The short ones have other windows, other numbers of ackers, and a log that is not always full.
     """
 
     def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
@@ -115,10 +114,6 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         for count in TRIED_MACHINES:
             values = fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1])
             specs += play(fresh_variant(count, *setting), values, describe_fresh, first)
-    for count in TRIED_MACHINES:
-        variant = fresh_variant(count, pending, ackers, spread=True)
-        values = fresh.changed(machines=count, process_sharing=1 / CORES)
-        specs += play(variant, values, describe_fresh, first)
     supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
@@ -151,13 +146,9 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def describe_fresh(spec: RunSpec) -> EmulationSpec:
     """Describe a short run at full load on machines of which none has failed."""
-    shared = "process_sharing" in spec.parameters
     return counting(
         spec,
-        cluster=machines(
-            spec.parameters.integer("machines"),
-            process_sharing=spec.parameters.number("process_sharing") if shared else 1.0,
-        ),
+        cluster=machines(spec.parameters.integer("machines")),
         faults=FaultPlan.of_rows(filling()),
         duration_s=FULL_FROM_S + TRIED_S,
         warm_up_s=FULL_FROM_S + TRIED_S / 3,
@@ -202,9 +193,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     # In one run of six Nimbus sees a removal in two rounds, and workers stand less evenly from then on.
     settling=(
-        Settling(
-            ("twitter-thr-13m", "twitter-lat-13m", "twitter-thr-10m", "twitter-thr-7m"), variants=(VARIANT,)
-        ),
         Settling(
             ("twitter-lat-13m", "twitter-thr-10m", "twitter-lat-10m", "twitter-lat-7m"),
             variants=(VARIANT + FETCH_TAG,),

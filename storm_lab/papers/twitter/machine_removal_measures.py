@@ -37,12 +37,9 @@ FETCH_TAG = "-fetch"
 FETCH_READING = "fetches from Kafka by a thread of the spouts' client"
 
 
-def fresh_variant(machines: int, pending: int, ackers: int, *, spread: bool = False) -> str:
-    """Variant of the short runs on so many machines without a history.
-
-    ``spread``: where further processes cost what they do when spread over the cores of a machine.
-    """
-    return f"fresh-{machines}m-pending{pending}-ackers{ackers}" + ("-spread-processes" if spread else "")
+def fresh_variant(machines: int, pending: int, ackers: int) -> str:
+    """Variant of the short runs on so many machines without a history."""
+    return f"fresh-{machines}m-pending{pending}-ackers{ackers}"
 
 
 def throughput_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
@@ -112,7 +109,7 @@ def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
 def ackers_by_throughput(
     tables: Tables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
 ) -> pd.DataFrame:
-    """How the number of ackers is chosen.
+    """What the number of ackers does.
 
     Throughput of 16 machines with each number, and how far it is from the ``printed`` million a minute; the
     nearest first.

@@ -14,20 +14,15 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.model.machines import TWITTER
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
+from storm_lab.papers.twitter.event_counting import COUNT_US
 from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
     ACKS_ON,
-    AS_FITTED,
-    FREE,
     MINUTE_S,
     ORIGINAL,
-    OWN,
-    PROCESS_SHARING,
     SETTLED_S,
-    SPREAD,
     measure,
     on_machines,
 )
@@ -60,33 +55,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "logic_us",
-        15.0,
-        "CPU of a bolt of the original topology for a message; not printed. It cannot give the ten machines: "
-        "receiving limits the topology to more even without it",
+        COUNT_US,
+        "CPU of a bolt of the original topology for a message; not printed: that of a bolt that counts "
+        "client events, as in section 3.4",
         unit="us",
         low=0,
         high=200,
-        chosen_on=("twitter-ovh-orig-10",),
-    ),
-    Parameter(
-        "own_work",
-        4.7,
-        "reading with messages at Twitter's own price: what a core does of Storm's own code in a cycle, as "
-        "work_per_clock of a machine. Chosen for the 924 % of three machines with acking, 92.4 us a message; "
-        "real cores of that time do 1.05, those of 2020 some 2.0",
-        low=0.5,
-        high=10,
-        chosen_on=("twitter-ovh-ack-cpu",),
-    ),
-    Parameter(
-        "own_logic_us",
-        140.0,
-        "reading with messages at Twitter's own price: logic_us in it. Chosen for the ten machines, which "
-        "125 to 150 give",
-        unit="us",
-        low=0,
-        high=200,
-        chosen_on=("twitter-ovh-orig-10",),
     ),
     Parameter(
         "machines_off", (1, 2), "numbers of machines to try without acking", unit="machines", low=1, high=40
@@ -111,34 +85,22 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every program on every number of machines, at three prices of further processes, and Twitter's own."""
+    """Every program on every number of machines, with every seed."""
     tried = {ACKS_OFF: "machines_off", ACKS_ON: "machines_on", ORIGINAL: "machines_original"}
-    settings = [
-        (program, count, processes)
-        for processes in (AS_FITTED, SPREAD, FREE, OWN)
-        for program, name in tried.items()
-        for count in dict.fromkeys(parameters.integers(name))
-    ]
     shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us"))
-    own = shared.changed(
-        logic_us=parameters.number("own_logic_us"), work_per_clock=parameters.number("own_work")
-    )
-    seeds = parameters.seeds
     return tuple(
         RunSpec(
             experiment=SLUG,
-            variant=on_machines(program, count, processes),
+            variant=on_machines(program, count),
             seed=seed,
-            parameters=(own if processes == OWN else shared).changed(
-                program=program, machines=count, process_sharing=PROCESS_SHARING[processes]
-            ),
+            parameters=shared.changed(program=program, machines=count),
             describe=describe,
             storm_version=VERSION,
             sample_every=1000,
         )
-        for program, count, processes in settings
-        # What is no claim but shows a cause needs no interval.
-        for seed in (seeds if processes == AS_FITTED else seeds[:1])
+        for program, name in tried.items()
+        for count in dict.fromkeys(parameters.integers(name))
+        for seed in parameters.seeds
     )
 
 
@@ -186,13 +148,8 @@ def plan(spec: RunSpec) -> TopologyPlan:
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
-    own = "work_per_clock" in values
     return EmulationSpec(
-        cluster=machines(
-            values.integer("machines"),
-            process_sharing=values.number("process_sharing"),
-            work_per_clock=values.number("work_per_clock") if own else TWITTER.work_per_clock,
-        ),
+        cluster=machines(values.integer("machines")),
         version=spec.storm_version,
         topologies=(plan(spec),),
         scheduler=DefaultScheduler(),

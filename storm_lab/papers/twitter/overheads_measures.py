@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
 from storm_lab.papers.twitter.testbed import CORES
@@ -19,17 +18,6 @@ from storm_lab.papers.twitter.testbed import CORES
 ACKS_OFF = "storm-no-acks"
 ACKS_ON = "storm-acks"
 ORIGINAL = "original"
-
-AS_FITTED = "as-fitted"
-SPREAD = "spread"
-FREE = "free"
-OWN = "own-price"
-PROCESS_SHARING = {AS_FITTED: 1.0, SPREAD: 1 / CORES, FREE: 0.0, OWN: 1.0}
-"""What a further worker process costs on a machine, as a part of the cost model's ``process_penalty``: as on
-the hosts with one core on which it was fitted; spread evenly over the cores; nothing beyond its threads.
-Verdicts are those of the first, which all experiments use. The last has that price, too, and messages at the
-price that the paper's own numbers give them."""
-_ENDING = {AS_FITTED: "", SPREAD: "-spread-processes", FREE: "-free-processes", OWN: "-own-price"}
 
 SETTLED_S = 180.0
 """Readings begin here: code is warm, and what queued up while workers started is worked off."""
@@ -40,9 +28,9 @@ PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
 
 
-def on_machines(program: str, count: int, processes: str = AS_FITTED) -> str:
-    """Variant of the runs of a program on so many machines; ``processes`` is a name of `PROCESS_SHARING`."""
-    return f"{program}-{count}m{_ENDING[processes]}"
+def on_machines(program: str, count: int) -> str:
+    """Variant of the runs of a program on so many machines."""
+    return f"{program}-{count}m"
 
 
 def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: str, seed: int) -> float:
@@ -64,17 +52,12 @@ def cpu_percent(tables: Tables, variant: str, seed: int) -> float:
 
 
 def machines_needed(
-    tables: Tables,
-    parameters: Parameters,
-    program: str,
-    tried: Sequence[int],
-    seed: int,
-    processes: str = AS_FITTED,
+    tables: Tables, parameters: Parameters, program: str, tried: Sequence[int], seed: int
 ) -> int | None:
     """Fewest machines of those tried that keep up; None when none does."""
     wanted = KEEPS_UP * parameters.number("messages_per_s")
     for count in sorted(set(tried)):
-        variant = on_machines(program, count, processes)
+        variant = on_machines(program, count)
         if done_per_s(tables, parameters, program, variant, seed) < wanted:
             continue
         if cpu_percent(tables, variant, seed) <= PHYSICAL_PERCENT:
@@ -88,53 +71,22 @@ def java_percent(parameters: Parameters) -> float:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.2, and what comes out for them where processes or messages cost less."""
+    """The claims of section 3.3.2."""
     seeds = parameters.seeds
-    return measure_at(tables, parameters, AS_FITTED, seeds) + tuple(
-        replace(
-            each,
-            reading=name,
-            basis=Basis.FITTED if processes == OWN and each.claim_id in _OWN_FIXES else None,
-        )
-        for processes, name in _CHEAPER.items()
-        for each in measure_at(tables, parameters, processes, seeds[:1])
-        if "java-" not in each.claim_id
-    )
-
-
-_CHEAPER = {
-    SPREAD: "a further process that costs a twelfth, as spread over the cores",
-    FREE: "a further process that costs nothing but its threads",
-    OWN: "messages at Twitter's own price, 92.4 us with acking",
-}
-_OWN_FIXES = {"twitter-ovh-ack-cpu", "twitter-ovh-ack-machines", "twitter-ovh-orig-10"}
-"""What the reading with that price is chosen on: 924 % of three machines, which are fewer than two full ones
-could be, and the ten machines of the original topology."""
-
-
-def measure_at(
-    tables: Tables, parameters: Parameters, processes: str, seeds: Sequence[int]
-) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.2 at a price of a further process, a name of `PROCESS_SHARING`.
-
-    Only the first seed's runs are played at other prices than the one as fitted.
-    """
     java = java_percent(parameters)
 
     def needed(program: str, name: str) -> list[int | None]:
         tried = parameters.integers(name)
-        return [machines_needed(tables, parameters, program, tried, seed, processes) for seed in seeds]
+        return [machines_needed(tables, parameters, program, tried, seed) for seed in seeds]
 
     def whole_load(program: str, counts: Sequence[int | None]) -> Samples:
         """CPU of all machines, % of a core, on the fewest that keep up."""
         return [
-            None
-            if count is None
-            else count * cpu_percent(tables, on_machines(program, count, processes), seed)
+            None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
             for count, seed in zip(counts, seeds, strict=True)
         ]
 
-    off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1, processes), seed) for seed in seeds]
+    off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
     needed_on = needed(ACKS_ON, "machines_on")
     cost = [
         (b - a) / a if a is not None and b is not None else None
@@ -151,7 +103,7 @@ def measure_at(
             "twitter-ovh-orig-10",
             needed(ORIGINAL, "machines_original"),
             unit="machines",
-            how=f"{keeps}; the CPU of the bolts was chosen in view of it",
+            how=keeps,
         ),
         measurement(
             "twitter-ovh-java-machines",
@@ -175,7 +127,7 @@ def measure_at(
         measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=keeps),
         measurement(
             "twitter-ovh-ack-cpu",
-            [cpu_percent(tables, on_machines(ACKS_ON, 3, processes), seed) for seed in seeds],
+            [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds],
             unit="% of a core",
             how=f"{last}, three machines",
         ),

@@ -39,24 +39,13 @@ REPORT_S = 1.0
 """User counters report once a second (section 3.4)."""
 
 
-def machines(
-    count: int,
-    slots: int = SLOTS,
-    *,
-    process_sharing: float = 1.0,
-    work_per_clock: float = TWITTER.work_per_clock,
-) -> Cluster:
+def machines(count: int, slots: int = SLOTS) -> Cluster:
     """Machines of section 3.3.2: two Xeon E5645 of 2.4 GHz, so 12 cores and 24 threads, with 24 GB.
 
     Section 3.4 does not say what its machines are; those of 3.3.2 are taken. Their network is not printed
-    either: 1 Gbit/s, which no experiment fills. ``process_sharing`` is what part of the cost model's
-    ``process_penalty`` counts on them: all of it, unless a run asks what follows if not; ``work_per_clock``
-    what their cores do of Storm's own code.
+    either: 1 Gbit/s, which no experiment fills.
     """
-    kind = replace(
-        TWITTER, ports=ports(slots), process_sharing=process_sharing, work_per_clock=work_per_clock
-    )
-    return Cluster(numbered(kind, "machine{:02d}", count))
+    return Cluster(numbered(replace(TWITTER, ports=ports(slots)), "machine{:02d}", count))
 
 
 def failing(at_s: float, before: int, after: int) -> list[dict[str, object]]:

@@ -122,7 +122,6 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
         threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
         memory_mb=memory,
         nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
-        process_sharing=float(entry.get("process_sharing", base.process_sharing)),
         offer=Resources(
             float(offers.get("cpu_points", offer.cpu_points)), float(offers.get("memory_mb", offer.memory_mb))
         ),
