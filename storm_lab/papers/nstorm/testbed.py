@@ -111,8 +111,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "readings",
         True,
-        "also play two other sets of values for what is not printed, one with impatient callers and one with "
-        "kept messages",
+        "also play other sets of values for what is not printed: with impatient callers, and with kept messages",
     ),
     Parameter(
         "round_trip_ms",
