@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 from storm_lab.emulator.constant import Constant, constants_of
@@ -34,7 +35,7 @@ from storm_lab.runs.expected import expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance, Pool
-from storm_lab.runs.prepare import Say, prepare
+from storm_lab.runs.prepare import Meanwhile, Say, prepare
 from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
 
@@ -108,6 +109,24 @@ def reproduce(
         for study, job in zip(studies, planned, strict=True)
     ]
     stale = {study.workspace for study, done in zip(studies, current, strict=True) if not done}
+    waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
+    for place in waiting:
+        for made in ("figures", "documents", "verdicts"):
+            shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
+    failed: dict[Path, StormLabError] = {}
+
+    def publish(place: int, share: float) -> None:
+        # As soon as it is whole, so that an interruption does not take it away.
+        if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
+            _publish(studies[place], reports_folder())
+
+    # Notebooks without runs wait for nobody.
+    free = [place for place in waiting if not studies[place].specs()]
+    waiting = [place for place in waiting if place not in free]
+
+    def fail(number: int, error: StormLabError) -> None:
+        failed[planned[free[number]].executed] = error
+
     prepared = prepare(
         studies,
         jobs=jobs,
@@ -115,37 +134,35 @@ def reproduce(
         fresh=fresh,
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
+        meanwhile=Meanwhile(
+            [partial(_execute, planned[place]) for place in free],
+            lambda number, share: publish(free[number], share),
+            fail,
+        ),
     )
-    waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
     for place in waiting:
         say(f"{studies[place].experiment.slug}: executing {studies[place].experiment.notebook}")
-        for made in ("figures", "documents", "verdicts"):
-            shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     # At most two: a kernel with its figures takes some hundred MB.
     pool: Pool[NotebookJob, tuple[float, float]] = Pool(
         max(1, min(jobs, JOBS)), _execute, name=lambda job: job.executed.name
     )
-
-    failed: dict[Path, StormLabError] = {}
-
-    def fail(job: NotebookJob, error: StormLabError) -> None:
-        failed[job.executed] = error
-
     with progress_bar(len(waiting), show_progress, "notebooks") as advance:
 
         def finished(number: int, share: float) -> None:
-            # As soon as it is whole, so that an interruption does not take it away.
-            place = waiting[number]
-            if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
-                _publish(studies[place], reports_folder())
+            publish(waiting[number], share)
             advance(number, share)
 
-        times = pool.do([planned[place] for place in waiting], finished, fail)
+        times = pool.do(
+            [planned[place] for place in waiting],
+            finished,
+            lambda job, error: failed.update({job.executed: error}),
+        )
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
         raise StormLabError("\n".join(str(error) for error in failed.values()))
     taken = {waiting[number]: seconds for number, seconds in times.items()}
+    taken |= {free[number]: seconds for number, seconds in prepared.meanwhile.items()}
     for place, (notebook_s, _) in taken.items():
         cost = prepared.cost_of(place, notebook_s)
         if cost is not None:

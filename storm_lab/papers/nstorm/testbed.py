@@ -111,7 +111,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "readings",
         True,
-        "also play other sets of values for what is not printed, with impatient callers and with kept messages",
+        "also play other sets of values for what is not printed: impatient callers, and kept messages",
     ),
     Parameter(
         "round_trip_ms",
