@@ -116,7 +116,7 @@ def prepare(
             wanted[run.folder] = tuple(dict.fromkeys(names))
     missing = missing_metrics(wanted)
     metrics_s, beside = 0.0, dict[int, Any]()
-    if missing or meanwhile:
+    if missing or (meanwhile and meanwhile.tasks):
         say(f"metrics of {len(missing)} runs")
         with progress_bar(1, show_progress, "metrics") as show:
             metrics_s, beside = _metrics(missing, meanwhile or Meanwhile(), partial(show, 0))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.machine.places import DATA_VARIABLE
-from storm_lab.runs.prepare import prepare
+from storm_lab.runs.prepare import Meanwhile, prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -46,6 +47,18 @@ def test_a_run_that_two_studies_read_takes_its_time_once(data: Path) -> None:
     prepared = prepare([study("one", 1, 2), study("two", 2, 3)], needs_metrics=lambda study: False)
     seconds = {run.spec.seed: run.seconds for own in prepared.runs for run in own}
     assert prepared.emulation_s == pytest.approx((seconds[1] + seconds[2], seconds[3]))
+
+
+def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_number(data: Path) -> None:
+    told: list[object] = []
+    meanwhile = Meanwhile(
+        [partial(tiny_runs.give, "a"), tiny_runs.refuse, partial(tiny_runs.give, "b")],
+        lambda number, share: told.append((number, share)),
+        lambda number, error: told.append((number, str(error))),
+    )
+    prepared = prepare([study("none")], meanwhile=meanwhile)
+    assert prepared.meanwhile == {0: "a", 2: "b"}
+    assert {(0, 1.0), (1, "told"), (2, 1.0)} <= set(told)
 
 
 @pytest.mark.slow

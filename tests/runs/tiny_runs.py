@@ -135,3 +135,13 @@ def note_played() -> None:
     if folder:
         mark = Path(folder) / f"{os.getpid()}-{time.monotonic_ns()}"
         mark.touch()
+
+
+def give(value: object, advance: Advance) -> object:
+    """A task that is no run."""
+    return value
+
+
+def refuse(advance: Advance) -> object:
+    """One that fails as a user's mistake does."""
+    raise UserError("told")
