@@ -126,7 +126,7 @@ def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) ->
     experiment = module.EXPERIMENT
     specs = experiment.runs(experiment.checked(SEEDS))
     without = experiment.runs(experiment.checked({**SEEDS, "readings": False}))
-    for reading in getattr(module, "READINGS", READINGS):
+    for reading in READINGS:
         own = [spec for spec in specs if spec.variant.endswith(f"-{reading.name}")]
         assert {spec.seed for spec in own} == {4, 5}
         for name, value in reading.changes.items():

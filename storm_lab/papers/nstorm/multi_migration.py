@@ -23,8 +23,6 @@ PAPERS_M = (1, 2, 4, 8, 16)
 SMALL_M = (1, 2, 4)
 AFTER = 3
 """Re-assignments after which the gain of figure 10 is taken; the paper says two or three."""
-READINGS = (KEPT,)
-"""With impatient callers numbers of executors are as far apart; the notebook on delayed kills has sixteen."""
 COMPARED_S = FIRST_S + AFTER * PERIOD_S
 """The gain is taken over the seconds before this one, the time of the next re-assignment."""
 PARAMETERS: tuple[Parameter, ...] = (
@@ -42,8 +40,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
-        *with_other_readings(parameters, [moving(m) for m in parameters.integers("moved")], READINGS),
-        *with_other_readings(short, [STILL], READINGS),
+        *with_other_readings(parameters, [moving(m) for m in parameters.integers("moved")]),
+        *with_other_readings(short, [STILL]),
     )
 
 
@@ -67,7 +65,7 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them under the other readings."""
-    return measured_with_readings(_measure, tables, parameters, READINGS)
+    return measured_with_readings(_measure, tables, parameters)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

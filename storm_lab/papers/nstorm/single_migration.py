@@ -13,8 +13,8 @@ from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
-    IMPATIENT,
     KEPT,
+    UNHURRIED,
     measured_with_readings,
     patience_tag,
     run_specs,
@@ -264,8 +264,8 @@ SETTLING: tuple[Settling, ...] = (
         (_CUT, "nstorm-fig6-storm-stop", "nstorm-fig7-storm-60", "nstorm-fig8-nstorm-storm"), _METHODS, 15
     ),
     _settling(("nstorm-fig7-storm-100",), _METHODS[:1], 30),
-    _settling((_CUT,), _METHODS, 15, IMPATIENT),
-    _settling(("nstorm-fig7-stormstar-60",), _METHODS[1:2], 25, IMPATIENT),
+    _settling((_CUT,), _METHODS, 15, UNHURRIED),
+    _settling(("nstorm-fig7-stormstar-60",), _METHODS[1:2], 25, UNHURRIED),
     _settling(("nstorm-fig6-nstorm-stop",), _METHODS[2:], 15, KEPT),
 )
 """What five seeds leave unsettled: the phase of the supervisors decides how long each method stops."""

@@ -25,8 +25,6 @@ SLUG = "nstorm-sync-cycles"
 PAPERS_CYCLES = ((10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1))
 BEST = (1.0, 0.3)
 """The pair that the paper recommends."""
-READINGS = (KEPT,)
-"""Callers that lose a call wait at least as long as all degraded seconds of the best cycles."""
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "syncs_s",
@@ -74,7 +72,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
-        *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs), READINGS),
+        *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs)),
         *under_trials(lambda values: run_specs(values, pairs), parameters, _polls(parameters)),
     )
 
@@ -108,7 +106,7 @@ def label_of(pair: tuple[float, float]) -> str:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, and what comes out for them under the other readings, and with other polls."""
     return (
-        *measured_with_readings(_measure, tables, parameters, READINGS),
+        *measured_with_readings(_measure, tables, parameters),
         *explained(_measure, tables, parameters, _polls(parameters)),
     )
 

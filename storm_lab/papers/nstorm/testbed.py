@@ -71,6 +71,14 @@ COMMON: tuple[Parameter, ...] = (
     Parameter("words", 8, "longest sentence, in words; not printed", low=SHORTEST, high=15),
     Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256),
     Parameter(
+        "think_ms",
+        0.0,
+        "pause of a caller between an answer and its next call; not printed",
+        unit="ms",
+        low=0,
+        high=10000,
+    ),
+    Parameter(
         "patience_s",
         30.0,
         "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
@@ -226,13 +234,14 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
     A call whose tuple tree times out is made again, as a caller does who wants an answer.
     """
     half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
+    think_ns = round(parameters.number("think_ms") * 1e6)
     trace = _trace(
         text, parameters.integer("words"), parameters.number("split_us"), parameters.number("count_us")
     )
     source = SourcePlan(
         SourceKind.CLOSED_LOOP,
         calls=parameters.integer("calls"),
-        answer_ns=half_ns,
+        answer_ns=half_ns + think_ns,
         fetch_ns=half_ns,
         on_fail=FailurePolicy.REPLAY,
         first_result=parameters.text("answers") == FIRST,
