@@ -73,11 +73,7 @@ class Fit:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The file's content.
-
-    Raises:
-        UserError: there is none, or it is another kind of file.
-    """
+    """The file's content; `UserError` if there is none, or it is another kind of file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

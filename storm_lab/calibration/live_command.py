@@ -26,13 +26,8 @@ from storm_lab.runs.live_trust import Recorded, recorded_runs
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:
     """Fit the constants of some versions to this machine and write them.
 
-    Args:
-        versions: of Storm, as `find_release` takes them.
-        records: recorded runs of this machine; without, the sittings are played now.
-        out: the file that is written.
-
-    Raises:
-        UserError: a version, the records or the file cannot be used, or real Storm cannot be started here.
+    ``versions`` are as for `find_release`. Without ``records`` of this machine, the sittings are played now.
+    Raises `UserError` if a version, records or file cannot be used, or real Storm cannot be started here.
     """
     generations = [find_release(text).generation for text in versions]
     if not out.absolute().parent.is_dir():

@@ -72,11 +72,7 @@ class Bundle:
     delays: bool = True
 
     def check(self) -> None:
-        """Refuse a size that cannot be played.
-
-        Raises:
-            UserError: names size and range.
-        """
+        """Refuse a size that cannot be played: `UserError` names size and range."""
         if not 1 <= self.size <= LARGEST:
             raise UserError(
                 "that many tuples cannot be played as one",
@@ -90,11 +86,7 @@ class Bundle:
         return delay_ns * self.size if self.delays else delay_ns
 
     def apply(self, k: Kernel) -> None:
-        """Turn freshly built arrays of single tuples into those of bundles.
-
-        Raises:
-            UserError: recorded arrivals are too few to make one bundle a period.
-        """
+        """Make bundles of freshly built single tuples; `UserError` if a period's arrivals do not fill one."""
         if self.size == 1:
             return
         for name in _PER_TUPLE:

@@ -86,11 +86,7 @@ class TopologyPlan:
 
 
 def check_source(spout: str, plan: SourcePlan) -> None:
-    """Refuse a source that cannot be played.
-
-    Raises:
-        UserError: names the spout, the field and the value.
-    """
+    """Refuse a source that cannot be played: `UserError` names the spout, the field and the value."""
 
     def refuse(field: str, value: object, remedy: str) -> None:
         raise UserError(

@@ -108,11 +108,7 @@ class EmulationSpec:
 
 
 def check_spec(spec: EmulationSpec) -> None:
-    """Refuse a run that cannot be, before anything is built.
-
-    Raises:
-        UserError: names the field, the value and the remedy.
-    """
+    """Refuse a run that cannot be, before it is built: `UserError` names field, value and remedy."""
     check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")

@@ -46,9 +46,7 @@ class MachineConstants:
     def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
         """A cost model with the constants of the version's generation, else of the nearest one.
 
-        Args:
-            version: of Storm.
-            before: whose other constants are kept; the defaults without.
+        The other constants are those of ``before``, or the defaults.
         """
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
@@ -71,12 +69,7 @@ class MachineConstants:
 
 
 def read_constants(path: Path) -> MachineConstants:
-    """Read a file of constants.
-
-    Raises:
-        UserError: it cannot be read, is another kind of file, or holds what the cost model does not know or
-            allow.
-    """
+    """Read a file of constants; `UserError`: another kind of file, or what the cost model does not allow."""
     remedy = "write one with storm-lab calibrate --live"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -121,11 +114,7 @@ def _values(generation: str, part: object) -> dict[str, float]:
 
 
 def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
-    """Cost models by generation: from a given file, else from the one beside recorded runs, if there is one.
-
-    Raises:
-        UserError: the file cannot be used.
-    """
+    """Cost models by generation: of a given file, else beside recorded runs; `UserError` if unusable."""
     path = given or home / FILE_NAME
     if given is None and not path.is_file():
         return {}

@@ -51,8 +51,7 @@ class Recorded:
 def recorded_runs(home: Path) -> list[Recorded]:
     """All recorded runs in a folder, or in the folders of several machines in it; sitting by sitting.
 
-    Raises:
-        UserError: there is none, one is damaged, or one is of a sitting that is described otherwise now.
+    Raises `UserError` if there is none, one is damaged, or one's sitting is described otherwise now.
     """
     found = []
     manifests = [*home.glob("*/manifest.json"), *home.glob("*/*/manifest.json")]
@@ -106,11 +105,7 @@ Costs = Mapping[str, Mapping[str, CostModel]]
 
 
 def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None) -> Costs:
-    """The constants of the machines of recorded runs: of a given file, else those that lie beside the runs.
-
-    Raises:
-        UserError: a file cannot be used.
-    """
+    """Constants by machine: of a given file, else those beside the runs; `UserError` if one is unusable."""
     return {name: read_costs(home / name, given) for name in dict.fromkeys(each.machine for each in recorded)}
 
 
@@ -154,13 +149,9 @@ def compare(
     seeds: Sequence[int] = SEEDS,
     tell: Told = lambda name: None,
 ) -> Trust:
-    """The comparison of all recorded runs.
+    """The comparison of all recorded runs, in the order of `recorded_runs`; ``tell`` hears of each emulation.
 
-    Args:
-        recorded: in the order of `recorded_runs`.
-        costs: of each machine; the cost model's own constants where there are none.
-        seeds: of the emulations.
-        tell: called before each emulation.
+    ``costs`` are by machine; the cost model's own constants where there are none.
     """
     rows: list[Row] = []
     orderings = []
@@ -186,11 +177,7 @@ def play_of(recorded: Recorded) -> tuple[str, str, str]:
 
 
 def trust_of(seeds: Sequence[int]) -> Trust:
-    """The comparison of the project's recorded runs, with the constants that lie beside them.
-
-    Raises:
-        UserError: the recorded runs or the constants cannot be used.
-    """
+    """The project's recorded runs compared, with the constants beside them; `UserError` if unusable."""
     folder = records_folder()
     recorded = recorded_runs(folder)
     return compare(recorded, costs_of(recorded, folder), seeds=seeds)

@@ -14,8 +14,7 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 
 
 @click.command(
-    "trace",
-    epilog=examples("storm-lab trace data/runs/tstorm-word-count/RUN trace.json --from 100 --to 101"),
+    "trace", epilog=examples("storm-lab trace data/runs/tstorm-word-count/RUN trace.json --from 100 --to 101")
 )
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))

@@ -92,17 +92,7 @@ class Kernel(NamedTuple):
 
 
 # Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
-FLAT = (
-    "bucket",
-    "route",
-    "permutation",
-    "ready",
-    "idle",
-    "line_record",
-    "arrival",
-    "server_place",
-    "spread",
-)
+FLAT = ("bucket", "route", "permutation", "ready", "idle", "line_record", "arrival", "server_place", "spread")
 
 # Those of them that hold 32 bits.
 NARROW = ("bucket", "route", "permutation", "ready")

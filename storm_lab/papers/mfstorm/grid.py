@@ -107,13 +107,10 @@ def cells(
     prefix: str = "",
     sample_every: int = 100,
 ) -> tuple[RunSpec, ...]:
-    """The runs of a topology's grid, without the cells whose scheduler refuses the topology.
+    """The runs of a grid without cells whose scheduler refuses it; `UserError` if the text cannot be read.
 
     ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played once, and so
     are cells that one run stands for.
-
-    Raises:
-        UserError: the text cannot be read.
     """
     messages = KINDS[kind].messages(parameters.text("text"))
     shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)

@@ -75,11 +75,7 @@ one version of them: the two topologies then need all 24 machines."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Both topologies under each scheduler, with every seed, and the trials with the first.
-
-    Raises:
-        UserError: the lines cannot be read.
-    """
+    """Both topologies under each scheduler, and the trials; `UserError` if the lines cannot be read."""
     lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(executors_times=1)
     make = partial(

@@ -94,11 +94,7 @@ class Recordings:
     digest: str
 
     def topology(self, name: str) -> RecordedTopology:
-        """The topology of that name.
-
-        Raises:
-            UserError: there is none; lists those that exist.
-        """
+        """The topology of that name; `UserError` if there is none, with those that exist."""
         if name not in self.topologies:
             raise unknown_name("topology", name, self.topologies, "the folder of recordings")
         return self.topologies[name]
@@ -115,11 +111,7 @@ def host(number: int) -> str:
 
 
 def load_recordings(source: str = PACKAGED) -> Recordings:
-    """The recordings of the package, or of a file.
-
-    Raises:
-        UserError: the file cannot be read or does not fit; names the topology and the field.
-    """
+    """The recordings of the package or a file; `UserError`, for what does not fit with topology and field."""
     path = _FILE if source == PACKAGED else Path(source)
     try:
         data = path.read_bytes()

@@ -74,13 +74,7 @@ TRIED: tuple[Trial, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, here and in the recorded set-up, with every seed.
-
-    The trials are played with the first seed.
-
-    Raises:
-        UserError: the lines cannot be read.
-    """
+    """Each topology and scheduler, here and as recorded, and trials; `UserError` if lines cannot be read."""
     lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(machines=MACHINES)
     settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in YAHOO for s in SCHEDULERS}

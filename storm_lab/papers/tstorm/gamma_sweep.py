@@ -44,11 +44,7 @@ _TRIED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the three figures, and Word Count with more gammas; everything else as in the figures.
-
-    Raises:
-        UserError: an input cannot be read.
-    """
+    """The runs of the three figures, Word Count with more gammas; `UserError` if an input is unreadable."""
     return (*_of_figures(parameters), *under_trials(_of_figures, parameters, _tried(parameters)))
 
 

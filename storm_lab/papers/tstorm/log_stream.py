@@ -170,11 +170,7 @@ def costs(parameters: Parameters) -> LogStreamCosts:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, the same at other rates, and the trials.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """The figure's runs; with the first seed other rates and trials; `UserError` if the log is unreadable."""
     log, first = parameters.text("log"), parameters.seeds[0]
     return (
         *figure_runs(parameters),
@@ -189,11 +185,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Storm once and T-Storm once per gamma, for every seed.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """Storm once and T-Storm once per gamma, for every seed; `UserError` if the log cannot be read."""
     return tuple(
         run(variant, seed, values, parameters.text("log"))
         for variant, values in _settings(parameters)
@@ -206,11 +198,7 @@ def _settings(parameters: Parameters) -> list[tuple[str, Parameters]]:
 
 
 def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
-    """One run over a log.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """One run over a log; `UserError` if it cannot be read."""
     inputs, files = {"log": load_log(log).digest}, {"log": log}
     return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 

@@ -67,11 +67,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma; the first seed with other gammas, rules and rates.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """Every seed with the main gamma, the first with others, rules and rates; `UserError`: unreadable log."""
     apart = ("log", "windows_tried", "rates_tried", "gammas_unacked")
     short = [
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)

@@ -56,11 +56,7 @@ rates that they can, the overload is noticed later than printed. So both claims 
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first seed with others, and with other rates.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """Every seed with the main gamma, the first with others and other rates; `UserError`: unreadable text."""
     return tuple(
         replace(
             run(variant, seed, values, parameters.text("text")), experiment=SLUG, describe=describe_word_count

@@ -147,11 +147,7 @@ _APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, other inserts, cheaper processes and the trials.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """The figure's runs; with the first seed other inserts, cheap processes, trials; `UserError`: no text."""
     text, first = parameters.text("text"), parameters.seeds[0]
     short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
     _, storm = short[0]
@@ -171,11 +167,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Storm once and T-Storm once per gamma, for every seed.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """Storm once and T-Storm once per gamma, for every seed; `UserError` if the text cannot be read."""
     return tuple(
         run(variant, seed, values, parameters.text("text"))
         for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _APART)
@@ -184,11 +176,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
-    """One run over a text.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """One run over a text; `UserError` if it cannot be read."""
     inputs, files = {"text": load_text(text).digest}, {"text": text}
     return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 

@@ -99,12 +99,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     keeps = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
     last = "CPU of a machine in the last minute"
     return (
-        measurement(
-            "twitter-ovh-orig-10",
-            needed(ORIGINAL, "machines_original"),
-            unit="machines",
-            how=keeps,
-        ),
+        measurement("twitter-ovh-orig-10", needed(ORIGINAL, "machines_original"), unit="machines", how=keeps),
         measurement(
             "twitter-ovh-java-machines",
             [float(math.ceil(java / PHYSICAL_PERCENT))],
