@@ -77,12 +77,9 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the calibration cannot be read: {error}",
-            field="constants.json",
-            value=str(path),
-            remedy="run storm-lab calibrate",
-        ) from error
+        message = f"the calibration cannot be read: {error}"
+        remedy = "run storm-lab calibrate"
+        raise UserError(message, field="constants.json", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UserError("this is no calibration", field="schema", remedy=f"its schema must be {SCHEMA!r}")
     return document

@@ -156,12 +156,9 @@ def _fit(
 
     before = _rows(looks, whole(start))
     if not any(_residual(row) for row in before):
-        raise UserError(
-            "no recorded scene can be calibrated on",
-            field="records",
-            value=generation,
-            remedy=f"record {CALIBRATION} on a machine with less other work",
-        )
+        message = "no recorded scene can be calibrated on"
+        remedy = f"record {CALIBRATION} on a machine with less other work"
+        raise UserError(message, field="records", value=generation, remedy=remedy)
 
     def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
         found = []

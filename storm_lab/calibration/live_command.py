@@ -44,12 +44,9 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
         if len(machines) > 1:
-            raise UserError(
-                "these are records of several machines",
-                field="--records",
-                value=str(home),
-                remedy=f"name the folder of one: {', '.join(machines)}",
-            )
+            message = "these are records of several machines"
+            remedy = f"name the folder of one: {', '.join(machines)}"
+            raise UserError(message, field="--records", value=str(home), remedy=remedy)
         fits = {name: fit for generation in generations for name, fit in _fits(generation, found)}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}

@@ -115,12 +115,8 @@ def check_spec(spec: EmulationSpec) -> None:
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
     if not isinstance(spec.scheduler, Scheduler):
-        raise UserError(
-            "this is no scheduler",
-            field="scheduler",
-            value=repr(spec.scheduler),
-            remedy="give an instance of a subclass of Scheduler",
-        )
+        remedy = "give an instance of a subclass of Scheduler"
+        raise UserError("this is no scheduler", field="scheduler", value=repr(spec.scheduler), remedy=remedy)
     check_slots(spec.cluster)
     check_cluster_settings(spec.settings)
     check_settings_version("the cluster", spec.settings, spec.version)
@@ -129,22 +125,16 @@ def check_spec(spec: EmulationSpec) -> None:
     check_distinct("the run", "topology", [plan.topology.id for plan in spec.topologies])
     for plan in spec.topologies:
         if not 0 <= plan.submit_s < spec.duration_s:
-            raise UserError(
-                "a topology is submitted within the run",
-                field="submit_s",
-                value=plan.submit_s,
-                remedy=f"give seconds, from 0 to less than {spec.duration_s:g}",
-            )
+            message = "a topology is submitted within the run"
+            remedy = f"give seconds, from 0 to less than {spec.duration_s:g}"
+            raise UserError(message, field="submit_s", value=plan.submit_s, remedy=remedy)
         check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
         if not spec.control_only:
             check_plan(plan)
     if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
-        raise UserError(
-            "the run has timers of its own, which leave no room for this setting",
-            field="settings",
-            value=both[0],
-            remedy=f"set timers.{TIMERS[both[0]][0]} instead",
-        )
+        message = "the run has timers of its own, which leave no room for this setting"
+        remedy = f"set timers.{TIMERS[both[0]][0]} instead"
+        raise UserError(message, field="settings", value=both[0], remedy=remedy)
     for constants in (spec.cost, spec.times, spec.zookeeper):
         check_constants(constants)
     spec.faults.check(

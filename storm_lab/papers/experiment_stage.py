@@ -92,9 +92,6 @@ class ExperimentStage:
         for run in self.runs(first):
             if fnmatchcase(run.variant, self.variant):
                 return run
-        raise UserError(
-            "is not played with these parameters",
-            field=f"run of {self.experiment}",
-            value=self.variant,
-            remedy="leave out those that choose among its runs",
-        )
+        message = "is not played with these parameters"
+        remedy = "leave out those that choose among its runs"
+        raise UserError(message, field=f"run of {self.experiment}", value=self.variant, remedy=remedy)

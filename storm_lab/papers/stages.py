@@ -125,9 +125,8 @@ def stages(slug: str) -> Mapping[str, Stage]:
     """An experiment's stages by setting; `UserError` if there is none, or no scheduler decides anything."""
     if slug in _WITHOUT:
         why, instead = _WITHOUT[slug]
-        raise UserError(
-            f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=f"use {instead}"
-        )
+        remedy = f"use {instead}"
+        raise UserError(f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=remedy)
     if slug in _OWN:
         return {"": _OWN[slug]}
     own = experiment(slug)

@@ -108,9 +108,8 @@ def settings_of(
     for values in axes.values():
         size *= len(values)
     if size > MOST_SETTINGS:
-        raise UserError(
-            "the sweep has too many settings", field="vary", value=size, remedy=f"at most {MOST_SETTINGS}"
-        )
+        remedy = f"at most {MOST_SETTINGS}"
+        raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)
     settings = []
     for point in itertools.product(*axes.values()):
         varied = dict(zip(axes, point, strict=True))
@@ -118,11 +117,8 @@ def settings_of(
     if only:
         settings = _chosen(settings, only)
     if not any(setting.specs for setting in settings):
-        raise UserError(
-            "this experiment needs no emulation, so there is nothing to sweep",
-            field="experiment",
-            value=subject.slug,
-        )
+        message = "this experiment needs no emulation, so there is nothing to sweep"
+        raise UserError(message, field="experiment", value=subject.slug)
     return tuple(settings)
 
 
@@ -131,9 +127,8 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
     name, equals, values = text.partition("=")
     name = name.strip()
     if not equals:
-        raise UserError(
-            "is not a parameter to vary", field="vary", value=text, remedy="write name=value,value"
-        )
+        remedy = "write name=value,value"
+        raise UserError("is not a parameter to vary", field="vary", value=text, remedy=remedy)
     parameter = subject.parameter(name)
     found: list[ParameterValue] = []
     for piece in values.split(","):
@@ -173,9 +168,8 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
     except ValueError:
         low, high, step = 0.0, 0.0, 0.0
     if not step > 0 or not high >= low:
-        raise UserError(
-            "is no range", field=f"parameter {parameter.name}", value=text, remedy="write low:high:step"
-        )
+        remedy = "write low:high:step"
+        raise UserError("is no range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
     count = (high - low) / step
     if not count < MOST_SETTINGS:
         raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)

@@ -77,12 +77,8 @@ def read_constants(path: Path) -> MachineConstants:
         message = f"the constants cannot be read: {error}"
         raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError(
-            f"these are no constants of a machine: the schema must be {SCHEMA!r}",
-            field="constants",
-            value=str(path),
-            remedy=remedy,
-        )
+        message = f"these are no constants of a machine: the schema must be {SCHEMA!r}"
+        raise UserError(message, field="constants", value=str(path), remedy=remedy)
     generations = document.get("generations")
     if not isinstance(generations, dict) or not generations:
         raise UserError("there are none in it", field="generations", value=str(path), remedy=remedy)
@@ -102,12 +98,9 @@ def _values(generation: str, part: object) -> dict[str, float]:
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
         if name not in known:
-            raise UserError(
-                "the cost model has no such constant",
-                field=f"generations.{generation}",
-                value=name,
-                remedy=f"choose among {', '.join(sorted(known))}",
-            )
+            message = "the cost model has no such constant"
+            remedy = f"choose among {', '.join(sorted(known))}"
+            raise UserError(message, field=f"generations.{generation}", value=name, remedy=remedy)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
     return {name: float(value) for name, value in given.items()}

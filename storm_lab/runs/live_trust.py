@@ -59,14 +59,12 @@ def recorded_runs(home: Path) -> list[Recorded]:
         try:
             run = open_run(folder)
         except RunRefused as refusal:
-            raise UserError(
-                str(refusal), field="record", value=str(folder), remedy="run storm-lab live record"
-            ) from refusal
+            remedy = "run storm-lab live record"
+            raise UserError(str(refusal), field="record", value=str(folder), remedy=remedy) from refusal
         found.append(_recorded(run, "" if folder.parent == home else folder.parent.name))
     if not found:
-        raise UserError(
-            "there are no recorded runs", field="folder", value=str(home), remedy="run storm-lab live record"
-        )
+        remedy = "run storm-lab live record"
+        raise UserError("there are no recorded runs", field="folder", value=str(home), remedy=remedy)
     order = list(SITTINGS)
 
     def place(each: Recorded) -> tuple[str, int, str, str]:
@@ -78,12 +76,8 @@ def recorded_runs(home: Path) -> list[Recorded]:
 def _recorded(run: Run, machine: str) -> Recorded:
     identity = run.manifest.identity
     if identity.experiment != EXPERIMENT or identity.variant not in SITTINGS:
-        raise UserError(
-            "this is no recorded run of the suite",
-            field="record",
-            value=str(run.folder),
-            remedy="move it away",
-        )
+        message = "this is no recorded run of the suite"
+        raise UserError(message, field="record", value=str(run.folder), remedy="move it away")
     sitting, mhz = SITTINGS[identity.variant], float(identity.parameters["mhz"] or 0.0)
     release = find_release(identity.storm_version)
     spec = sitting.describe(release.storm, mhz)
@@ -91,12 +85,8 @@ def _recorded(run: Run, machine: str) -> Recorded:
     length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
     code_differs = bool(identity.parameters.get("c1_only", False)) != sitting.c1_only
     if digests != dict(identity.inputs) or length_differs or code_differs:
-        raise UserError(
-            "the sitting is described otherwise now than when this was recorded",
-            field="record",
-            value=str(run.folder),
-            remedy="run storm-lab live record",
-        )
+        message = "the sitting is described otherwise now than when this was recorded"
+        raise UserError(message, field="record", value=str(run.folder), remedy="run storm-lab live record")
     return Recorded(run, sitting, release.generation, mhz, machine)
 
 

@@ -99,11 +99,8 @@ class Sweep:
             on_failure=note,
         )
         if not played:
-            raise UserError(
-                f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}",
-                field="sweep",
-                value=self.slug,
-            )
+            message = f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}"
+            raise UserError(message, field="sweep", value=self.slug)
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
         rows = run_rows(self.settings, tables, failures)

@@ -72,10 +72,6 @@ def traffic_log(
     )
     outcome = Emulation(spec).run()
     if outcome.stopped or watch.load is None or not watch.load.traffic:
-        raise UserError(
-            "the previous run measured no traffic",
-            field="previous_s",
-            value=duration_s,
-            remedy="make it longer",
-        )
+        message = "the previous run measured no traffic"
+        raise UserError(message, field="previous_s", value=duration_s, remedy="make it longer")
     return TrafficLog(watch.load)

@@ -119,21 +119,16 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
     except UserError:
         raise
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the recordings cannot be read: {error}",
-            field="recordings",
-            value=source,
-            remedy="give a JSON file",
-        ) from error
+        message = f"the recordings cannot be read: {error}"
+        raise UserError(message, field="recordings", value=source, remedy="give a JSON file") from error
 
 
 @cache
 def _parsed(data: bytes) -> Recordings:
     document = json.loads(data)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError(
-            "the file holds no recordings", field="schema", remedy=f"its schema must be {SCHEMA!r}"
-        )
+        remedy = f"its schema must be {SCHEMA!r}"
+        raise UserError("the file holds no recordings", field="schema", remedy=remedy)
     try:
         if is_detailed(document):
             package = json.loads(_FILE.read_bytes())
@@ -145,11 +140,9 @@ def _parsed(data: bytes) -> Recordings:
         lengths = tuple(int(length) for length in document["line_lengths"])
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(
-            f"the recordings do not fit their form: {error!r}",
-            field="recordings",
-            remedy="compare with storm_lab/papers/rstorm/recordings.json",
-        ) from error
+        message = f"the recordings do not fit their form: {error!r}"
+        remedy = "compare with storm_lab/papers/rstorm/recordings.json"
+        raise UserError(message, field="recordings", remedy=remedy) from error
     return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest())
 
 

@@ -88,12 +88,9 @@ def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
     for said, meant in choices:
         if said in prose:
             return meant
-    raise UserError(
-        "nothing says what the component does",
-        field=f"{topology}.{component['id']}",
-        value=prose,
-        remedy=f"add does: one of {', '.join(meant for _, meant in choices)}",
-    )
+    message = "nothing says what the component does"
+    remedy = f"add does: one of {', '.join(meant for _, meant in choices)}"
+    raise UserError(message, field=f"{topology}.{component['id']}", value=prose, remedy=remedy)
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
