@@ -84,9 +84,7 @@ def split_parameter(default_us: float) -> Parameter:
 
 def exclaim_parameter(default_us: float) -> Parameter:
     """The cost of a bolt that adds exclamation marks."""
-    return Parameter(
-        "exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", unit="us", low=1, high=1000
-    )
+    return Parameter("exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
 
 
 _OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "split_us", "exclaim_us")

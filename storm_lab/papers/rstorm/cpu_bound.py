@@ -54,14 +54,7 @@ ALL = "utilisation_all_nodes"
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter(
-        "duration_s",
-        200.0,
-        "virtual length of a run; the paper's took 15 minutes",
-        unit="s",
-        low=60,
-        high=900,
-    ),
+    Parameter("duration_s", 200.0, "virtual length of a run; the paper's took 15 minutes", "s", 60, 900),
     Parameter("from_s", 100.0, "means are taken from here on", unit="s", low=20, high=800),
     CLOCK,
     Parameter(
@@ -73,14 +66,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=10,
         high=20,
     ),
-    Parameter(
-        "sleep_ms",
-        100.0,
-        "sleep of a spout before each emit, from the authors' code",
-        unit="ms",
-        low=0,
-        high=1000,
-    ),
+    Parameter("sleep_ms", 100.0, "sleep of a spout before each emit, from the authors' code", "ms", 0, 1000),
     Parameter(
         "idle_share",
         CostModel().idle_jvm_share,

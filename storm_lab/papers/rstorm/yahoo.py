@@ -30,14 +30,7 @@ SLUG = "rstorm-yahoo"
 
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter(
-        "duration_s",
-        100.0,
-        "virtual length of a run; the paper's took 15 minutes",
-        unit="s",
-        low=30,
-        high=900,
-    ),
+    Parameter("duration_s", 100.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
     Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
     CLOCK,
     Parameter(

@@ -61,9 +61,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("static_s", 600.0, "virtual length of a run with a fixed limit", unit="s", low=300, high=3600),
     Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", unit="s", low=1200, high=14400),
-    Parameter(
-        "period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", unit="s", low=30, high=600
-    ),
+    Parameter("period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", "s", 30, 600),
     Parameter(
         "similar", 0.05, "progress within this share counts as similar; not printed", low=0.01, high=0.10
     ),

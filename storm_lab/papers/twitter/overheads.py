@@ -62,16 +62,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0,
         high=200,
     ),
+    Parameter("machines_off", (1, 2), "numbers of machines to try without acking", "machines", 1, 40),
     Parameter(
-        "machines_off", (1, 2), "numbers of machines to try without acking", unit="machines", low=1, high=40
-    ),
-    Parameter(
-        "machines_on",
-        (1, 2, 3, 4, 5, 6, 12, 15),
-        "numbers of machines to try with acking",
-        unit="machines",
-        low=1,
-        high=40,
+        "machines_on", (1, 2, 3, 4, 5, 6, 12, 15), "numbers of machines to try with acking", "machines", 1, 40
     ),
     Parameter(
         "machines_original",
