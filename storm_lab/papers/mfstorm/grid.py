@@ -70,6 +70,16 @@ def sleep_parameter(default_ms: float, doc: str) -> Parameter:
     return Parameter("sleep_ms", default_ms, doc, unit="ms", low=0, high=1000)
 
 
+TWEET_SLEEP_MS = 50.0
+"""Sleep of a spout executor before each emit (section on the tweet topologies)."""
+
+
+def tweet_sleep_parameter() -> Parameter:
+    """The same of the tweet topologies."""
+    doc = "sleep of every spout executor before each emit (section on tweet topologies)"
+    return sleep_parameter(TWEET_SLEEP_MS, doc)
+
+
 def split_parameter(default_us: float) -> Parameter:
     """The cost of splitting, for word counts."""
     return Parameter(

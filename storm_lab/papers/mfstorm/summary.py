@@ -85,7 +85,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
         values = parameters.changed(
             sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_S
-        ).only(declared.name for declared in exclamation.PARAMETERS)
+        ).only(declared.name for declared in exclamation.EXPERIMENT.parameters)
         made += cells(SLUG, EXCLAMATION, values, scenarios=("S6",), prefix=tried_prefix(sleep_ms))
     return tuple(made)
 

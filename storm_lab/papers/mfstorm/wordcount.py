@@ -7,7 +7,15 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
 from storm_lab.experiments.settling import Settling
-from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
+from storm_lab.papers.mfstorm.grid import (
+    COMMON,
+    TWEET_SLEEP_MS,
+    cells,
+    sleep_parameter,
+    split_parameter,
+    variant,
+)
+from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS
 from storm_lab.papers.mfstorm.grid_readings import (
     LEVEL,
     WORKERS,
@@ -23,7 +31,6 @@ from storm_lab.papers.mfstorm.grid_readings import (
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, refusal
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
-from storm_lab.papers.mfstorm.tweet_wordcount import SLEEP_MS
 from storm_lab.papers.mfstorm.tweet_wordcount import SLUG as TWEET_SLUG
 
 SLUG = "mfstorm-wordcount"
@@ -37,7 +44,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The grid, and the tweet word count under the resource-aware scheduler, for the slots that it takes."""
-    tweets = parameters.changed(sleep_ms=SLEEP_MS)
+    tweets = parameters.changed(sleep_ms=TWEET_SLEEP_MS)
     return (
         *cells(SLUG, WORD_COUNT, parameters),
         *cells(TWEET_SLUG, TWEET_WORD_COUNT, tweets, scenarios=("S6",), schedulers=(RAS,)),
@@ -94,7 +101,7 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     settling=(
-        Settling(("mfstorm-fig3-s6-isolation",), variants=("S6-mf-storm", "S3-isolation")),
+        Settling(("mfstorm-fig3-s6-isolation",), variants=SETTLED_VARIANTS),
         Settling(("mfstorm-stable-5min",), seeds=12),
     ),
 )
