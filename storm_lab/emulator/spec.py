@@ -115,8 +115,12 @@ def check_spec(spec: EmulationSpec) -> None:
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
     if not isinstance(spec.scheduler, Scheduler):
-        remedy = "give an instance of a subclass of Scheduler"
-        raise UserError("this is no scheduler", field="scheduler", value=repr(spec.scheduler), remedy=remedy)
+        raise UserError(
+            "this is no scheduler",
+            field="scheduler",
+            value=repr(spec.scheduler),
+            remedy="give an instance of a subclass of Scheduler",
+        )
     check_slots(spec.cluster)
     check_cluster_settings(spec.settings)
     check_settings_version("the cluster", spec.settings, spec.version)

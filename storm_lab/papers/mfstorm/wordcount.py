@@ -59,16 +59,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         kind: grid_values(tables, slug, kind, WORKERS, seeds)["S6", RAS]
         for slug, kind in ((SLUG, WORD_COUNT), (TWEET_SLUG, TWEET_WORD_COUNT))
     }
+    workers = "workers under the resource-aware scheduler in scenario 6, which has twelve slots"
     return (
         *grid_claims("fig3", cells, WORD_COUNT, (DEFAULT, ISOLATION)),
         share_claim("mfstorm-fig3-avg-default", share(cells, WORD_COUNT, DEFAULT), (DEFAULT,)),
         share_claim("mfstorm-fig3-avg-isolation", share(cells, WORD_COUNT, ISOLATION), (ISOLATION,)),
-        by_label(
-            "mfstorm-ras-five-slots",
-            slots,
-            unit="slots",
-            how="workers under the resource-aware scheduler in scenario 6, which has twelve slots",
-        ),
+        by_label("mfstorm-ras-five-slots", slots, unit="slots", how=workers),
         measurement(
             "mfstorm-stable-5min",
             settled(tables, seeds),

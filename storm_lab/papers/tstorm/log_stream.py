@@ -129,30 +129,17 @@ def topology(parameters: Parameters) -> Topology:
 def _topology(workers: int, ackers: int) -> Topology:
     by_path = Subscription("rules", grouping=Grouping.FIELDS, fields=("path",))
     by_reason = Subscription("rules", MALFORMED, grouping=Grouping.FIELDS, fields=("reason",))
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=workers,
-        ackers=ackers,
-        components=(
-            Component("spout", 5, outputs={"default": ("event",)}),
-            Component(
-                "rules",
-                5,
-                inputs=(Subscription("spout"),),
-                outputs={"default": ("path", "entry"), MALFORMED: ("reason",)},
-            ),
-            Component(
-                "indexer",
-                5,
-                inputs=(Subscription("rules"),),
-                outputs={"default": ("document", "path", "terms")},
-            ),
-            Component("counter", 5, inputs=(by_path, by_reason), outputs={"default": ("key", "count")}),
-            Component("index-store", 2, inputs=(Subscription("indexer"),)),
-            Component("count-store", 2, inputs=(Subscription("counter"),)),
-        ),
+    entries = {"default": ("path", "entry"), MALFORMED: ("reason",)}
+    documents = {"default": ("document", "path", "terms")}
+    components = (
+        Component("spout", 5, outputs={"default": ("event",)}),
+        Component("rules", 5, inputs=(Subscription("spout"),), outputs=entries),
+        Component("indexer", 5, inputs=(Subscription("rules"),), outputs=documents),
+        Component("counter", 5, inputs=(by_path, by_reason), outputs={"default": ("key", "count")}),
+        Component("index-store", 2, inputs=(Subscription("indexer"),)),
+        Component("count-store", 2, inputs=(Subscription("counter"),)),
     )
+    return Topology(TOPOLOGY, components, workers=workers, ackers=ackers, name=TOPOLOGY)
 
 
 def costs(parameters: Parameters) -> LogStreamCosts:

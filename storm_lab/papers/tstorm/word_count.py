@@ -110,23 +110,14 @@ def topology(parameters: Parameters) -> Topology:
 
 
 def _topology(workers: int, ackers: int) -> Topology:
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=workers,
-        ackers=ackers,
-        components=(
-            Component("reader", 2, outputs={"default": ("line",)}),
-            Component("split", 5, inputs=(Subscription("reader"),), outputs={"default": ("word",)}),
-            Component(
-                "count",
-                5,
-                inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),),
-                outputs={"default": ("word", "count")},
-            ),
-            Component("mongo", 5, inputs=(Subscription("count"),)),
-        ),
+    by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
+    components = (
+        Component("reader", 2, outputs={"default": ("line",)}),
+        Component("split", 5, inputs=(Subscription("reader"),), outputs={"default": ("word",)}),
+        Component("count", 5, inputs=(by_word,), outputs={"default": ("word", "count")}),
+        Component("mongo", 5, inputs=(Subscription("count"),)),
     )
+    return Topology(TOPOLOGY, components, workers=workers, ackers=ackers, name=TOPOLOGY)
 
 
 def costs(parameters: Parameters) -> WordCountCosts:

@@ -221,6 +221,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     ]
     # The first value that does worst: the tuner has to find its way from all of them.
     tuned = [min((rate or 0.0) for rate in rates) for rates in zip(*by_start, strict=True)]
+    worst = f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one"
     return (
         measurement("twitter-msp-small", quotients(starved, best), unit="ratio", how=window),
         by_label(
@@ -233,12 +234,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="mixed",
             how=f"no limit, more lines than the machine can work off; {window}",
         ),
-        measurement(
-            "twitter-msp-autotune",
-            quotients(tuned, best),
-            unit="ratio",
-            how=f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one",
-        ),
+        measurement("twitter-msp-autotune", quotients(tuned, best), unit="ratio", how=worst),
         measurement(
             "twitter-msp-unreliable",
             [
