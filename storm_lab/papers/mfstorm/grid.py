@@ -130,23 +130,14 @@ def cells(
         for scheduler in schedulers
         if not refusal(scheduler, kind, scenario)
     )
-    return tuple(
-        RunSpec(
-            experiment=slug,
-            variant=prefix + variant(scenario, scheduler),
-            seed=seed,
-            parameters=(shared if scheduler == MF_STORM else alone).changed(
-                scenario=scenario, scheduler=scheduler
-            ),
-            describe=describe,
-            storm_version=VERSION,
-            inputs={"messages": messages.digest},
-            files={"text": parameters.text("text")},
-            sample_every=sample_every,
-        )
-        for scenario, scheduler in wanted
-        for seed in parameters.seeds
-    )
+    inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
+    specs = []
+    for scenario, scheduler in wanted:
+        name = prefix + variant(scenario, scheduler)
+        values = (shared if scheduler == MF_STORM else alone).changed(scenario=scenario, scheduler=scheduler)
+        for seed in parameters.seeds:
+            specs.append(RunSpec(slug, name, seed, values, describe, VERSION, inputs, files, sample_every))
+    return tuple(specs)
 
 
 @dataclass(frozen=True, slots=True)
