@@ -88,8 +88,7 @@ def read_document(path: Path) -> dict[str, Any]:
 def calibrated_cost(path: Path | None = None) -> CostModel:
     """The cost model with the constants of a calibration's file; without a path, of the last one here.
 
-    Raises:
-        UserError: as `read_document`, or the file names a constant that there is none of.
+    Raises `UserError` as `read_document`, or if the file names a constant that there is none of.
     """
     found = read_document(path or constants_path())["constants"]
     values = {name: float(entry["value"]) for name, entry in found.items()}

@@ -63,7 +63,7 @@ def figures(
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
-    """Execute a study's notebook; its figures, in ``folder``. `StormLabError`: it fails, or cannot write."""
+    """Execute a study's notebook; its figures in ``folder``. `StormLabError` if it fails or cannot write."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
         before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = f"{scratch}{os.pathsep}{','.join(formats)}"

@@ -118,7 +118,7 @@ def without_announcements(folder: Path) -> dict[str, str]:
 
 
 def update_copies(templates: Path, folder: Path) -> list[str]:
-    """Bring copies up to date; the paths of changed ones with a newer template. `UserError`: cannot write."""
+    """Bring copies up to date; paths of changed ones with a newer template. `UserError` if not writable."""
     kept = []
     with refused_by_system(
         "working copies cannot be written there",

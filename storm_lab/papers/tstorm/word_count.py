@@ -138,7 +138,7 @@ _APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The figure's runs; with the first seed other inserts, cheap processes, trials; `UserError`: no text."""
+    """The figure's runs; with one seed other inserts, spared costs, trials; `UserError`: unreadable text."""
     text, first = parameters.text("text"), parameters.seeds[0]
     short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
     _, storm = short[0]
