@@ -73,20 +73,13 @@ class Fit:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The file's content.
-
-    Raises:
-        UserError: there is none, or it is another kind of file.
-    """
+    """The file's content; `UserError` if there is none, or it is another kind of file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the calibration cannot be read: {error}",
-            field="constants.json",
-            value=str(path),
-            remedy="run storm-lab calibrate",
-        ) from error
+        message = f"the calibration cannot be read: {error}"
+        remedy = "run storm-lab calibrate"
+        raise UserError(message, field="constants.json", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UserError("this is no calibration", field="schema", remedy=f"its schema must be {SCHEMA!r}")
     return document
@@ -95,8 +88,7 @@ def read_document(path: Path) -> dict[str, Any]:
 def calibrated_cost(path: Path | None = None) -> CostModel:
     """The cost model with the constants of a calibration's file; without a path, of the last one here.
 
-    Raises:
-        UserError: as `read_document`, or the file names a constant that there is none of.
+    Raises `UserError` as `read_document`, or if the file names a constant that there is none of.
     """
     found = read_document(path or constants_path())["constants"]
     values = {name: float(entry["value"]) for name, entry in found.items()}

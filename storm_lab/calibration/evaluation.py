@@ -29,11 +29,7 @@ def played_code() -> str:
 
 
 def cost_with(values: Mapping[str, float]) -> CostModel:
-    """The cost model with these constants set.
-
-    Raises:
-        UserError: one is outside its range.
-    """
+    """The cost model with these constants set; `UserError` if one is outside its range."""
     return replace(CostModel(), **values)
 
 

@@ -114,11 +114,7 @@ def tries_of(generation: str) -> int:
 def fit_live(
     recorded: Sequence[Recorded], generation: str, *, rounds: int = ROUNDS, tell: Told = lambda: None
 ) -> LiveFit:
-    """Fit the constants of a generation to recorded runs of it.
-
-    Raises:
-        UserError: the runs hold no scene of the calibrating half that tells anything.
-    """
+    """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything."""
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
     begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
@@ -128,19 +124,10 @@ def fit_live(
 def fit_c1(
     recorded: Sequence[Recorded], generation: str, found: Values, *, tell: Told = lambda: None
 ) -> LiveFit | None:
-    """Fit how fast a generation's code is where the first compiler alone has worked on it.
+    """How fast a generation's code is where only the first compiler worked on it; `UserError` as `fit_live`.
 
-    Args:
-        recorded: runs of any sittings.
-        generation: of Storm.
-        found: the generation's constants, as `fit_live` found them.
-        tell: called after each set of constants that was tried.
-
-    Returns:
-        The constants; None where no run was played so.
-
-    Raises:
-        UserError: as `fit_live`.
+    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`; ``tell`` is called after
+    each set that was tried. None where no run was played so.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
     if not own:
@@ -169,12 +156,9 @@ def _fit(
 
     before = _rows(looks, whole(start))
     if not any(_residual(row) for row in before):
-        raise UserError(
-            "no recorded scene can be calibrated on",
-            field="records",
-            value=generation,
-            remedy=f"record {CALIBRATION} on a machine with less other work",
-        )
+        message = "no recorded scene can be calibrated on"
+        remedy = f"record {CALIBRATION} on a machine with less other work"
+        raise UserError(message, field="records", value=generation, remedy=remedy)
 
     def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
         found = []

@@ -26,13 +26,8 @@ from storm_lab.runs.live_trust import Recorded, recorded_runs
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:
     """Fit the constants of some versions to this machine and write them.
 
-    Args:
-        versions: of Storm, as `find_release` takes them.
-        records: recorded runs of this machine; without, the sittings are played now.
-        out: the file that is written.
-
-    Raises:
-        UserError: a version, the records or the file cannot be used, or real Storm cannot be started here.
+    ``versions`` are as for `find_release`. Without ``records`` of this machine, the sittings are played now.
+    Raises `UserError` if a version, records or file cannot be used, or real Storm cannot be started here.
     """
     generations = [find_release(text).generation for text in versions]
     if not out.absolute().parent.is_dir():
@@ -49,12 +44,9 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
         if len(machines) > 1:
-            raise UserError(
-                "these are records of several machines",
-                field="--records",
-                value=str(home),
-                remedy=f"name the folder of one: {', '.join(machines)}",
-            )
+            message = "these are records of several machines"
+            remedy = f"name the folder of one: {', '.join(machines)}"
+            raise UserError(message, field="--records", value=str(home), remedy=remedy)
         fits = {name: fit for generation in generations for name, fit in _fits(generation, found)}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}

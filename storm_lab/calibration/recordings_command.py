@@ -47,8 +47,7 @@ def _row(run: RecordedRun, rates: Mapping[str, tuple[float, float]], sinks: tupl
 
 
 @click.command(
-    name="recordings",
-    epilog=examples("storm-lab recordings", "storm-lab recordings my_cluster.json --json"),
+    name="recordings", epilog=examples("storm-lab recordings", "storm-lab recordings my_cluster.json --json")
 )
 @click.argument("file", required=False, default=PACKAGED, metavar="[FILE]")
 @json_option

@@ -72,29 +72,17 @@ class Bundle:
     delays: bool = True
 
     def check(self) -> None:
-        """Refuse a size that cannot be played.
-
-        Raises:
-            UserError: names size and range.
-        """
+        """Refuse a size that cannot be played: `UserError` names size and range."""
         if not 1 <= self.size <= LARGEST:
-            raise UserError(
-                "that many tuples cannot be played as one",
-                field="bundle.size",
-                value=self.size,
-                remedy=f"give 1 to {LARGEST}",
-            )
+            message = "that many tuples cannot be played as one"
+            raise UserError(message, field="bundle.size", value=self.size, remedy=f"give 1 to {LARGEST}")
 
     def delay_ns(self, delay_ns: int) -> int:
         """A delay that costs nobody anything, as it is played."""
         return delay_ns * self.size if self.delays else delay_ns
 
     def apply(self, k: Kernel) -> None:
-        """Turn freshly built arrays of single tuples into those of bundles.
-
-        Raises:
-            UserError: recorded arrivals are too few to make one bundle a period.
-        """
+        """Make bundles of freshly built single tuples; `UserError` if a period's arrivals do not fill one."""
         if self.size == 1:
             return
         for name in _PER_TUPLE:
@@ -132,12 +120,9 @@ class Bundle:
             own = k.arrival[source.first_arrival : source.first_arrival + source.arrivals]
             own = own[self.size - 1 :: self.size]
             if len(own) == 0:
-                raise UserError(
-                    "a period of the recorded arrivals makes no whole bundle",
-                    field="bundle.size",
-                    value=self.size,
-                    remedy="give smaller bundles or a longer recording",
-                )
+                message = "a period of the recorded arrivals makes no whole bundle"
+                remedy = "give smaller bundles or a longer recording"
+                raise UserError(message, field="bundle.size", value=self.size, remedy=remedy)
             source.first_arrival, source.arrivals = first, len(own)
             first += len(own)
             kept.append(own)

@@ -36,11 +36,7 @@ def constants_of(model: Any) -> Iterator[Constant]:
 
 
 def check_constants(model: Any) -> None:
-    """Refuse a constant outside its physical range.
-
-    Raises:
-        UserError: names the constant, its value and the allowed range.
-    """
+    """Refuse a constant outside its physical range: `UserError` names it, its value and the range."""
     for entry in constants_of(model):
         check_number(
             "a physical constant", entry.name, entry.value, low=entry.low, high=entry.high, unit=entry.unit

@@ -20,32 +20,18 @@ _RANGE = "physical range of a JVM of that time on 2-3 GHz cores"
 class CostModel:
     """Costs of the message path, the acker, the operating system and the network."""
 
-    reference_mhz: float = constant(
-        2000.0, unit="MHz", low=500, high=6000, source="clock at which the CPU costs hold"
-    )
+    reference_mhz: float = constant(2000.0, "MHz", 500, 6000, "clock at which the CPU costs hold")
     dispatch_us: float = constant(
-        4.0,
-        unit="us",
-        low=1,
-        high=20,
-        source=f"take a tuple from the receive queue and call execute; {_RANGE}",
+        4.0, "us", 1, 20, f"take a tuple from the receive queue and call execute; {_RANGE}"
     )
-    emit_us: float = constant(
-        3.0, unit="us", low=0.5, high=20, source=f"choose a target and hand one copy over; {_RANGE}"
-    )
+    emit_us: float = constant(3.0, "us", 0.5, 20, f"choose a target and hand one copy over; {_RANGE}")
     serialise_us: float = constant(
-        13.0, unit="us", low=5, high=60, source=f"Kryo, small record, sender's end; {_RANGE}", fitted=True
+        13.0, "us", 5, 60, f"Kryo, small record, sender's end; {_RANGE}", fitted=True
     )
-    serialise_us_per_kb: float = constant(
-        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
-    )
-    deserialise_us: float = constant(
-        5.61, unit="us", low=5, high=60, source=f"Kryo, receiver's end; {_RANGE}", fitted=True
-    )
-    deserialise_us_per_kb: float = constant(
-        5.0, unit="us/KB", low=2, high=15, source=f"Kryo, size part; {_RANGE}"
-    )
-    send_us: float = constant(2.0, unit="us", low=0.5, high=10, source=f"send thread, per tuple; {_RANGE}")
+    serialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
+    deserialise_us: float = constant(5.61, "us", 5, 60, f"Kryo, receiver's end; {_RANGE}", fitted=True)
+    deserialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
+    send_us: float = constant(2.0, "us", 0.5, 10, f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
         6.0,
         unit="us",
@@ -99,21 +85,11 @@ class CostModel:
         fitted=True,
     )
     deliver_us: float = constant(
-        2.0,
-        unit="us",
-        low=0.5,
-        high=20,
-        source=f"receive thread behind a network thread, per tuple; {_RANGE}",
+        2.0, "us", 0.5, 20, f"receive thread behind a network thread, per tuple; {_RANGE}"
     )
-    acker_us: float = constant(
-        5.0, unit="us", low=3, high=10, source="hash map update; Storm@Twitter section 3.3.2 bounds it"
-    )
-    spout_ack_us: float = constant(
-        5.0, unit="us", low=1, high=20, source=f"pending map and user ack; {_RANGE}"
-    )
-    poll_us: float = constant(
-        5.0, unit="us", low=1, high=50, source=f"one nextTuple call without user code; {_RANGE}"
-    )
+    acker_us: float = constant(5.0, "us", 3, 10, "hash map update; Storm@Twitter section 3.3.2 bounds it")
+    spout_ack_us: float = constant(5.0, "us", 1, 20, f"pending map and user ack; {_RANGE}")
+    poll_us: float = constant(5.0, "us", 1, 50, f"one nextTuple call without user code; {_RANGE}")
     log_emit_us: float = constant(
         23.4,
         unit="us",
@@ -140,7 +116,7 @@ class CostModel:
         "shortest time slice of Linux up to 6.5 on one CPU (sysctl_sched_min_granularity of fair.c), which "
         "eight threads and more have that want it; 0 = the log changes hands after every tuple",
     )
-    wake_us: float = constant(30.0, unit="us", low=5, high=100, source="futex wake to running, Linux")
+    wake_us: float = constant(30.0, "us", 5, 100, "futex wake to running, Linux")
     switch_us: float = constant(
         2.13,
         unit="us",
@@ -166,13 +142,11 @@ class CostModel:
         source="switched Ethernet, one way, same rack; between network namespaces of one machine 11 us",
     )
     inter_rack_us: float = constant(
-        0.0, unit="us", low=0, high=5000, source="further one-way latency between racks; R-Storm: 2000"
+        0.0, "us", 0, 5000, "further one-way latency between racks; R-Storm: 2000"
     )
-    uplink_mbps: float = constant(
-        0.0, unit="Mbit/s", low=0, high=100000, source="a rack's uplink; 0 = no limit"
-    )
+    uplink_mbps: float = constant(0.0, "Mbit/s", 0, 100000, "a rack's uplink; 0 = no limit")
     header_bytes: float = constant(
-        90.0, unit="bytes", low=40, high=200, source="TCP/IP/Ethernet and Storm's own header, per tuple"
+        90.0, "bytes", 40, 200, "TCP/IP/Ethernet and Storm's own header, per tuple"
     )
     idle_jvm_share: float = constant(
         0.0062,
@@ -205,11 +179,7 @@ class CostModel:
         "hardware that is not virtual",
     )
     sleep_half_us: float = constant(
-        1500.0,
-        unit="us",
-        low=100,
-        high=20000,
-        source="sleep after which ending it costs half as much more; the same measurement",
+        1500.0, "us", 100, 20000, "sleep after which ending it costs half as much more; the same measurement"
     )
     timer_slack_us: float = constant(
         55.0,
@@ -235,11 +205,9 @@ class CostModel:
         source="0.8, 0.9: turns of a worker's threads that wait for room in a queue (parkNanos of the "
         "Disruptor's MultiThreadedClaimStrategy); live Storm 0.9.2: 170 to 320 a second and worker",
     )
-    housekeeping_period_ms: float = constant(
-        100.0, unit="ms", low=10, high=1000, source="how often housekeeping runs"
-    )
+    housekeeping_period_ms: float = constant(100.0, "ms", 10, 1000, "how often housekeeping runs")
     hyper_thread_gain: float = constant(
-        0.25, unit="cores", low=0.0, high=0.5, source="capacity that a core's second hardware thread adds"
+        0.25, "cores", 0.0, 0.5, "capacity that a core's second hardware thread adds"
     )
     process_penalty: float = constant(
         0.13,
@@ -250,9 +218,7 @@ class CostModel:
         "Storm 0.9.2, executor threads beside a second JVM: 10 to 16 % more CPU a tuple. 0 on machines of "
         "recorded live runs, where all but one or two of a sitting's workers are idle",
     )
-    worker_memory_mb: float = constant(
-        768.0, unit="MB", low=256, high=2048, source="heap of a worker, Storm's default -Xmx768m"
-    )
+    worker_memory_mb: float = constant(768.0, "MB", 256, 2048, "heap of a worker, Storm's default -Xmx768m")
     resident_mb: float = constant(
         200.0,
         unit="MB",
@@ -261,15 +227,9 @@ class CostModel:
         source="memory that a worker process really takes, most of its heap being empty; live Storm, 0.9.2 "
         "and 2.8.3: 105 to 290 MB",
     )
-    system_memory_mb: float = constant(
-        300.0, unit="MB", low=100, high=800, source="operating system and supervisor"
-    )
+    system_memory_mb: float = constant(300.0, "MB", 100, 800, "operating system and supervisor")
     memory_slowdown: float = constant(
-        2.0,
-        unit="1",
-        low=0.0,
-        high=10.0,
-        source="slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM",
+        2.0, "1", 0.0, 10.0, "slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM"
     )
     queued_tuple_bytes: float = constant(
         200.0,
@@ -349,26 +309,14 @@ class CostModel:
         source="2.x: CPU of a look on a core that many threads look on, of that of one alone, whose core is "
         "asleep; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
     )
-    receive_batch: float = constant(
-        8.0, unit="tuples", low=1, high=100, source="topology.receiver.buffer.size, Storm 0.8-0.9"
-    )
+    receive_batch: float = constant(8.0, "tuples", 1, 100, "topology.receiver.buffer.size, Storm 0.8-0.9")
     send_batch: float = constant(
-        100.0,
-        unit="tuples",
-        low=1,
-        high=1000,
-        source="most tuples a transfer or network thread takes at once",
+        100.0, "tuples", 1, 1000, "most tuples a transfer or network thread takes at once"
     )
     server_places: float = constant(
-        0.0,
-        unit="places",
-        low=0,
-        high=1000,
-        source="requests an external server handles at once; 0 = no limit",
+        0.0, "places", 0, 1000, "requests an external server handles at once; 0 = no limit"
     )
-    server_latency_us: float = constant(
-        200.0, unit="us", low=50, high=2000, source="round trip to a server in the same LAN"
-    )
+    server_latency_us: float = constant(200.0, "us", 50, 2000, "round trip to a server in the same LAN")
 
     def __post_init__(self) -> None:
         check_constants(self)

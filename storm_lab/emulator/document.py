@@ -28,11 +28,7 @@ def constants_table() -> str:
 
 
 def with_constants(page: str) -> str:
-    """The page with its table of constants as the cost model has them now.
-
-    Raises:
-        ValueError: the page has no place for the table.
-    """
+    """The page with the cost model's constants as they are now; `ValueError` if it has no place for them."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

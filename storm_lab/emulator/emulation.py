@@ -54,11 +54,7 @@ class EmulationOutcome:
 
 
 class Emulation:
-    """A run that has been checked and can be played once.
-
-    Raises:
-        UserError: the specification cannot be run.
-    """
+    """A run that has been checked and can be played once; `UserError` if its specification cannot be run."""
 
     def __init__(self, spec: EmulationSpec) -> None:
         check_spec(spec)

@@ -86,13 +86,9 @@ class Plane:
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as a worker sees it; those left out are out of its reach.
 
-        Args:
-            worker: the sender.
-            view: executor to the worker that runs it; it does not change any more.
-            connecting: whether the worker lacks a connection that it wants.
-
-        Returns:
-            How many tuples had waited in the worker for executors that it now reaches.
+        ``view``: executor to the worker that runs it; it does not change any more. ``connecting``: the worker
+        lacks a connection that it wants. Returns how many tuples had waited in the worker for executors that
+        it now reaches.
         """
         return 0
 
@@ -142,11 +138,7 @@ class Plane:
         return 0
 
     def committed(self, topology_id: str) -> int:
-        """Lines of a topology's logs before their stored offsets: done for good, whatever dies.
-
-        Raises:
-            UserError: none of its spouts reads a log.
-        """
+        """A topology's log lines before stored offsets, done for good; `UserError`: no spout reads one."""
         return 0
 
     def finish(self) -> None:

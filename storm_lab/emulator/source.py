@@ -90,16 +90,11 @@ class TopologyPlan:
 
 
 def check_source(spout: str, plan: SourcePlan) -> None:
-    """Refuse a source that cannot be played.
-
-    Raises:
-        UserError: names the spout, the field and the value.
-    """
+    """Refuse a source that cannot be played: `UserError` names the spout, the field and the value."""
 
     def refuse(field: str, value: object, remedy: str) -> None:
-        raise UserError(
-            f"source of spout {spout!r}: {field} cannot be {value!r}", field=field, value=value, remedy=remedy
-        )
+        message = f"source of spout {spout!r}: {field} cannot be {value!r}"
+        raise UserError(message, field=field, value=value, remedy=remedy)
 
     owner = f"the source of spout {spout!r}"
     check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")

@@ -108,11 +108,7 @@ class EmulationSpec:
 
 
 def check_spec(spec: EmulationSpec) -> None:
-    """Refuse a run that cannot be, before anything is built.
-
-    Raises:
-        UserError: names the field, the value and the remedy.
-    """
+    """Refuse a run that cannot be, before it is built: `UserError` names field, value and remedy."""
     check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")
@@ -133,22 +129,16 @@ def check_spec(spec: EmulationSpec) -> None:
     check_distinct("the run", "topology", [plan.topology.id for plan in spec.topologies])
     for plan in spec.topologies:
         if not 0 <= plan.submit_s < spec.duration_s:
-            raise UserError(
-                "a topology is submitted within the run",
-                field="submit_s",
-                value=plan.submit_s,
-                remedy=f"give seconds, from 0 to less than {spec.duration_s:g}",
-            )
+            message = "a topology is submitted within the run"
+            remedy = f"give seconds, from 0 to less than {spec.duration_s:g}"
+            raise UserError(message, field="submit_s", value=plan.submit_s, remedy=remedy)
         check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
         if not spec.control_only:
             check_plan(plan)
     if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
-        raise UserError(
-            "the run has timers of its own, which leave no room for this setting",
-            field="settings",
-            value=both[0],
-            remedy=f"set timers.{TIMERS[both[0]][0]} instead",
-        )
+        message = "the run has timers of its own, which leave no room for this setting"
+        remedy = f"set timers.{TIMERS[both[0]][0]} instead"
+        raise UserError(message, field="settings", value=both[0], remedy=remedy)
     for constants in (spec.cost, spec.times, spec.zookeeper):
         check_constants(constants)
     spec.faults.check(

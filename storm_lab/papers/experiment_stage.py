@@ -80,12 +80,9 @@ class ExperimentStage:
         return SettledRun(described, SETTLE_S if steady else None)
 
     def run(self, values: Mapping[str, object]) -> RunSpec:
-        """The experiment's own run with these values, under Storm's scheduler, with the first of the seeds.
+        """Its own run with these values, Storm's scheduler and one seed; `UserError` if they leave it out.
 
-        Values that the experiment does not have, as those of entrants, do not count.
-
-        Raises:
-            UserError: values with which the experiment does not play it.
+        Of the seeds the first; values that the experiment does not have, as those of entrants, do not count.
         """
         names = {item.name for item in self.own}
         given = {name: value for name, value in values.items() if name in names}
@@ -95,9 +92,6 @@ class ExperimentStage:
         for run in self.runs(first):
             if fnmatchcase(run.variant, self.variant):
                 return run
-        raise UserError(
-            "is not played with these parameters",
-            field=f"run of {self.experiment}",
-            value=self.variant,
-            remedy="leave out those that choose among its runs",
-        )
+        message = "is not played with these parameters"
+        remedy = "leave out those that choose among its runs"
+        raise UserError(message, field=f"run of {self.experiment}", value=self.variant, remedy=remedy)

@@ -52,11 +52,7 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def experiment(slug: str) -> Experiment:
-    """The experiment of that slug.
-
-    Raises:
-        UserError: there is none; lists those that exist.
-    """
+    """The experiment of that slug; `UserError` if there is none, with those that exist."""
     module = module_of(slug)
     found = import_module(module).EXPERIMENT
     if not isinstance(found, Experiment) or found.slug != slug:
@@ -65,11 +61,7 @@ def experiment(slug: str) -> Experiment:
 
 
 def module_of(slug: str) -> str:
-    """The module that holds the ``EXPERIMENT`` of that slug.
-
-    Raises:
-        UserError: as `experiment`.
-    """
+    """The module that holds the ``EXPERIMENT`` of that slug; `UserError` as `experiment`."""
     if slug not in _MODULES:
         raise unknown_name("experiment", slug, _MODULES, "storm-lab")
     return f"storm_lab.papers.{_MODULES[slug]}"

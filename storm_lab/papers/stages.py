@@ -122,16 +122,11 @@ def stage_slugs() -> tuple[str, ...]:
 
 
 def stages(slug: str) -> Mapping[str, Stage]:
-    """The stages of an experiment by setting.
-
-    Raises:
-        UserError: there is no such experiment, or a scheduler decides nothing in it.
-    """
+    """An experiment's stages by setting; `UserError` if there is none, or no scheduler decides anything."""
     if slug in _WITHOUT:
         why, instead = _WITHOUT[slug]
-        raise UserError(
-            f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=f"use {instead}"
-        )
+        remedy = f"use {instead}"
+        raise UserError(f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=remedy)
     if slug in _OWN:
         return {"": _OWN[slug]}
     own = experiment(slug)
@@ -146,11 +141,7 @@ def stages(slug: str) -> Mapping[str, Stage]:
 
 
 def paper_stage(name: str) -> Stage:
-    """A stage of `PAPERS`, without the faults and moves of its experiment.
-
-    Raises:
-        UserError: there is none of that name.
-    """
+    """A stage of `PAPERS`, without its experiment's faults and moves; `UserError` if there is none."""
     slug, _, setting = name.partition("/")
     found = stages(slug) if slug in stage_slugs() else {}
     if setting not in found:

@@ -71,11 +71,7 @@ def _refusal(folder: Path, *, verify: bool) -> RunRefused | None:
 
 
 def play(task: Task, home: Path | None = None, advance: Advance = lambda share: None) -> Path:
-    """Play one run in this process and return its folder.
-
-    Raises:
-        StormLabError: the emulation refused its input or met a limit of the machine.
-    """
+    """Play one run here; its folder. `StormLabError`: the input is refused, or a machine's limit is met."""
     spec, identity = task
     folder = _folder(identity, home)
     description = spec.describe(spec)
@@ -104,10 +100,8 @@ def play_all(
     ``on_failure``, a run that fails is reported to it and left out of the result. A damaged run is reported
     to ``on_damage`` and played again.
 
-    Raises:
-        StormLabError: as `play` or `storm_lab.runs.spark_play.play_on_spark`, without ``on_failure``. Runs
-            that were whole by then are kept.
-        KeyboardInterrupt: after all half runs are gone.
+    Without ``on_failure`` raises `StormLabError` as `play` or `storm_lab.runs.spark_play.play_on_spark`; runs
+    that were whole by then are kept. `KeyboardInterrupt` comes after all half runs are gone.
     """
     home = home or runs_folder()
     if spark is not None:

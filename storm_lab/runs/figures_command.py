@@ -46,12 +46,7 @@ from storm_lab.runs.study import Study
 @jobs_option
 @json_option
 def figures(
-    slug: str,
-    formats: tuple[str, ...],
-    folder: Path,
-    parameters: tuple[str, ...],
-    jobs: int,
-    as_json: bool,
+    slug: str, formats: tuple[str, ...], folder: Path, parameters: tuple[str, ...], jobs: int, as_json: bool
 ) -> None:
     """Write an experiment's figures as SVG, PNG or PDF.
 
@@ -68,11 +63,7 @@ def figures(
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
-    """Execute the study's notebook and bring its figures into ``folder``; returns the files.
-
-    Raises:
-        StormLabError: the notebook fails, or the folder cannot be written to.
-    """
+    """Execute a study's notebook; its figures in ``folder``. `StormLabError` if it fails or cannot write."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
         before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = f"{scratch}{os.pathsep}{','.join(formats)}"

@@ -45,9 +45,7 @@ class Subject:
         """The experiment of that slug; with ``schedulers``, its workload and cluster under each of them.
 
         A scheduler is a text as of `storm_lab.league.field.entrant_of`, which a league takes, too.
-
-        Raises:
-            UserError: no such experiment or scheduler, or an experiment that takes none.
+        `UserError` if there is no such experiment or scheduler, or the experiment takes none.
         """
         found = experiment(slug)
         if not schedulers:
@@ -61,22 +59,14 @@ class Subject:
         return experiment(self.slug).metrics != ("control",)
 
     def parameter(self, name: str) -> Parameter:
-        """A declared parameter.
-
-        Raises:
-            UserError: there is none of that name.
-        """
+        """A declared parameter; `UserError` if there is none of that name."""
         known = {item.name: item for item in self.declared}
         if name not in known:
             raise unknown_name("parameter", name, known, self.slug)
         return known[name]
 
     def runs(self, given: Mapping[str, ParameterValue]) -> tuple[RunSpec, ...]:
-        """The runs at some values.
-
-        Raises:
-            UserError: values that do not fit, alone or together.
-        """
+        """The runs at some values; `UserError` if they do not fit, alone or together."""
         if self.stages:
             return tuple(
                 run
@@ -96,11 +86,8 @@ def settings_of(
     """Every combination of the varied values, in the order given, with its runs.
 
     ``only`` are patterns (``tstorm-*``) of the variants to keep; without any, all are kept. To vary the seeds
-    says the same as ``seeds``.
-
-    Raises:
-        UserError: an unknown parameter, a value out of range, a parameter both fixed and varied, nothing to
-            run, or more settings than `MOST_SETTINGS`.
+    says the same as ``seeds``. Raises `UserError` for an unknown parameter, a value out of range, a parameter
+    both fixed and varied, nothing to run, or more settings than `MOST_SETTINGS`.
     """
     if (seeds is not None) + (SEEDS in fixed) + (SEEDS in vary) > 1:
         raise UserError("is given twice", field="seeds", remedy="give it once")
@@ -121,9 +108,8 @@ def settings_of(
     for values in axes.values():
         size *= len(values)
     if size > MOST_SETTINGS:
-        raise UserError(
-            "the sweep has too many settings", field="vary", value=size, remedy=f"at most {MOST_SETTINGS}"
-        )
+        remedy = f"at most {MOST_SETTINGS}"
+        raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)
     settings = []
     for point in itertools.product(*axes.values()):
         varied = dict(zip(axes, point, strict=True))
@@ -131,26 +117,18 @@ def settings_of(
     if only:
         settings = _chosen(settings, only)
     if not any(setting.specs for setting in settings):
-        raise UserError(
-            "this experiment needs no emulation, so there is nothing to sweep",
-            field="experiment",
-            value=subject.slug,
-        )
+        message = "this experiment needs no emulation, so there is nothing to sweep"
+        raise UserError(message, field="experiment", value=subject.slug)
     return tuple(settings)
 
 
 def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
-    """``name=80,100``, for numbers ``name=80:120:20`` (both ends included), for whole ones ``name=1-3``.
-
-    Raises:
-        UserError: not of that form, or as `Parameter.parsed`.
-    """
+    """``name=80,100``, ``name=80:120:20`` with both ends, ``name=1-3``; `UserError` as `Parameter.parsed`."""
     name, equals, values = text.partition("=")
     name = name.strip()
     if not equals:
-        raise UserError(
-            "is not a parameter to vary", field="vary", value=text, remedy="write name=value,value"
-        )
+        remedy = "write name=value,value"
+        raise UserError("is not a parameter to vary", field="vary", value=text, remedy=remedy)
     parameter = subject.parameter(name)
     found: list[ParameterValue] = []
     for piece in values.split(","):
@@ -170,11 +148,7 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """``1-5``, ``1,2,7`` or both as seeds, in order and each once.
-
-    Raises:
-        UserError: not of that form.
-    """
+    """``1-5``, ``1,2,7`` or both as seeds, in order and each once; `UserError` for other forms."""
     seeds: list[int] = []
     for piece in text.split(","):
         low, dash, high = piece.strip().partition("-")
@@ -194,9 +168,8 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
     except ValueError:
         low, high, step = 0.0, 0.0, 0.0
     if not step > 0 or not high >= low:
-        raise UserError(
-            "is no range", field=f"parameter {parameter.name}", value=text, remedy="write low:high:step"
-        )
+        remedy = "write low:high:step"
+        raise UserError("is no range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
     count = (high - low) / step
     if not count < MOST_SETTINGS:
         raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)

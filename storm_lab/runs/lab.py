@@ -97,11 +97,7 @@ def lab(context: click.Context) -> NoReturn:
 
 
 def without_announcements(folder: Path) -> dict[str, str]:
-    """The environment of a JupyterLab that neither looks for news, nor asks to, nor warns of its defaults.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """A JupyterLab's environment, without news and warnings; `UserError` if the folder is not writable."""
     page = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
     files = {
         "labconfig/page_config.json": page,
@@ -122,11 +118,7 @@ def without_announcements(folder: Path) -> dict[str, str]:
 
 
 def update_copies(templates: Path, folder: Path) -> list[str]:
-    """Bring the copies up to date; the paths of those that somebody changed and whose template is newer.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Bring copies up to date; paths of changed ones with a newer template. `UserError` if not writable."""
     kept = []
     with refused_by_system(
         "working copies cannot be written there",

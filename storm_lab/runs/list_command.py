@@ -36,12 +36,8 @@ from storm_lab.runs.expected import cost_text, expected_costs
 def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as_json: bool) -> None:
     """List the experiments, or the parameters of one, or the runs that it would play."""
     if given and not (slug and of_runs):
-        raise UserError(
-            "there is nothing to set it for",
-            field="param",
-            value=given[0],
-            remedy="give EXPERIMENT and --runs",
-        )
+        remedy = "give EXPERIMENT and --runs"
+        raise UserError("there is nothing to set it for", field="param", value=given[0], remedy=remedy)
     chosen = (experiment(slug),) if slug else experiments()
     if of_runs:
         _list_runs(chosen, given, as_json)

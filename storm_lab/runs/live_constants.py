@@ -46,9 +46,7 @@ class MachineConstants:
     def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
         """A cost model with the constants of the version's generation, else of the nearest one.
 
-        Args:
-            version: of Storm.
-            before: whose other constants are kept; the defaults without.
+        The other constants are those of ``before``, or the defaults.
         """
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
@@ -71,12 +69,7 @@ class MachineConstants:
 
 
 def read_constants(path: Path) -> MachineConstants:
-    """Read a file of constants.
-
-    Raises:
-        UserError: it cannot be read, is another kind of file, or holds what the cost model does not know or
-            allow.
-    """
+    """Read a file of constants; `UserError`: another kind of file, or what the cost model does not allow."""
     remedy = "write one with storm-lab calibrate --live"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -84,12 +77,8 @@ def read_constants(path: Path) -> MachineConstants:
         message = f"the constants cannot be read: {error}"
         raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError(
-            f"these are no constants of a machine: the schema must be {SCHEMA!r}",
-            field="constants",
-            value=str(path),
-            remedy=remedy,
-        )
+        message = f"these are no constants of a machine: the schema must be {SCHEMA!r}"
+        raise UserError(message, field="constants", value=str(path), remedy=remedy)
     generations = document.get("generations")
     if not isinstance(generations, dict) or not generations:
         raise UserError("there are none in it", field="generations", value=str(path), remedy=remedy)
@@ -109,23 +98,16 @@ def _values(generation: str, part: object) -> dict[str, float]:
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
         if name not in known:
-            raise UserError(
-                "the cost model has no such constant",
-                field=f"generations.{generation}",
-                value=name,
-                remedy=f"choose among {', '.join(sorted(known))}",
-            )
+            message = "the cost model has no such constant"
+            remedy = f"choose among {', '.join(sorted(known))}"
+            raise UserError(message, field=f"generations.{generation}", value=name, remedy=remedy)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
     return {name: float(value) for name, value in given.items()}
 
 
 def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
-    """Cost models by generation: from a given file, else from the one beside recorded runs, if there is one.
-
-    Raises:
-        UserError: the file cannot be used.
-    """
+    """Cost models by generation: of a given file, else beside recorded runs; `UserError` if unusable."""
     path = given or home / FILE_NAME
     if given is None and not path.is_file():
         return {}

@@ -37,12 +37,8 @@ Describe = Callable[[StormVersion, float], EmulationSpec]
 class LiveTask:
     """One play of a description on real Storm.
 
-    Args:
-        experiment: what it belongs to.
-        variant: its name there.
-        parameters: what else names it.
-        seed: seed of the description, or number of the play of a scene.
-        describe: the description for a version and a clock.
+    ``experiment``, ``variant`` and ``parameters`` name it, ``seed`` is that of the description, or the number
+    of the play of a scene, and ``describe`` makes the description for a version and a clock.
     """
 
     experiment: str
@@ -68,14 +64,9 @@ def experiment_tasks(
     load: float = 1.0,
     longest_s: float | None = None,
 ) -> list[LiveTask]:
-    """The runs of an experiment, smaller where asked for.
+    """The runs of an experiment that fit the patterns ``only``, with ``load`` times the load where asked for.
 
-    Args:
-        experiment: described as for the emulator.
-        parameters: of the experiment; its own without.
-        only: patterns of variants; all without.
-        load: factor on the load.
-        longest_s: end of each run at the latest.
+    They end after ``longest_s`` at the latest.
     """
     patterns = list(only) or ["*"]
     return [
@@ -102,11 +93,9 @@ def nearest_release(version: StormVersion) -> Release:
 
 
 def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> Path:
-    """Play one task on a running cluster and write its run folder.
+    """Play a task on a running cluster; its folder. `UserError` if it cannot be played there.
 
-    Raises:
-        UserError: it cannot be played there.
-        StormLabError: Storm does not do what it should.
+    Raises `StormLabError` if Storm does not do what it should.
     """
     spec = task.describe(stage.release.storm, stage.storm.cluster.nodes[0].core_mhz)
     identity = live_identity(task, spec)

@@ -60,11 +60,7 @@ RECORDS = "data/live"
 
 
 def records_folder() -> Path:
-    """Where the project's recorded runs lie.
-
-    Raises:
-        UserError: the installation is not whole.
-    """
+    """Where the project's recorded runs lie; `UserError` if the installation is not whole."""
     return shipped(RECORDS)
 
 
@@ -77,12 +73,8 @@ def new_records_folder() -> Path:
 def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
     """What is to be played, version by version.
 
+    Without ``sittings``, all of the suite; without ``generations``, the first that a sitting is played on.
     Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
-
-    Args:
-        sittings: names; all of the suite without.
-        generations: of Storm; for each sitting the first that it is played on without.
-        repeat: how often.
     """
     names = list(sittings or (sitting.name for sitting in SITTINGS.values() if sitting.in_suite))
     found = [
@@ -98,9 +90,7 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
 def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
-    Raises:
-        UserError: a cluster cannot be started here.
-        StormLabError: Storm does not do what it should.
+    Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not do what it should.
     """
     mhz = machine_mhz()
     for (version, held, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):

@@ -51,8 +51,7 @@ class Recorded:
 def recorded_runs(home: Path) -> list[Recorded]:
     """All recorded runs in a folder, or in the folders of several machines in it; sitting by sitting.
 
-    Raises:
-        UserError: there is none, one is damaged, or one is of a sitting that is described otherwise now.
+    Raises `UserError` if there is none, one is damaged, or one's sitting is described otherwise now.
     """
     found = []
     manifests = [*home.glob("*/manifest.json"), *home.glob("*/*/manifest.json")]
@@ -60,14 +59,12 @@ def recorded_runs(home: Path) -> list[Recorded]:
         try:
             run = open_run(folder)
         except RunRefused as refusal:
-            raise UserError(
-                str(refusal), field="record", value=str(folder), remedy="run storm-lab live record"
-            ) from refusal
+            remedy = "run storm-lab live record"
+            raise UserError(str(refusal), field="record", value=str(folder), remedy=remedy) from refusal
         found.append(_recorded(run, "" if folder.parent == home else folder.parent.name))
     if not found:
-        raise UserError(
-            "there are no recorded runs", field="folder", value=str(home), remedy="run storm-lab live record"
-        )
+        remedy = "run storm-lab live record"
+        raise UserError("there are no recorded runs", field="folder", value=str(home), remedy=remedy)
     order = list(SITTINGS)
 
     def place(each: Recorded) -> tuple[str, int, str, str]:
@@ -79,12 +76,8 @@ def recorded_runs(home: Path) -> list[Recorded]:
 def _recorded(run: Run, machine: str) -> Recorded:
     identity = run.manifest.identity
     if identity.experiment != EXPERIMENT or identity.variant not in SITTINGS:
-        raise UserError(
-            "this is no recorded run of the suite",
-            field="record",
-            value=str(run.folder),
-            remedy="move it away",
-        )
+        message = "this is no recorded run of the suite"
+        raise UserError(message, field="record", value=str(run.folder), remedy="move it away")
     sitting, mhz = SITTINGS[identity.variant], float(identity.parameters["mhz"] or 0.0)
     release = find_release(identity.storm_version)
     spec = sitting.describe(release.storm, mhz)
@@ -92,12 +85,8 @@ def _recorded(run: Run, machine: str) -> Recorded:
     length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
     code_differs = bool(identity.parameters.get("c1_only", False)) != sitting.c1_only
     if digests != dict(identity.inputs) or length_differs or code_differs:
-        raise UserError(
-            "the sitting is described otherwise now than when this was recorded",
-            field="record",
-            value=str(run.folder),
-            remedy="run storm-lab live record",
-        )
+        message = "the sitting is described otherwise now than when this was recorded"
+        raise UserError(message, field="record", value=str(run.folder), remedy="run storm-lab live record")
     return Recorded(run, sitting, release.generation, mhz, machine)
 
 
@@ -106,11 +95,7 @@ Costs = Mapping[str, Mapping[str, CostModel]]
 
 
 def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None) -> Costs:
-    """The constants of the machines of recorded runs: of a given file, else those that lie beside the runs.
-
-    Raises:
-        UserError: a file cannot be used.
-    """
+    """Constants by machine: of a given file, else those beside the runs; `UserError` if one is unusable."""
     return {name: read_costs(home / name, given) for name in dict.fromkeys(each.machine for each in recorded)}
 
 
@@ -154,13 +139,9 @@ def compare(
     seeds: Sequence[int] = SEEDS,
     tell: Told = lambda name: None,
 ) -> Trust:
-    """The comparison of all recorded runs.
+    """The comparison of all recorded runs, in the order of `recorded_runs`; ``tell`` hears of each emulation.
 
-    Args:
-        recorded: in the order of `recorded_runs`.
-        costs: of each machine; the cost model's own constants where there are none.
-        seeds: of the emulations.
-        tell: called before each emulation.
+    ``costs`` are by machine; the cost model's own constants where there are none.
     """
     rows: list[Row] = []
     orderings = []
@@ -186,11 +167,7 @@ def play_of(recorded: Recorded) -> tuple[str, str, str]:
 
 
 def trust_of(seeds: Sequence[int]) -> Trust:
-    """The comparison of the project's recorded runs, with the constants that lie beside them.
-
-    Raises:
-        UserError: the recorded runs or the constants cannot be used.
-    """
+    """The project's recorded runs compared, with the constants beside them; `UserError` if unusable."""
     folder = records_folder()
     recorded = recorded_runs(folder)
     return compare(recorded, costs_of(recorded, folder), seeds=seeds)

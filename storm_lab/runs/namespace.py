@@ -43,14 +43,11 @@ def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str,
 def check_notebook(
     notebook: str, namespace: MutableMapping[str, Any], **defaults: ParameterValue | Sequence[float]
 ) -> None:
-    """Refuse a parameter that a notebook does not have, or of another type than its default.
+    """Refuse (`UserError`) a parameter that a notebook lacks, or of another type than its default.
 
     For notebooks without an experiment. Their parameter cells are those of nothing but plain assignments that
     set one of its parameters, and the one that papermill puts in. ``namespace`` is ``globals()``; what is
     refused is taken out of it, so that it is gone once its line is.
-
-    Raises:
-        UserError: names the parameter and what there is or what is allowed.
     """
     declared = [
         Parameter(

@@ -16,11 +16,7 @@ _PAGE: Root = ("storm_lab.reporting.notebook_page", "notebook_page")
 
 
 def notebooks_folder() -> Path:
-    """Where the templates lie.
-
-    Raises:
-        UserError: the installation is not whole.
-    """
+    """Where the templates lie; `UserError` if the installation is not whole."""
     return shipped("notebooks")
 
 

@@ -15,14 +15,10 @@ from storm_lab.tuplelog import RunWriter, Status
 
 @singledispatch
 def play_description(description: object, writer: RunWriter, advance: Advance) -> None:
-    """Play a description into a log, up to and including `RunWriter.finish`.
+    """Play what ``describe`` returned into an open log, up to and including `RunWriter.finish`.
 
     Each kind of description has its own way of being played; this one stands for those that have none.
-
-    Args:
-        description: what an experiment's ``describe`` returned.
-        writer: an open log.
-        advance: told now and then which share of the run has been played, 0 to 1.
+    ``advance`` is told now and then which share of the run has been played, 0 to 1.
     """
     raise TypeError(f"nothing plays a {type(description).__name__}")
 
@@ -41,10 +37,7 @@ def emulate_settled(description: SettledRun, writer: RunWriter, advance: Advance
 
 
 def _emulate(
-    spec: EmulationSpec,
-    writer: RunWriter,
-    advance: Advance,
-    warm_up_ns: Callable[[Sequence[Decision]], int],
+    spec: EmulationSpec, writer: RunWriter, advance: Advance, warm_up_ns: Callable[[Sequence[Decision]], int]
 ) -> None:
     # numba takes a second to import, and whoever finds all runs on disk needs none of it.
     from storm_lab.emulator.emulation import Emulation

@@ -100,9 +100,8 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
 
 def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -> None:
     if len(slugs) > 1:
-        raise UserError(
-            "stands alone", field="experiment", value=QUICK, remedy="reproduce it first, then the others"
-        )
+        remedy = "reproduce it first, then the others"
+        raise UserError("stands alone", field="experiment", value=QUICK, remedy=remedy)
     all_done = _reproduced(quick_studies(), jobs, fresh)
     if as_json:
         _print_json([_answer(done) for done in all_done])

@@ -45,10 +45,8 @@ def play_on_spark(
     """Play runs, a Spark task each; those that failed, with the reason.
 
     A run also fails that does not appear in ``home``, the folder of all runs, or whose machine has other
-    code. The bar moves with every run that becomes whole.
-
-    Raises:
-        KeyboardInterrupt: the job is cancelled, and what its tasks had begun on this machine is gone.
+    code. The bar moves with every run that becomes whole. On `KeyboardInterrupt` the job is cancelled, and
+    what its tasks had begun on this machine is gone.
     """
     folders = [run_folder(spec, home) for spec, _ in tasks]
     with _watched(folders, show_progress):

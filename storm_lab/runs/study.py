@@ -51,25 +51,18 @@ class Study:
 
     @classmethod
     def of(cls, slug: str, given: Mapping[str, object] | None = None) -> Study:
-        """The study of an experiment with some parameters set.
-
-        Raises:
-            UserError: no such experiment or parameter, wrong type, or out of range.
-        """
+        """An experiment with some parameters set; `UserError`: no such name, wrong type, or out of range."""
         found = experiment(slug)
         return cls(found, found.checked(given))
 
     @classmethod
     def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
-        """The study that a notebook's parameter cells ask for; ``namespace`` is ``globals()``.
+        """As `of`, with what a notebook's parameter cells ask for; ``namespace`` is ``globals()``.
 
         In a fresh kernel every plain value that stands there counts as a parameter, so that an injected one
         that does not exist is an error and not a silent nothing. When cells are run again, values that later
         cells left behind do not count: only what counted at first, and what a cell of plain assignments set
         since. A notebook of several experiments has its experiment's slug in ``experiment``.
-
-        Raises:
-            UserError: as `of`.
         """
         given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
         given.pop(CHOICE, None)
@@ -89,20 +82,12 @@ class Study:
         return self.parameters == self.experiment.checked() and self.machine is None
 
     def specs(self) -> tuple[RunSpec, ...]:
-        """The runs.
-
-        Raises:
-            UserError: an input cannot be read.
-        """
+        """The runs; `UserError` if an input cannot be read."""
         return on_machine(self.experiment.planned(self.parameters), self.machine)
 
     @property
     def digest(self) -> str:
-        """Digest of the parameters and of all that decides the runs.
-
-        Raises:
-            UserError: an input cannot be read.
-        """
+        """Digest of the parameters and all that decides the runs; `UserError` if an input cannot be read."""
         runs = [identity_of(spec).run for spec in self.specs()]
         if not runs:
             # Then schedulers and emulator speak when claims are measured, not through logs.
@@ -123,30 +108,22 @@ class Study:
     def play(
         self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False
     ) -> tuple[PlayedRun, ...]:
-        """Have all runs on disk; those that lie there are reused.
-
-        Raises:
-            StormLabError: a run is refused or fails.
-        """
+        """Have all runs on disk, reusing those that lie there; `StormLabError` if one is refused or fails."""
         return play_all(self.specs(), jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:
-        """The metric tables of all runs that the experiment declares, through PySpark; plays what is missing.
+        """The metric tables that the experiment declares, through PySpark; plays what is missing.
 
-        Raises:
-            StormLabError: a run is refused or fails, or there is no Java for Spark.
+        Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
         """
         folders = [run.folder for run in self.play()]
         return metrics_of(folders, names=self.experiment.metrics)
 
     def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
-        """Measure and judge the experiment's claims, and write the verdict file into the workspace.
+        """Judge the experiment's claims and write the verdict file; `UserError`: a measurement does not fit.
 
         ``tables`` are the metrics of all runs; an experiment without runs has none. Claims that these
         parameters do not touch get the verdict "not run".
-
-        Raises:
-            UserError: a measurement does not fit its claim.
         """
         ledger, specs = load_claims(), self.specs()
         seeds: Iterable[int] = (spec.seed for spec in specs)
@@ -178,11 +155,7 @@ class Study:
         say(claims_text(claims))
 
     def sum_up(self, verdicts: Sequence[Verdict]) -> Figure | None:
-        """Print the verdicts, and keep a figure of how far each number is from the printed one.
-
-        Returns:
-            The figure, for a notebook to show; None where no claim states a number.
-        """
+        """Print the verdicts; a figure of how far numbers are from the printed, None if no claim has one."""
         print(verdict_table(tuple(verdicts)))
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.claim_distances import claim_distances
@@ -200,11 +173,7 @@ class Study:
         return figure
 
     def check(self, tables: MetricTables) -> None:
-        """Assert what must hold in every notebook, whatever its parameters are: all runs are whole.
-
-        Raises:
-            AssertionError: a run was refused, or ended early.
-        """
+        """`AssertionError` if a run was refused or ended early: what must hold whatever the values are."""
         assert not tables.refused, tables.refused
         broken = tables.runs[tables.runs["status"] != "complete"]
         assert broken.empty, broken[["variant", "seed", "reason"]]
@@ -220,9 +189,7 @@ class Study:
         """Write a figure for the report into the workspace, as ``<name>.svg``.
 
         ``claims`` are the ids of the claims that it answers, beside those whose printed numbers are drawn.
-
-        Raises:
-            UserError: no title or no text alternative, or a claim that does not exist.
+        `UserError` for no title or text alternative, or a claim that does not exist.
         """
         folder = self.workspace / "figures" / self.experiment.slug
         # Here, for matplotlib is not needed by who only plays.

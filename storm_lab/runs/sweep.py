@@ -80,11 +80,8 @@ class Sweep:
 
         They are played by ``jobs`` processes of this machine or ``on_spark``: the session of the environment
         (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run that is refused or
-        fails gets a row that says why; the others go on.
-
-        Raises:
-            StormLabError: no run came out, or there is no Java for Spark.
-            KeyboardInterrupt: what was whole by then is kept.
+        fails gets a row that says why; the others go on. Raises `StormLabError` if no run came out, or there
+        is no Java for Spark; on `KeyboardInterrupt` what was whole by then is kept.
         """
         failures: dict[str, str] = {}
 
@@ -102,11 +99,8 @@ class Sweep:
             on_failure=note,
         )
         if not played:
-            raise UserError(
-                f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}",
-                field="sweep",
-                value=self.slug,
-            )
+            message = f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}"
+            raise UserError(message, field="sweep", value=self.slug)
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
         rows = run_rows(self.settings, tables, failures)
@@ -130,10 +124,9 @@ class SweepResult:
     failures: tuple[str, ...]
 
     def write(self, folder: Path | None = None) -> Path:
-        """Write ``runs.parquet``, ``runs.csv``, ``summary.csv`` and ``sweep.json``; returns the folder.
+        """Write the tables and ``sweep.json``; returns the folder. `UserError` if it cannot be written.
 
-        Raises:
-            UserError: the folder cannot be written.
+        The tables are ``runs.parquet``, ``runs.csv`` and ``summary.csv``.
         """
         place = folder if folder is not None else sweeps_folder() / self.sweep.name
         asked = {
@@ -172,24 +165,12 @@ def sweep(
 ) -> pd.DataFrame:
     """Run an experiment at every combination of the varied values, for every seed and scheduler.
 
-    Args:
-        experiment: its slug.
-        vary: values to try by parameter.
-        parameters: values of the others.
-        seeds: of every combination; else the experiment's.
-        schedulers: texts as of `storm_lab.league.field.entrant_of`.
-        only: patterns of the variants to keep.
-        on_spark: as of `Sweep.run`.
-        jobs: as of `Sweep.run`.
-        show_progress: as of `Sweep.run`.
-        home: as of `Sweep.run`.
+    ``vary`` has values to try by parameter, ``parameters`` those of the others; ``seeds`` are the
+    experiment's unless given, ``schedulers`` texts as of `storm_lab.league.field.entrant_of`, and ``only``
+    patterns of the variants to keep. The rest, and `StormLabError`, are as of `planned` and `Sweep.run`.
 
-    Returns:
-        One row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row with
-        the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
-
-    Raises:
-        StormLabError: as `planned` and `Sweep.run`.
+    Returns one row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row
+    with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
     """
     subject = Subject.of(experiment, schedulers)
     found = planned(subject, parameters or {}, vary or {}, seeds, only)
@@ -204,11 +185,7 @@ def planned(
     only: Sequence[str] = (),
     metrics: Sequence[str] = (),
 ) -> Sweep:
-    """The sweep that this asks for; nothing is played.
-
-    Raises:
-        UserError: an unknown name, a value that does not fit, or nothing to run.
-    """
+    """The sweep that this asks for, not played; `UserError`: unknown name, bad value, or nothing to run."""
     chosen = metric_names(metrics) or (SHOWN if subject.has_tuples else SHOWN_WITHOUT_TUPLES)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
     return Sweep(subject.slug, settings, chosen, subject.entrants)

@@ -73,11 +73,7 @@ SHOWN_WITHOUT_TUPLES = tuple(_UNITS["control"])
 
 
 def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
-    """Metrics by name, or all of a table (``steady latency``).
-
-    Raises:
-        UserError: there is no such metric or table.
-    """
+    """Metrics by name, or all of a table (``steady latency``); `UserError` if there is no such."""
     names: list[str] = []
     for text in asked:
         name = text.strip().replace(" ", "_").replace("-", "_")

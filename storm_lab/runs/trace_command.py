@@ -14,8 +14,7 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 
 
 @click.command(
-    "trace",
-    epilog=examples("storm-lab trace data/runs/tstorm-word-count/RUN trace.json --from 100 --to 101"),
+    "trace", epilog=examples("storm-lab trace data/runs/tstorm-word-count/RUN trace.json --from 100 --to 101")
 )
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
@@ -40,10 +39,7 @@ def _folder_of(run: Path) -> Path:
         return run
     found = sorted(runs_folder().glob(f"*/{run}")) if run.name == str(run) else []
     if not found:
-        raise UserError(
-            "there is no such folder, and no such run in the folder of runs",
-            field="run",
-            value=str(run),
-            remedy="give a folder that holds a manifest.json, or the name of a run",
-        )
+        message = "there is no such folder, and no such run in the folder of runs"
+        remedy = "give a folder that holds a manifest.json, or the name of a run"
+        raise UserError(message, field="run", value=str(run), remedy=remedy)
     return found[0]

@@ -12,35 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.state import flow_types, record_types
 from storm_lab.emulator.state.event_types import BURST, EVENT, SLOT
-from storm_lab.emulator.state.flow_types import (
-    COMPONENT,
-    MOVED,
-    PAIR,
-    SERVER,
-    SHUFFLE,
-    SOURCE,
-    STREAM,
-    SUBSCRIPTION,
-    TOPOLOGY,
-    TRAFFIC,
-)
-from storm_lab.emulator.state.record_types import (
-    CACHE_LINE,
-    CHANNEL,
-    COSTS,
-    EXECUTION_ROW,
-    EXECUTOR,
-    MESSAGE,
-    NODE,
-    RACK,
-    ROOT,
-    ROOT_ROW,
-    SCALARS,
-    TASK,
-    THREAD,
-    WORKER,
-)
 from storm_lab.workloads.trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
@@ -92,17 +65,7 @@ class Kernel(NamedTuple):
 
 
 # Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
-FLAT = (
-    "bucket",
-    "route",
-    "permutation",
-    "ready",
-    "idle",
-    "line_record",
-    "arrival",
-    "server_place",
-    "spread",
-)
+FLAT = ("bucket", "route", "permutation", "ready", "idle", "line_record", "arrival", "server_place", "spread")
 
 # Those of them that hold 32 bits.
 NARROW = ("bucket", "route", "permutation", "ready")
@@ -111,34 +74,34 @@ NARROW = ("bucket", "route", "permutation", "ready")
 State = Any
 
 DTYPES: dict[str, np.dtype[np.void]] = {
-    "s": SCALARS,
-    "cost": COSTS,
-    "node": NODE,
-    "rack": RACK,
-    "channel": CHANNEL,
-    "worker": WORKER,
-    "executor": EXECUTOR,
-    "thread": THREAD,
-    "message": MESSAGE,
-    "root": ROOT,
-    "task": TASK,
-    "component": COMPONENT,
-    "topology": TOPOLOGY,
-    "stream": STREAM,
-    "subscription": SUBSCRIPTION,
-    "shuffle": SHUFFLE,
-    "source": SOURCE,
-    "server": SERVER,
+    "s": record_types.SCALARS,
+    "cost": record_types.COSTS,
+    "node": record_types.NODE,
+    "rack": record_types.RACK,
+    "channel": record_types.CHANNEL,
+    "worker": record_types.WORKER,
+    "executor": record_types.EXECUTOR,
+    "thread": record_types.THREAD,
+    "message": record_types.MESSAGE,
+    "root": record_types.ROOT,
+    "task": record_types.TASK,
+    "component": flow_types.COMPONENT,
+    "topology": flow_types.TOPOLOGY,
+    "stream": flow_types.STREAM,
+    "subscription": flow_types.SUBSCRIPTION,
+    "shuffle": flow_types.SHUFFLE,
+    "source": flow_types.SOURCE,
+    "server": flow_types.SERVER,
     "record": RECORD,
     "emission": EMISSION,
     "event": EVENT,
     "slot": SLOT,
     "run_queue": BURST,
-    "pair": PAIR,
-    "traffic": TRAFFIC,
-    "moved": MOVED,
-    "root_row": ROOT_ROW,
-    "execution_row": EXECUTION_ROW,
+    "pair": flow_types.PAIR,
+    "traffic": flow_types.TRAFFIC,
+    "moved": flow_types.MOVED,
+    "root_row": record_types.ROOT_ROW,
+    "execution_row": record_types.EXECUTION_ROW,
 }
 
 
@@ -154,6 +117,6 @@ def records(name: str, length: int) -> NDArray[Any]:
     """A zeroed array of one kind of row whose fields read as attributes."""
     dtype = DTYPES[name]
     # Rows begin at a cache line.
-    raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
-    first = -raw.ctypes.data % CACHE_LINE
+    raw = np.zeros(length * dtype.itemsize + record_types.CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % record_types.CACHE_LINE
     return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))

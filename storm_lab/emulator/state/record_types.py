@@ -16,6 +16,11 @@ I1, I4, I8, U8 = np.int8, np.int32, np.int64, np.uint64
 CACHE_LINE = 64
 
 
+def each(kind: type, *names: str) -> tuple[tuple[str, type], ...]:
+    """Fields of one type."""
+    return tuple((name, kind) for name in names)
+
+
 def record(*fields: tuple[str, type]) -> np.dtype[np.void]:
     """A record with its fields where the machine likes them."""
     return np.dtype(list(fields), align=True)
@@ -31,27 +36,17 @@ def lined_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
 
 
 SCALARS = record(
-    ("now", I8),
-    ("seq", I8),
-    ("heap_n", I8),
+    *each(I8, "now", "seq", "heap_n"),
     # Events before it stand in the heap, others in buckets; NEVER = all in the heap.
     ("horizon", I8),
     ("bucket_bits", I8),  # a bucket is 2**bucket_bits ns wide
     ("far_n", I8),  # events in buckets
     ("fitted_events", I8),  # when the width was looked at last: events played, and time
     ("fitted_at", I8),
-    ("free_message", I8),
-    ("free_messages", I8),
-    ("free_root", I8),
-    ("free_roots", I8),
-    ("roots_emitted", I8),
-    ("root_rows", I8),
-    ("execution_rows", I8),
+    *each(I8, "free_message", "free_messages", "free_root", "free_roots", "roots_emitted"),
+    *each(I8, "root_rows", "execution_rows"),
     ("ready_n", I8),  # threads that found room in the queue they waited for, and go on
-    ("ready_head", I8),
-    ("events", I8),
-    ("nodes", I8),
-    ("channels", I8),
+    *each(I8, "ready_head", "events", "nodes", "channels"),
     ("timers", I8),  # event sources before those of threads
     ("idle_width", I8),  # columns of idle
     ("sample_every", I8),
@@ -65,9 +60,7 @@ SCALARS = record(
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
     ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
-    ("threads", I8),
-    ("root_rows_most", I8),
-    ("execution_rows_most", I8),
+    *each(I8, "threads", "root_rows_most", "execution_rows_most"),
     ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
     ("unread_low", I8),
     ("reconnect_first", I8),  # wait before the first try to connect again; doubles with each try
@@ -84,32 +77,10 @@ SCALARS = record(
 
 
 COSTS = record(
-    ("dispatch", I8),
-    ("emit", I8),
-    ("serialise", I8),
-    ("serialise_kb", I8),
-    ("deserialise", I8),
-    ("deserialise_kb", I8),
-    ("send", I8),
-    ("transfer", I8),
-    ("receive", I8),
-    ("read", I8),
-    ("write", I8),
-    ("log_turn", I8),
-    ("deliver", I8),
-    ("log_emit", I8),
-    ("log_receive", I8),
-    ("acker", I8),
-    ("spout_ack", I8),
-    ("poll", I8),
-    ("wake", I8),
-    ("switch", I8),
-    ("header_bytes", I8),
-    ("uplink_ps_per_byte", I8),
-    ("idle_sleep", I8),
-    ("inactive_sleep", I8),
-    ("housekeeping_period", I8),
-    ("housekeeping_work", I8),
+    *each(I8, "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send"),
+    *each(I8, "transfer", "receive", "read", "write", "log_turn", "deliver", "log_emit", "log_receive"),
+    *each(I8, "acker", "spout_ack", "poll", "wake", "switch", "header_bytes", "uplink_ps_per_byte"),
+    *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
     ("sleep_half", I8),  # half of that after one so long
@@ -131,8 +102,7 @@ COSTS = record(
     ("coarse_look", I8),  # ... and after that
     ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
     ("wire_low", I8),
-    ("receive_batch", I8),
-    ("send_batch", I8),
+    *each(I8, "receive_batch", "send_batch"),
 )
 
 
@@ -159,9 +129,7 @@ NODE = lined_record(
     ("looked", I8),  # a clock that runs as fast as they look, in ns / 1024: threads wait for instants of it
     ("look_work", I8),  # and one that runs as fast as they take CPU, in ns / 1024
     # What follows only the network touches.
-    ("nic_out_free", I8),
-    ("nic_in_free", I8),
-    ("nic_ps_per_byte", I8),
+    *each(I8, "nic_out_free", "nic_in_free", "nic_ps_per_byte"),
     ("rack", I4),
     ("first_channel", I4),  # to itself, then to each rack
     ("links", I4),  # channels of its own that single links from it have
@@ -174,10 +142,7 @@ RACK = record(("out_free", I8), ("in_free", I8))
 CHANNEL = lined_record(
     ("latency", I8),
     ("up_at", I8),  # when the connections over it are there again after a cut
-    ("head", I4),
-    ("tail", I4),
-    ("cut", I4),
-    ("node", I4),
+    *each(I4, "head", "tail", "cut", "node"),
     # What follows is of cut or delayed links.
     ("undisturbed", I8),
     ("start", I4),  # of a single link: its nodes
@@ -196,9 +161,7 @@ WORKER = lined_record(
     ("node", I4),
     ("calls", I4),  # of user code by its executors
     ("route", I4),  # where the executor of task 0 would stand in the routing table that this worker sees
-    ("receive_thread", I4),
-    ("transfer_thread", I4),
-    ("network_thread", I4),
+    *each(I4, "receive_thread", "transfer_thread", "network_thread"),
     ("warm_excess", I4),  # extra cost of cold code, of 65536
     ("heap_excess", I4),  # extra cost of garbage collection with what is queued, of 65536
     ("log_holder", I4),  # thread that writes into the log, with debug logging
@@ -225,20 +188,13 @@ WORKER = lined_record(
 
 EXECUTOR = lined_record(
     ("poll_phase", I8),
-    ("worker", I4),
-    ("topology", I4),
-    ("component", I4),
+    *each(I4, "worker", "topology", "component"),
     ("first_task", I4),  # global task index
-    ("tasks", I4),
-    ("main_thread", I4),
-    ("source", I4),
-    ("pending", I4),
+    *each(I4, "tasks", "main_thread", "source", "pending"),
     ("bucket", I4),  # rotations of the pending map so far
     ("new_head", I4),
     ("new_tail", I4),
-    ("alive", I1),
-    ("active", I1),
-    ("turn", I1),
+    *each(I1, "alive", "active", "turn"),
     ("awaits", I1),  # it stands in its source's table of idle spouts
     # What follows is touched less often.
     ("started", I8),
@@ -260,14 +216,7 @@ EXECUTOR = lined_record(
 THREAD = lined_record(
     ("cpu", I8),  # CPU used since the last sample
     ("since", I8),  # start of the present execute, or when it will be awake
-    ("node", I4),
-    ("worker", I4),
-    ("head", I4),
-    ("tail", I4),
-    ("out_head", I4),
-    ("out_tail", I4),
-    ("length", I4),
-    ("capacity", I4),
+    *each(I4, "node", "worker", "head", "tail", "out_head", "out_tail", "length", "capacity"),
     ("places", I4),  # of its queue that are in use, those of the present batch too
     ("waiters", I4),
     ("kind", I1),
@@ -283,11 +232,7 @@ THREAD = lined_record(
     ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
     ("hand_over", I8),  # its present batch, and the last one that has a place in its queue
     ("placed", I8),
-    ("executor", I4),
-    ("current", I4),
-    ("last_waiter", I4),
-    ("next_waiter", I4),
-    ("next_wake", I4),
+    *each(I4, "executor", "current", "last_waiter", "next_waiter", "next_wake"),
     ("batch", I4),  # messages of the present batch that are still in the queue
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # of these; free when the batch is done
@@ -310,9 +255,7 @@ MESSAGE = lined_record(
     ("task", I4),  # global index of the target task
     ("target", I4),  # executor instance that the sender chose
     ("source_task", I4),  # global index; -1 = system
-    ("root", I4),
-    ("record", I4),
-    ("bytes", I4),
+    *each(I4, "root", "record", "bytes"),
     ("kind", I1),
     ("locality", I1),
     ("place", I1),  # 1: it takes a place in its queue, 0: it shares that of the one before
@@ -322,21 +265,13 @@ MESSAGE = lined_record(
 ROOT = lined_record(
     ("id", U8),
     ("ledger", U8),
-    ("number", I8),
-    ("line", I8),
-    ("emitted", I8),
-    ("init_time", I8),
-    ("delta", I8),
-    ("sleep", I8),
+    *each(I8, "number", "line", "emitted", "init_time", "delta", "sleep"),
     ("references", I4),
     ("executor", I4),  # spout executor instance that waits for it
     ("task", I4),
     ("acker", I4),  # acker instance that holds the entry
     ("rotation", I4),  # the acker's rotation count at the last put
-    ("next", I4),
-    ("previous", I4),
-    ("bucket", I4),
-    ("attempt", I4),
+    *each(I4, "next", "previous", "bucket", "attempt"),
     ("outcome", I1),
     ("known", I1),  # the acker has its init message
     ("failed", I1),  # a bolt has failed a tuple of its tree
@@ -351,36 +286,16 @@ TASK = lined_record(
     ("id", I4),  # task id in its topology
     ("local", I4),  # index among the component's tasks
     ("shuffle", I4),  # first entry of its grouping states; one per subscription of its component
-    ("emitted", I4),
-    ("transferred", I4),
-    ("executed", I4),
-    ("acked", I4),
-    ("failed", I4),
+    *each(I4, "emitted", "transferred", "executed", "acked", "failed"),
 )
 
 
 ROOT_ROW = record(
-    ("number", I8),
-    ("topology", I8),
-    ("task", I8),
-    ("line", I8),
-    ("attempt", I8),
-    ("emitted", I8),
-    ("completed", I8),
-    ("outcome", I8),
-    ("spare", I8),
-    ("latency", I8),
-    ("sleep", I8),
+    *each(I8, "number", "topology", "task", "line", "attempt", "emitted", "completed", "outcome", "spare"),
+    *each(I8, "latency", "sleep"),
 )
 
 
 EXECUTION_ROW = record(
-    ("number", I8),
-    ("task", I8),
-    ("source_task", I8),
-    ("worker", I8),
-    ("locality", I8),
-    ("enqueued", I8),
-    ("started", I8),
-    ("ended", I8),
+    *each(I8, "number", "task", "source_task", "worker", "locality", "enqueued", "started", "ended"),
 )

@@ -50,43 +50,23 @@ def measure() -> tuple[Measurement, ...]:
     ours, theirs = _sum(counts["mfstorm"]), [_sum(counts[name]) for name in BASELINES]
     saved = 100 * (1 - ours / (sum(theirs) / len(theirs)))
     third = 100 * (counts["mfstorm"]["S6"] or 0) / max(counts[name]["S6"] or 0 for name in BASELINES)
+    powers = {d.name: processing_power(d.cores, d.ghz, d.factor) for d in DESKTOPS}
+    computed = "cores x GHz x printed factor, as the policy computes it"
+    order = {name: place for place, name in enumerate(filling_order(), start=1)}
+    asked = "order in which nodes of one slot come into use as 1, 2, 3 and 4 slots are asked for"
+    theirs_by = {
+        f"{name}/{scenario}": nodes for name in BASELINES for scenario, nodes in counts[name].items()
+    }
+    used = "nodes used on the four desktops, the same for Word Count and Exclamation"
+    against_mean = "100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios"
+    against_worse = "100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6"
     return (
-        labelled(
-            "mfstorm-table3-gflops",
-            {d.name: processing_power(d.cores, d.ghz, d.factor) for d in DESKTOPS},
-            unit="index",
-            how="cores x GHz x printed factor, as the policy computes it",
-        ),
-        labelled(
-            "mfstorm-order-nodes",
-            {name: place for place, name in enumerate(filling_order(), start=1)},
-            unit="place",
-            how="order in which nodes of one slot come into use as 1, 2, 3 and 4 slots are asked for",
-        ),
-        labelled(
-            "mfstorm-nodes-mf",
-            counts["mfstorm"],
-            unit="nodes",
-            how="nodes used on the four desktops, the same for Word Count and Exclamation",
-        ),
-        labelled(
-            "mfstorm-nodes-baseline",
-            {f"{name}/{scenario}": nodes for name in BASELINES for scenario, nodes in counts[name].items()},
-            unit="nodes",
-            how="nodes used on the four desktops, the same for Word Count and Exclamation",
-        ),
-        single(
-            "mfstorm-fewer-resources",
-            saved,
-            unit="%",
-            how="100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios",
-        ),
-        single(
-            "mfstorm-s6-third",
-            third,
-            unit="%",
-            how="100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6",
-        ),
+        labelled("mfstorm-table3-gflops", powers, unit="index", how=computed),
+        labelled("mfstorm-order-nodes", order, unit="place", how=asked),
+        labelled("mfstorm-nodes-mf", counts["mfstorm"], unit="nodes", how=used),
+        labelled("mfstorm-nodes-baseline", theirs_by, unit="nodes", how=used),
+        single("mfstorm-fewer-resources", saved, unit="%", how=against_mean),
+        single("mfstorm-s6-third", third, unit="%", how=against_worse),
     )
 
 

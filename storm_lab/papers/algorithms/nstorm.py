@@ -124,18 +124,11 @@ def first_stop_s(seed: int) -> float | None:
 
 def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
     """The worst case of figure 4, and the delay of figure 6 with phases drawn at random."""
+    absent = absence_s(old_phase_s=1.0, new_phase_s=0.0, scheduled_s=0.5)
+    phases = "thread absent, new assignment at 0.5 s, old node's sync at 1 s, new node's at 0 and 10 s"
+    first_drops = [first_stop_s(seed) for seed in seeds]
+    stops = "time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each seed"
     return (
-        single(
-            "nstorm-fig4-worst-case",
-            absence_s(old_phase_s=1.0, new_phase_s=0.0, scheduled_s=0.5),
-            unit="s",
-            how="thread absent, new assignment at 0.5 s, old node's sync at 1 s, new node's at 0 and 10 s",
-        ),
-        measurement(
-            "nstorm-fig6-first-drop",
-            [first_stop_s(seed) for seed in seeds],
-            unit="s",
-            how="time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each "
-            "seed",
-        ),
+        single("nstorm-fig4-worst-case", absent, unit="s", how=phases),
+        measurement("nstorm-fig6-first-drop", first_drops, unit="s", how=stops),
     )

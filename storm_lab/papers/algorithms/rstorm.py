@@ -31,21 +31,13 @@ def placed(name: str, memory_mb: float = MEMORY_MB, offered_mb: float = OFFER.me
 
 def measure() -> tuple[Measurement, ...]:
     """The node counts of figure 9, and the machines whose memory is promised twice."""
-    counts = tuple(
-        single(
-            f"rstorm-fig9{panel}-nodes",
-            placed(name).nodes,
-            unit="machines",
-            how=f"machines that R-Storm uses for the {name} layout on twelve of 100 points",
-        )
-        for panel, name in zip("abc", LAYOUTS, strict=True)
-    )
+    counts = []
+    for panel, name in zip("abc", LAYOUTS, strict=True):
+        how = f"machines that R-Storm uses for the {name} layout on twelve of 100 points"
+        counts.append(single(f"rstorm-fig9{panel}-nodes", placed(name).nodes, unit="machines", how=how))
+    over = sum(placed(name, demand, REAL_MB).nodes_over_memory for name in LAYOUTS for demand in DEMANDS_MB)
+    promised = "machines of 2 GB whose tasks ask for more, sum over three layouts and tasks of 150-900 MB"
     return (
         *counts,
-        single(
-            "rstorm-no-hard-violation",
-            sum(placed(name, demand, REAL_MB).nodes_over_memory for name in LAYOUTS for demand in DEMANDS_MB),
-            unit="machines",
-            how="machines of 2 GB whose tasks ask for more, sum over three layouts and tasks of 150-900 MB",
-        ),
+        single("rstorm-no-hard-violation", over, unit="machines", how=promised),
     )

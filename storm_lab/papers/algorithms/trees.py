@@ -65,17 +65,12 @@ def topology(
 ) -> Topology:
     """The topology with so many executors of its three components."""
     lines, tear, store = executors
-    return Topology(
-        TOPOLOGY,
-        (
-            Component("lines", lines, outputs={"default": ("line",)}),
-            Component("tear", tear, inputs=(Subscription("lines"),), outputs={"default": ("piece",)}),
-            Component("store", store, inputs=(Subscription("tear"),)),
-        ),
-        workers=workers,
-        ackers=ackers,
-        message_timeout_s=message_timeout_s,
+    components = (
+        Component("lines", lines, outputs={"default": ("line",)}),
+        Component("tear", tear, inputs=(Subscription("lines"),), outputs={"default": ("piece",)}),
+        Component("store", store, inputs=(Subscription("tear"),)),
     )
+    return Topology(TOPOLOGY, components, workers=workers, ackers=ackers, message_timeout_s=message_timeout_s)
 
 
 def plan(

@@ -101,26 +101,14 @@ def measure() -> tuple[Measurement, ...]:
         f"nodes/gamma-{gamma:g}": sum(counts[place] for counts in by_gamma.values())
         for place, gamma in enumerate(SWEPT)
     }
+    by_default = {topology.id: nodes_used(placed_by_default(topology)) for topology in topologies()}
+    on_blades = "nodes that the default scheduler uses on ten blades"
+    widest = "spread: largest of the three topologies of section V; nodes: sum over them"
     return (
-        labelled(
-            "tstorm-storm-all-nodes",
-            {topology.id: nodes_used(placed_by_default(topology)) for topology in topologies()},
-            unit="nodes",
-            how="nodes that the default scheduler uses on ten blades",
-        ),
+        labelled("tstorm-storm-all-nodes", by_default, unit="nodes", how=on_blades),
         *(
-            single(
-                claim,
-                nodes_used(placed_by_tstorm(topology, gamma)),
-                unit="nodes",
-                how=f"{cap}, gamma {gamma:g}",
-            )
-            for claim, topology, gamma in single_counts
+            single(claim, nodes_used(placed_by_tstorm(t, gamma)), unit="nodes", how=f"{cap}, gamma {gamma:g}")
+            for claim, t, gamma in single_counts
         ),
-        labelled(
-            "tstorm-gamma1-even",
-            order,
-            unit="mixed",
-            how="spread: largest of the three topologies of section V; nodes: sum over them",
-        ),
+        labelled("tstorm-gamma1-even", order, unit="mixed", how=widest),
     )

@@ -106,31 +106,18 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
     storm = writes["worker-beats"] + writes["supervisor-beats"]
     total = storm + writes["offsets"]
     periods = "offsets every 2 s, worker heartbeats every 3 s, supervisor heartbeats every 5 s"
+    workers = {f"{count}-machines": round(sum(c) / len(c)) for count, c in by_machine.items()}
+    mean = "mean over the machines, default scheduler, three machines taken away at a time"
+    partitions = f"{TOPOLOGIES} topologies, {parameters.integer(PARTITIONS.name)} partitions each, {periods}"
+    shares = {"kafka-spouts": 100 * writes["offsets"] / total, "storm": 100 * storm / total}
+    captured = f"{parameters.integer(CAPTURED_WORKERS.name)} workers; {periods}"
+    beats = 100 * writes["worker-beats"] / storm
+    cluster = f"{parameters.integer('zk_machines')} machines; {periods}"
     return (
-        labelled(
-            "twitter-workers-per-machine",
-            {f"{count}-machines": round(sum(c) / len(c)) for count, c in by_machine.items()},
-            unit="workers",
-            how="mean over the machines, default scheduler, three machines taken away at a time",
-        ),
-        single(
-            "twitter-zk-kafka-writes",
-            writes["offsets"],
-            unit="writes",
-            how=f"{TOPOLOGIES} topologies, {parameters.integer(PARTITIONS.name)} partitions each, {periods}",
-        ),
-        labelled(
-            "twitter-zk-share",
-            {"kafka-spouts": 100 * writes["offsets"] / total, "storm": 100 * storm / total},
-            unit="%",
-            how=f"{parameters.integer(CAPTURED_WORKERS.name)} workers; {periods}",
-        ),
-        single(
-            "twitter-zk-heartbeat-share",
-            100 * writes["worker-beats"] / storm,
-            unit="%",
-            how=f"{parameters.integer('zk_machines')} machines; {periods}",
-        ),
+        labelled("twitter-workers-per-machine", workers, unit="workers", how=mean),
+        single("twitter-zk-kafka-writes", writes["offsets"], unit="writes", how=partitions),
+        labelled("twitter-zk-share", shares, unit="%", how=captured),
+        single("twitter-zk-heartbeat-share", beats, unit="%", how=cluster),
         _checksum(parameters.seeds),
     )
 
@@ -139,12 +126,9 @@ def _checksum(seeds: Sequence[int]) -> Measurement:
     """Too early is looked for in all runs; not acked only where no message was lost with a worker."""
     whole = [acked_trees(seed, killing=False) for seed in seeds]
     killed = [acked_trees(seed, killing=True) for seed in seeds]
-    return by_label(
-        "twitter-ack-xor",
-        {
-            "acked-too-early": [a.too_early + b.too_early for a, b in zip(whole, killed, strict=True)],
-            "complete-not-acked": [check.unacked for check in whole],
-        },
-        unit="tuples",
-        how="acks against executions of every tree, with bolts that fail, with and without a killed worker",
-    )
+    wrong = {
+        "acked-too-early": [a.too_early + b.too_early for a, b in zip(whole, killed, strict=True)],
+        "complete-not-acked": [check.unacked for check in whole],
+    }
+    compared = "acks against executions of every tree, with bolts that fail, with and without a killed worker"
+    return by_label("twitter-ack-xor", wrong, unit="tuples", how=compared)

@@ -70,6 +70,16 @@ def sleep_parameter(default_ms: float, doc: str) -> Parameter:
     return Parameter("sleep_ms", default_ms, doc, unit="ms", low=0, high=1000)
 
 
+TWEET_SLEEP_MS = 50.0
+"""Sleep of a spout executor before each emit (section on the tweet topologies)."""
+
+
+def tweet_sleep_parameter() -> Parameter:
+    """The same of the tweet topologies."""
+    doc = "sleep of every spout executor before each emit (section on tweet topologies)"
+    return sleep_parameter(TWEET_SLEEP_MS, doc)
+
+
 def split_parameter(default_us: float) -> Parameter:
     """The cost of splitting, for word counts."""
     return Parameter(
@@ -84,9 +94,7 @@ def split_parameter(default_us: float) -> Parameter:
 
 def exclaim_parameter(default_us: float) -> Parameter:
     """The cost of a bolt that adds exclamation marks."""
-    return Parameter(
-        "exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", unit="us", low=1, high=1000
-    )
+    return Parameter("exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
 
 
 _OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "split_us", "exclaim_us")
@@ -107,13 +115,10 @@ def cells(
     prefix: str = "",
     sample_every: int = 100,
 ) -> tuple[RunSpec, ...]:
-    """The runs of a topology's grid, without the cells whose scheduler refuses the topology.
+    """The runs of a grid without cells whose scheduler refuses it; `UserError` if the text cannot be read.
 
     ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played once, and so
     are cells that one run stands for.
-
-    Raises:
-        UserError: the text cannot be read.
     """
     messages = KINDS[kind].messages(parameters.text("text"))
     shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)
@@ -125,23 +130,14 @@ def cells(
         for scheduler in schedulers
         if not refusal(scheduler, kind, scenario)
     )
-    return tuple(
-        RunSpec(
-            experiment=slug,
-            variant=prefix + variant(scenario, scheduler),
-            seed=seed,
-            parameters=(shared if scheduler == MF_STORM else alone).changed(
-                scenario=scenario, scheduler=scheduler
-            ),
-            describe=describe,
-            storm_version=VERSION,
-            inputs={"messages": messages.digest},
-            files={"text": parameters.text("text")},
-            sample_every=sample_every,
-        )
-        for scenario, scheduler in wanted
-        for seed in parameters.seeds
-    )
+    inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
+    specs = []
+    for scenario, scheduler in wanted:
+        name = prefix + variant(scenario, scheduler)
+        values = (shared if scheduler == MF_STORM else alone).changed(scenario=scenario, scheduler=scheduler)
+        for seed in parameters.seeds:
+            specs.append(RunSpec(slug, name, seed, values, describe, VERSION, inputs, files, sample_every))
+    return tuple(specs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,25 +136,16 @@ def mean_share(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
 
 def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
     """The claim on scenario 6 against one baseline."""
-    return measurement(
-        claim,
-        changes(cells["S6", MF_STORM], cells["S6", baseline]),
-        unit="%",
-        how=f"100 * (MF-Storm / {baseline} - 1), tuples executed by all bolts since submission, per s and "
-        "node (equation 2), scenario 6",
-    )
+    of = "tuples executed by all bolts since submission, per s and node (equation 2), scenario 6"
+    how = f"100 * (MF-Storm / {baseline} - 1), {of}"
+    return measurement(claim, changes(cells["S6", MF_STORM], cells["S6", baseline]), unit="%", how=how)
 
 
 def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
     """The claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
-    against = " and ".join(baselines)
-    return measurement(
-        claim,
-        samples,
-        unit="%",
-        how=f"mean of 100 * MF-Storm / {against} over scenarios, tuples since submission, per s and node "
-        "(equation 2); a mean quotient, no improvement",
-    )
+    mean = f"mean of 100 * MF-Storm / {' and '.join(baselines)} over scenarios"
+    how = f"{mean}, tuples since submission, per s and node (equation 2); a mean quotient, no improvement"
+    return measurement(claim, samples, unit="%", how=how)
 
 
 def grid_claims(figure: str, cells: Cells, kind: str, baselines: Sequence[str]) -> tuple[Measurement, ...]:

@@ -48,11 +48,7 @@ class Messages:
 
 
 def sentences(choice: str) -> Messages:
-    """Five sentences cut from a generated text or the book, or every line of a file that holds a word.
-
-    Raises:
-        UserError: as `storm_lab.workloads.text.load_text`.
-    """
+    """Five sentences cut from generated text or the book, or a file's lines; `UserError` as `load_text`."""
     text = load_text(choice)
     if _own(choice):
         return Messages(text.name, _with_words(text))
@@ -61,11 +57,7 @@ def sentences(choice: str) -> Messages:
 
 
 def starter_words(choice: str) -> Messages:
-    """The first five different words of four letters or more, or all different words of a file.
-
-    Raises:
-        UserError: as `sentences`.
-    """
+    """The first five words of four letters or more, or all of a file, once each; errors as `sentences`."""
     text = load_text(choice)
     words = tuple(dict.fromkeys(_words(text)))
     if _own(choice):
@@ -74,11 +66,7 @@ def starter_words(choice: str) -> Messages:
 
 
 def tweets(choice: str) -> Messages:
-    """5,000 messages of at most 140 characters, or the first 5,000 lines of a file that hold a word.
-
-    Raises:
-        UserError: as `sentences`.
-    """
+    """5,000 messages of up to 140 characters, or a file's first lines with words; errors as `sentences`."""
     text = load_text(choice)
     if _own(choice):
         return Messages(text.name, _with_words(text)[:TWEETS])
@@ -94,11 +82,7 @@ def _tweets_from(text: Text) -> Messages:
 
 
 def tweet_words(choice: str) -> Messages:
-    """The first 2,500 words of the messages.
-
-    Raises:
-        UserError: as `sentences`.
-    """
+    """The first 2,500 words of the messages; `UserError` as `sentences`."""
     made = tweets(choice)
     words = [word for line in made.lines for word in line.split()]
     return Messages(made.name, tuple(words[:TWEET_WORDS]))

@@ -58,11 +58,7 @@ def traffic_log(
     window_s: float,
     seed: int,
 ) -> TrafficLog:
-    """Play the earlier run and return what its monitors know at the end.
-
-    Raises:
-        UserError: the run was too short for a single window, or stopped at a limit.
-    """
+    """What monitors know after the earlier run; `UserError` if it was shorter than a window, or stopped."""
     watch = Watch()
     spec = EmulationSpec(
         cluster=cluster,
@@ -76,10 +72,6 @@ def traffic_log(
     )
     outcome = Emulation(spec).run()
     if outcome.stopped or watch.load is None or not watch.load.traffic:
-        raise UserError(
-            "the previous run measured no traffic",
-            field="previous_s",
-            value=duration_s,
-            remedy="make it longer",
-        )
+        message = "the previous run measured no traffic"
+        raise UserError(message, field="previous_s", value=duration_s, remedy="make it longer")
     return TrafficLog(watch.load)

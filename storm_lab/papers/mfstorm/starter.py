@@ -99,12 +99,9 @@ def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
 
 @cache
 def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
-    """What the user code does with the text; the same for every number of workers.
+    """What the user code does with the text, for any number of workers; `UserError` if it cannot be read.
 
     ``work_us`` is the CPU of a split (of 8 words) in word counts, of an exclamation elsewhere.
-
-    Raises:
-        UserError: the text cannot be read.
     """
     topology = starter(kind, 1)
     messages = KINDS[kind].messages(text)

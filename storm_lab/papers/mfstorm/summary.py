@@ -85,7 +85,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
         values = parameters.changed(
             sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_S
-        ).only(declared.name for declared in exclamation.PARAMETERS)
+        ).only(declared.name for declared in exclamation.EXPERIMENT.parameters)
         made += cells(SLUG, EXCLAMATION, values, scenarios=("S6",), prefix=tried_prefix(sleep_ms))
     return tuple(made)
 
@@ -95,25 +95,16 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     per_node = all_grids(tables, PER_NODE, seeds)
     raw = all_grids(tables, THROUGHPUT, seeds)
+    means = averaged(list(shares(per_node).values()))
+    overall = "mean of the four topologies' mean quotients, per node; a mean quotient, no improvement"
+    low = {"throughput": low_quotient(raw), "throughput-per-node": low_quotient(per_node)}
+    one_slot = "MF-Storm / default, mean over four topologies and scenarios 1 to 3"
+    alike = {name: like_with_like(per_node, name) for name in SCHEDULERS}
+    comparable_cells = "per node, mean over the cells in which every scheduler runs in the slots asked for"
     return (
-        measurement(
-            "mfstorm-overall-148",
-            averaged(list(shares(per_node).values())),
-            unit="%",
-            how="mean of the four topologies' mean quotients, per node; a mean quotient, no improvement",
-        ),
-        by_label(
-            "mfstorm-low-slots-equal",
-            {"throughput": low_quotient(raw), "throughput-per-node": low_quotient(per_node)},
-            unit="ratio",
-            how="MF-Storm / default, mean over four topologies and scenarios 1 to 3",
-        ),
-        by_label(
-            "mfstorm-isolation-worst",
-            {name: like_with_like(per_node, name) for name in SCHEDULERS},
-            unit="tuples/s",
-            how="per node, mean over the cells in which every scheduler runs in the slots asked for",
-        ),
+        measurement("mfstorm-overall-148", means, unit="%", how=overall),
+        by_label("mfstorm-low-slots-equal", low, unit="ratio", how=one_slot),
+        by_label("mfstorm-isolation-worst", alike, unit="tuples/s", how=comparable_cells),
     )
 
 

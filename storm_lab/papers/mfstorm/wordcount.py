@@ -7,7 +7,15 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
 from storm_lab.experiments.settling import Settling
-from storm_lab.papers.mfstorm.grid import COMMON, cells, sleep_parameter, split_parameter, variant
+from storm_lab.papers.mfstorm.grid import (
+    COMMON,
+    TWEET_SLEEP_MS,
+    cells,
+    sleep_parameter,
+    split_parameter,
+    variant,
+)
+from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS
 from storm_lab.papers.mfstorm.grid_readings import (
     LEVEL,
     WORKERS,
@@ -23,7 +31,6 @@ from storm_lab.papers.mfstorm.grid_readings import (
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, refusal
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
-from storm_lab.papers.mfstorm.tweet_wordcount import SLEEP_MS
 from storm_lab.papers.mfstorm.tweet_wordcount import SLUG as TWEET_SLUG
 
 SLUG = "mfstorm-wordcount"
@@ -37,7 +44,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The grid, and the tweet word count under the resource-aware scheduler, for the slots that it takes."""
-    tweets = parameters.changed(sleep_ms=SLEEP_MS)
+    tweets = parameters.changed(sleep_ms=TWEET_SLEEP_MS)
     return (
         *cells(SLUG, WORD_COUNT, parameters),
         *cells(TWEET_SLUG, TWEET_WORD_COUNT, tweets, scenarios=("S6",), schedulers=(RAS,)),
@@ -52,16 +59,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         kind: grid_values(tables, slug, kind, WORKERS, seeds)["S6", RAS]
         for slug, kind in ((SLUG, WORD_COUNT), (TWEET_SLUG, TWEET_WORD_COUNT))
     }
+    workers = "workers under the resource-aware scheduler in scenario 6, which has twelve slots"
     return (
         *grid_claims("fig3", cells, WORD_COUNT, (DEFAULT, ISOLATION)),
         share_claim("mfstorm-fig3-avg-default", share(cells, WORD_COUNT, DEFAULT), (DEFAULT,)),
         share_claim("mfstorm-fig3-avg-isolation", share(cells, WORD_COUNT, ISOLATION), (ISOLATION,)),
-        by_label(
-            "mfstorm-ras-five-slots",
-            slots,
-            unit="slots",
-            how="workers under the resource-aware scheduler in scenario 6, which has twelve slots",
-        ),
+        by_label("mfstorm-ras-five-slots", slots, unit="slots", how=workers),
         measurement(
             "mfstorm-stable-5min",
             settled(tables, seeds),
@@ -94,7 +97,7 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     settling=(
-        Settling(("mfstorm-fig3-s6-isolation",), variants=("S6-mf-storm", "S3-isolation")),
+        Settling(("mfstorm-fig3-s6-isolation",), variants=SETTLED_VARIANTS),
         Settling(("mfstorm-stable-5min",), seeds=12),
     ),
 )

@@ -11,7 +11,7 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import KEPT, measured_with_readings, with_other_readings
+from storm_lab.papers.nstorm.runs import KEPT, UNHURRIED, measured_with_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -163,6 +163,12 @@ EXPERIMENT = Experiment(
             tuple(variant_of(moving(m).variant, KEPT) for m in PAPERS_M),
             seeds=15,
             reading=KEPT.label,
+        ),
+        Settling(
+            ("nstorm-fig9-m16-60",),
+            (variant_of(moving(16).variant, UNHURRIED),),
+            seeds=20,
+            reading=UNHURRIED.label,
         ),
     ),
 )

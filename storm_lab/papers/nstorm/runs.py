@@ -41,8 +41,8 @@ RUNS = "nstorm-migration"
 
 UNHURRIED = Trial(
     "unhurried",
-    "64 callers that pause 300 ms after an answer and give up after 8 s, JVMs that start in 8 s",
-    {"calls": 64, "think_ms": 300.0, "patience_s": 8.0, "jvm_start_s": 8.0},
+    "64 callers that pause 120 ms after an answer and give up after 9 s, JVMs that start in 9 s",
+    {"calls": 64, "think_ms": 120.0, "patience_s": 9.0, "jvm_start_s": 9.0},
     reading=True,
     # The last is the one before it over the length of the run.
     chosen_on=(

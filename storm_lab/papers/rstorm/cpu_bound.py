@@ -49,19 +49,13 @@ WORKER_READINGS = (MACHINES, 1)
 SATURATED_PERCENT = 95.0
 """CPU use of a machine that counts as overloaded; the paper gives no number."""
 
+_CHANGE = "100 * (R-Storm / default - 1)"
 IN_USE = "utilisation_used_nodes"
 ALL = "utilisation_all_nodes"
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter(
-        "duration_s",
-        200.0,
-        "virtual length of a run; the paper's took 15 minutes",
-        unit="s",
-        low=60,
-        high=900,
-    ),
+    Parameter("duration_s", 200.0, "virtual length of a run; the paper's took 15 minutes", "s", 60, 900),
     Parameter("from_s", 100.0, "means are taken from here on", unit="s", low=20, high=800),
     CLOCK,
     Parameter(
@@ -73,14 +67,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=10,
         high=20,
     ),
-    Parameter(
-        "sleep_ms",
-        100.0,
-        "sleep of a spout before each emit, from the authors' code",
-        unit="ms",
-        low=0,
-        high=1000,
-    ),
+    Parameter("sleep_ms", 100.0, "sleep of a spout before each emit, from the authors' code", "ms", 0, 1000),
     Parameter(
         "idle_share",
         CostModel().idle_jvm_share,
@@ -182,23 +169,14 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"from {from_s:g} s on"
     throughput = {t: throughput_change(tables, t, seeds, from_s) for t in MICRO}
+    how = f"{_CHANGE}, mean tuples per 10 s at the output bolts {window}"
     found = [
-        measurement(
-            f"rstorm-fig9{panel}-thr",
-            throughput[topology],
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), mean tuples per 10 s at the output bolts {window}",
-        )
+        measurement(f"rstorm-fig9{panel}-thr", throughput[topology], unit="%", how=how)
         for panel, topology in (("a", "linear"), ("b", "diamond"))
     ]
+    how = f"{_CHANGE}, mean CPU use {window}; machines in use, default with 12 workers"
     found += [
-        measurement(
-            f"rstorm-fig10-{t}-cpu",
-            cpu_change(tables, t, seeds, IN_USE),
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), mean CPU use {window}; machines in use, default with 12 "
-            "workers",
-        )
+        measurement(f"rstorm-fig10-{t}-cpu", cpu_change(tables, t, seeds, IN_USE), unit="%", how=how)
         for t in ("linear", "diamond")
     ]
     return (
@@ -221,37 +199,22 @@ def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Meas
     machines_of = "all 12 machines" if workers == 1 else "machines in use"
     star = f"{machines_of}, default with {workers} worker{'' if workers == 1 else 's'}"
     setting = default_setting("star", workers)
+    rates = {
+        name: rates_of(tables, "star", played, seeds, from_s)
+        for name, played in (("default", setting), ("r-storm", rstorm_setting("star")))
+    }
+    at_sinks = f"mean tuples per 10 s at the output bolts {window}; {star}"
+    occupied = {t: machines(tables, default_setting(t, asked[t]), seeds) for t in MICRO}
+    workers_asked = ", ".join(f"{asked[t]} workers for {t}" for t in MICRO)
+    spread = f"machines with an executor, default with {workers_asked}"
+    change = f"{_CHANGE}, mean CPU use {window}"
+    each = f"{change}; linear and diamond: machines in use, default with 12 workers; star: {star}"
     return (
-        measurement(
-            "rstorm-fig10-star-cpu",
-            cpu["star"],
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), mean CPU use {window}; {star}",
-        ),
-        by_label(
-            "rstorm-fig9c-thr",
-            {
-                "default": rates_of(tables, "star", setting, seeds, from_s),
-                "r-storm": rates_of(tables, "star", rstorm_setting("star"), seeds, from_s),
-            },
-            unit=UNIT,
-            how=f"mean tuples per 10 s at the output bolts {window}; {star}",
-        ),
+        measurement("rstorm-fig10-star-cpu", cpu["star"], unit="%", how=f"{change}; {star}"),
+        by_label("rstorm-fig9c-thr", rates, unit=UNIT, how=at_sinks),
         _bottleneck(tables, setting, star, seeds, from_s),
-        by_label(
-            "rstorm-default-all-nodes",
-            {t: machines(tables, default_setting(t, asked[t]), seeds) for t in MICRO},
-            unit="machines",
-            how="machines with an executor, default with "
-            + ", ".join(f"{asked[t]} workers for {t}" for t in MICRO),
-        ),
-        by_label(
-            "rstorm-headline-cpu",
-            cpu,
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), mean CPU use {window}; linear and diamond: machines in use, "
-            f"default with 12 workers; star: {star}",
-        ),
+        by_label("rstorm-default-all-nodes", occupied, unit="machines", how=spread),
+        by_label("rstorm-headline-cpu", cpu, unit="%", how=each),
     )
 
 

@@ -26,11 +26,7 @@ _LINES = (
 
 
 def event_lines(choice: str) -> Text:
-    """The lines that ``choice`` names: ``events``, or the path of a text file, without its blank lines.
-
-    Raises:
-        UserError: the file cannot be read or holds no text.
-    """
+    """The lines of ``events`` or of a text file, without blank ones; `UserError` if unreadable or empty."""
     if choice == EVENTS:
         return Text(EVENTS, _LINES)
     text = read_text(Path(choice), name=choice, field="lines")

@@ -67,14 +67,10 @@ def layout(
     debug: bool = True,
     spout_sleep_ms: float = 0.0,
 ) -> Layout:
-    """One of the five topologies.
+    """One of the topologies of `MICRO` and `YAHOO`; ``workers`` None: as many as the authors' code asks for.
 
-    Args:
-        name: one of `MICRO` or `YAHOO`.
-        workers: asked for by the topology; None = as the authors' code does (`ASKED_WORKERS`).
-        memory_mb: asked for by each executor.
-        debug: with ``topology.debug``, which logs every emit and every received tuple.
-        spout_sleep_ms: sleep of the spouts before each emit.
+    Each executor asks for ``memory_mb``; ``debug`` logs every emit and every received tuple
+    (``topology.debug``); the spouts sleep ``spout_sleep_ms`` before each emit.
     """
     recorded = load_recordings().topology(name)
     counts = _EXECUTORS.get(name, {})

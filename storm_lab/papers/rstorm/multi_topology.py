@@ -75,11 +75,7 @@ one version of them: the two topologies then need all 24 machines."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Both topologies under each scheduler, with every seed, and the trials with the first.
-
-    Raises:
-        UserError: the lines cannot be read.
-    """
+    """Both topologies under each scheduler, and the trials; `UserError` if the lines cannot be read."""
     lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(executors_times=1)
     make = partial(
@@ -148,20 +144,13 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "rstorm-fig13-pl-default": (_PAGE_LOAD, DEFAULT),
         "rstorm-fig13-pr-rstorm": (_PROCESSING, RSTORM),
     }
+    gained = gains(found[_PAGE_LOAD, RSTORM], found[_PAGE_LOAD, DEFAULT])
+    gain = f"100 * (R-Storm / default - 1), {how}"
+    per_s = [None if rate is None else rate / 10.0 for rate in stopped]
     return (
         *(measurement(claim, found[key], unit=UNIT, how=how) for claim, key in absolute.items()),
-        measurement(
-            "rstorm-fig13-pl-gain",
-            gains(found[_PAGE_LOAD, RSTORM], found[_PAGE_LOAD, DEFAULT]),
-            unit="%",
-            how=f"100 * (R-Storm / default - 1), {how}",
-        ),
-        measurement(
-            "rstorm-fig13-pr-default",
-            [None if rate is None else rate / 10.0 for rate in stopped],
-            unit="tuples/s",
-            how=f"a tenth of the {how}",
-        ),
+        measurement("rstorm-fig13-pl-gain", gained, unit="%", how=gain),
+        measurement("rstorm-fig13-pr-default", per_s, unit="tuples/s", how=f"a tenth of the {how}"),
         measurement(
             "rstorm-fig13-pr-orders",
             quotients(found[_PROCESSING, RSTORM], stopped),

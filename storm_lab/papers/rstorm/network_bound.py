@@ -32,9 +32,7 @@ SLUG = "rstorm-network-bound"
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter(
-        "duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", unit="s", low=30, high=900
-    ),
+    Parameter("duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
     Parameter("from_s", 60.0, "throughput is a mean from here on", unit="s", low=10, high=800),
     CLOCK,
     Parameter(
@@ -53,12 +51,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=24,
     ),
     Parameter(
-        "tuple_bytes",
-        5,
-        "characters of the emitted word; not printed, 5 in the authors' code",
-        unit="B",
-        low=5,
-        high=1024,
+        "tuple_bytes", 5, "characters of the emitted word; not printed, 5 in the authors' code", "B", 5, 1024
     ),
     WORKERS,
     TRIALS,

@@ -35,10 +35,9 @@ def recorded_variant(topology: str, scheduler: str) -> str:
 
 
 def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, with every seed; length and clock are the experiment's.
+    """Each topology under each scheduler, with every seed; `UserError` if the recordings cannot be read.
 
-    Raises:
-        UserError: the recordings cannot be read.
+    Length and clock are the experiment's.
     """
     shared = parameters.only(
         name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters

@@ -94,11 +94,7 @@ class Recordings:
     digest: str
 
     def topology(self, name: str) -> RecordedTopology:
-        """The topology of that name.
-
-        Raises:
-            UserError: there is none; lists those that exist.
-        """
+        """The topology of that name; `UserError` if there is none, with those that exist."""
         if name not in self.topologies:
             raise unknown_name("topology", name, self.topologies, "the folder of recordings")
         return self.topologies[name]
@@ -115,11 +111,7 @@ def host(number: int) -> str:
 
 
 def load_recordings(source: str = PACKAGED) -> Recordings:
-    """The recordings of the package, or of a file.
-
-    Raises:
-        UserError: the file cannot be read or does not fit; names the topology and the field.
-    """
+    """The recordings of the package or a file; `UserError`, for what does not fit with topology and field."""
     path = _FILE if source == PACKAGED else Path(source)
     try:
         data = path.read_bytes()
@@ -127,21 +119,16 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
     except UserError:
         raise
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the recordings cannot be read: {error}",
-            field="recordings",
-            value=source,
-            remedy="give a JSON file",
-        ) from error
+        message = f"the recordings cannot be read: {error}"
+        raise UserError(message, field="recordings", value=source, remedy="give a JSON file") from error
 
 
 @cache
 def _parsed(data: bytes) -> Recordings:
     document = json.loads(data)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError(
-            "the file holds no recordings", field="schema", remedy=f"its schema must be {SCHEMA!r}"
-        )
+        remedy = f"its schema must be {SCHEMA!r}"
+        raise UserError("the file holds no recordings", field="schema", remedy=remedy)
     try:
         if is_detailed(document):
             package = json.loads(_FILE.read_bytes())
@@ -153,11 +140,9 @@ def _parsed(data: bytes) -> Recordings:
         lengths = tuple(int(length) for length in document["line_lengths"])
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(
-            f"the recordings do not fit their form: {error!r}",
-            field="recordings",
-            remedy="compare with storm_lab/papers/rstorm/recordings.json",
-        ) from error
+        message = f"the recordings do not fit their form: {error!r}"
+        remedy = "compare with storm_lab/papers/rstorm/recordings.json"
+        raise UserError(message, field="recordings", remedy=remedy) from error
     return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest())
 
 

@@ -39,9 +39,8 @@ def is_detailed(document: Mapping[str, Any]) -> bool:
 def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
     """The document in the short form; ``known`` and ``lengths`` fill in what only the package says.
 
-    Raises:
-        UserError: a grouping other than shuffle, or a component of which nobody knows what it does.
-        KeyError, TypeError: something is missing or of another kind.
+    Raises `UserError` for a grouping other than shuffle, or a component of which nobody knows what it does,
+    and `KeyError` or `TypeError` if something is missing or of another kind.
     """
     topologies, spoken = {}, list(lengths)
     for name, entry in document["topologies"].items():
@@ -89,12 +88,9 @@ def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
     for said, meant in choices:
         if said in prose:
             return meant
-    raise UserError(
-        "nothing says what the component does",
-        field=f"{topology}.{component['id']}",
-        value=prose,
-        remedy=f"add does: one of {', '.join(meant for _, meant in choices)}",
-    )
+    message = "nothing says what the component does"
+    remedy = f"add does: one of {', '.join(meant for _, meant in choices)}"
+    raise UserError(message, field=f"{topology}.{component['id']}", value=prose, remedy=remedy)
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,11 +80,7 @@ def plan(
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every recorded run, and where there were several workers on a host, what if not.
-
-    Raises:
-        UserError: the recordings cannot be read.
-    """
+    """Every recorded run, and one worker on hosts that had several; `UserError` if they cannot be read."""
     recordings = load_recordings(parameters.text("recordings"))
     shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
     recorded = {run.variant for run in recordings.runs}

@@ -93,13 +93,9 @@ def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataF
 def trial_pairs(
     trials: Sequence[Trial], settings: Sequence[tuple[str, str, str]], known: Collection[str], seed: int
 ) -> list[Pair]:
-    """The pairs of every trial that was played.
+    """The pairs of every trial that was played; ``known`` are the variants that were, with this ``seed``.
 
-    Args:
-        trials: in the order in which they are to stand.
-        settings: topology, variant under default and variant under R-Storm of what the trials deviate from.
-        known: variants that were played.
-        seed: the trials' seed.
+    ``settings`` are topology and variants under default and R-Storm of what the trials deviate from.
     """
     return [
         Pair(

@@ -28,14 +28,9 @@ def topology_plan(
 ) -> TopologyPlan:
     """Topology, trace and sources.
 
-    Args:
-        topology: the components and their streams.
-        definitions: what each component does.
-        lines: what ``line`` spouts emit, in random order.
-        effort: what the user code costs.
-        word: what ``word`` spouts emit.
-        timed: emit with message ids, so that the log knows when every root tuple left its spout.
-        lines_per_s: lines a second that each spout executor gets at most; 0 = it is never without one.
+    ``definitions`` say what each component does; ``line`` spouts emit the ``lines`` in random order, and
+    ``word`` spouts ``word``. ``timed``: emit with message ids, so that the log knows when every root tuple
+    left its spout. ``lines_per_s`` is what each spout executor gets at most; 0 = it is never without one.
     """
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):

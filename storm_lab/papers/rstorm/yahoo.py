@@ -30,14 +30,7 @@ SLUG = "rstorm-yahoo"
 
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter(
-        "duration_s",
-        100.0,
-        "virtual length of a run; the paper's took 15 minutes",
-        unit="s",
-        low=30,
-        high=900,
-    ),
+    Parameter("duration_s", 100.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
     Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
     CLOCK,
     Parameter(
@@ -74,13 +67,7 @@ TRIED: tuple[Trial, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, here and in the recorded set-up, with every seed.
-
-    The trials are played with the first seed.
-
-    Raises:
-        UserError: the lines cannot be read.
-    """
+    """Each topology and scheduler, here and as recorded, and trials; `UserError` if lines cannot be read."""
     lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(machines=MACHINES)
     settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in YAHOO for s in SCHEDULERS}

@@ -43,12 +43,9 @@ def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
 def storm_or_tstorm(
     spec: RunSpec, plans: tuple[TopologyPlan, ...], *, cost: CostModel | None = None
 ) -> EmulationSpec:
-    """A run under Storm or under T-Storm, as its parameters say.
+    """A run under Storm or T-Storm, as its parameters say; `UserError` for one that the scheduler refuses.
 
     ``cost`` as in `on_blades`.
-
-    Raises:
-        UserError: a parameter that the scheduler refuses.
     """
     services, migration = online_scheduling(spec.parameters)
     steady_s = min(STEADY_S, spec.parameters.number("duration_s") * LEAD_IN)

@@ -73,24 +73,11 @@ def topology(*, spouts: int, workers: int) -> Topology:
     """The chain: a spout of ``spouts`` executors, four bolts of one each, five ackers."""
     bolts = [f"bolt{number}" for number in range(1, BOLTS + 1)]
     sources = ["spout", *bolts]
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=workers,
-        ackers=ACKERS,
-        components=(
-            Component("spout", spouts, outputs={"default": FIELDS}),
-            *(
-                Component(
-                    bolt,
-                    1,
-                    inputs=(Subscription(source),),
-                    outputs={} if bolt == bolts[-1] else {"default": FIELDS},
-                )
-                for source, bolt in zip(sources, bolts, strict=False)
-            ),
-        ),
-    )
+    components = [Component("spout", spouts, outputs={"default": FIELDS})]
+    for source, bolt in zip(sources, bolts, strict=False):
+        outputs = {} if bolt == bolts[-1] else {"default": FIELDS}
+        components.append(Component(bolt, 1, inputs=(Subscription(source),), outputs=outputs))
+    return Topology(TOPOLOGY, tuple(components), workers=workers, ackers=ACKERS, name=TOPOLOGY)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:

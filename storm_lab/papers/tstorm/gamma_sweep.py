@@ -44,11 +44,7 @@ _TRIED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the three figures, and Word Count with more gammas; everything else as in the figures.
-
-    Raises:
-        UserError: an input cannot be read.
-    """
+    """The runs of the three figures, Word Count with more gammas; `UserError` if an input is unreadable."""
     return (*_of_figures(parameters), *under_trials(_of_figures, parameters, _tried(parameters)))
 
 
@@ -85,26 +81,14 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         for topology in ("throughput-test", "word-count")
         for name, variant in (("storm", STORM), ("t-storm", tstorm_variant(1.0)))
     }
+    over_gamma = f"smallest over gamma of {', '.join(f'{gamma:g}' for gamma in beyond)}: {_HOW}"
+    headline = {topology: seven[topology] for topology in ("throughput-test", "log-stream")}
+    gamma_1 = f"mean processing time of tuples that complete from {RESTABLE_S:g} s on, gamma 1"
     return (
-        measurement(
-            "tstorm-fig6-gamma-crossover",
-            smallest(tables, beyond, seeds),
-            unit="%",
-            how=f"smallest over gamma of {', '.join(f'{gamma:g}' for gamma in beyond)}: {_HOW}",
-        ),
+        measurement("tstorm-fig6-gamma-crossover", smallest(tables, beyond, seeds), unit="%", how=over_gamma),
         by_label("tstorm-7node-topology-order", seven, unit="%", how=_HOW),
-        by_label(
-            "tstorm-headline",
-            {topology: seven[topology] for topology in ("throughput-test", "log-stream")},
-            unit="%",
-            how=_HOW,
-        ),
-        by_label(
-            "tstorm-wc-slower-than-tt",
-            levels,
-            unit="ms",
-            how=f"mean processing time of tuples that complete from {RESTABLE_S:g} s on, gamma 1",
-        ),
+        by_label("tstorm-headline", headline, unit="%", how=_HOW),
+        by_label("tstorm-wc-slower-than-tt", levels, unit="ms", how=gamma_1),
     )
 
 

@@ -129,30 +129,17 @@ def topology(parameters: Parameters) -> Topology:
 def _topology(workers: int, ackers: int) -> Topology:
     by_path = Subscription("rules", grouping=Grouping.FIELDS, fields=("path",))
     by_reason = Subscription("rules", MALFORMED, grouping=Grouping.FIELDS, fields=("reason",))
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=workers,
-        ackers=ackers,
-        components=(
-            Component("spout", 5, outputs={"default": ("event",)}),
-            Component(
-                "rules",
-                5,
-                inputs=(Subscription("spout"),),
-                outputs={"default": ("path", "entry"), MALFORMED: ("reason",)},
-            ),
-            Component(
-                "indexer",
-                5,
-                inputs=(Subscription("rules"),),
-                outputs={"default": ("document", "path", "terms")},
-            ),
-            Component("counter", 5, inputs=(by_path, by_reason), outputs={"default": ("key", "count")}),
-            Component("index-store", 2, inputs=(Subscription("indexer"),)),
-            Component("count-store", 2, inputs=(Subscription("counter"),)),
-        ),
+    entries = {"default": ("path", "entry"), MALFORMED: ("reason",)}
+    documents = {"default": ("document", "path", "terms")}
+    components = (
+        Component("spout", 5, outputs={"default": ("event",)}),
+        Component("rules", 5, inputs=(Subscription("spout"),), outputs=entries),
+        Component("indexer", 5, inputs=(Subscription("rules"),), outputs=documents),
+        Component("counter", 5, inputs=(by_path, by_reason), outputs={"default": ("key", "count")}),
+        Component("index-store", 2, inputs=(Subscription("indexer"),)),
+        Component("count-store", 2, inputs=(Subscription("counter"),)),
     )
+    return Topology(TOPOLOGY, components, workers=workers, ackers=ackers, name=TOPOLOGY)
 
 
 def costs(parameters: Parameters) -> LogStreamCosts:
@@ -170,11 +157,7 @@ def costs(parameters: Parameters) -> LogStreamCosts:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, the same at other rates, and the trials.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """The figure's runs; with the first seed other rates and trials; `UserError` if the log is unreadable."""
     log, first = parameters.text("log"), parameters.seeds[0]
     return (
         *figure_runs(parameters),
@@ -189,11 +172,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Storm once and T-Storm once per gamma, for every seed.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """Storm once and T-Storm once per gamma, for every seed; `UserError` if the log cannot be read."""
     return tuple(
         run(variant, seed, values, parameters.text("log"))
         for variant, values in _settings(parameters)
@@ -206,11 +185,7 @@ def _settings(parameters: Parameters) -> list[tuple[str, Parameters]]:
 
 
 def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
-    """One run over a log.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """One run over a log; `UserError` if it cannot be read."""
     inputs, files = {"log": load_log(log).digest}, {"log": log}
     return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 

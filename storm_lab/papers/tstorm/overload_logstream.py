@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement, quotients
+from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import Trial, explained, tried
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_relief import (
@@ -16,15 +16,13 @@ from storm_lab.papers.tstorm.overload_relief import (
     describe_log_stream,
     of_all_streams,
     rates_tried,
-    relief_settings,
+    relief_runs,
 )
 from storm_lab.papers.tstorm.relief_readings import (
-    BEFORE_S,
+    DROP,
     NOTICED,
     RELIEVED,
-    SETTLED_S,
-    after_ms,
-    before_ms,
+    drop,
     first_schedule_nodes,
     noticed_s,
 )
@@ -67,21 +65,12 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma; the first seed with other gammas, rules and rates.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
-    apart = ("log", "windows_tried", "rates_tried", "gammas_unacked")
+    """Every seed with the main gamma, the first with others, rules and rates; `UserError`: unreadable log."""
+    apart = ("windows_tried", "rates_tried", "gammas_unacked")
     short = [
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
     ]
-    return tuple(
-        replace(
-            run(variant, seed, values, parameters.text("log")), experiment=SLUG, describe=describe_log_stream
-        )
-        for variant, seed, values in relief_settings(parameters, short, apart=apart)
-    )
+    return relief_runs(SLUG, describe_log_stream, run, parameters, short, reads="log", apart=apart)
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
@@ -128,22 +117,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
-    drop = quotients(before_ms(tables, RELIEVED, seeds), after_ms(tables, RELIEVED, seeds))
+    nodes = first_schedule_nodes(tables, RELIEVED, seeds)
+    first = "nodes of the first schedule that the generator makes"
     return (
         measurement("tstorm-fig10-detect", noticed_s(tables, RELIEVED, seeds), unit="s", how=NOTICED),
-        measurement(
-            "tstorm-fig10-nodes",
-            first_schedule_nodes(tables, RELIEVED, seeds),
-            unit="nodes",
-            how="nodes of the first schedule that the generator makes",
-        ),
-        measurement(
-            "tstorm-fig10-recover",
-            drop,
-            unit="ratio",
-            how=f"mean processing time in the {BEFORE_S:g} s before the re-assignment over that from "
-            f"{SETTLED_S:g} s on",
-        ),
+        measurement("tstorm-fig10-nodes", nodes, unit="nodes", how=first),
+        measurement("tstorm-fig10-recover", drop(tables, RELIEVED, seeds), unit="ratio", how=DROP),
     )
 
 

@@ -6,11 +6,12 @@ detection, schedule generator and hand-over are those of all of section V.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.trial import Trial, tried, variant_of
 from storm_lab.model.assignment import Assignment
@@ -47,13 +48,30 @@ def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -
     return Assignment.of((executor, slot) for executor in executors_of(topology, version))
 
 
-def relief_settings(
-    parameters: Parameters, trials: Sequence[Trial], *, apart: tuple[str, ...]
-) -> Iterator[tuple[str, int, Parameters]]:
-    """Variant, seed and parameters of each run: every seed, and other gammas and trials with the first seed.
+def relief_runs(
+    slug: str,
+    describe: Describe,
+    run: Callable[[str, int, Parameters, str], RunSpec],
+    parameters: Parameters,
+    trials: Sequence[Trial],
+    *,
+    reads: str,
+    apart: tuple[str, ...],
+) -> tuple[RunSpec, ...]:
+    """Every seed with the main gamma, and other gammas and trials with the first seed.
 
-    The runs hold none of the parameters set ``apart``.
+    ``run`` makes the figure's run of a variant, seed, parameters and the input that the parameter ``reads``
+    names. The runs hold none of the parameters set ``apart``.
     """
+    return tuple(
+        replace(run(variant, seed, values, parameters.text(reads)), experiment=slug, describe=describe)
+        for variant, seed, values in _settings(parameters, trials, (reads, *apart))
+    )
+
+
+def _settings(
+    parameters: Parameters, trials: Sequence[Trial], apart: tuple[str, ...]
+) -> Iterator[tuple[str, int, Parameters]]:
     shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *apart)
     shared = shared.changed(lines_per_s=of_all_streams(parameters, parameters.number("lines_per_s")))
     for seed in parameters.seeds:

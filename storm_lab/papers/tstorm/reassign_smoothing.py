@@ -68,11 +68,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Figure 6's runs with gamma 1.8, and the same with other hand-overs and with the dispatcher's cost.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """Figure 6 with gamma 1.8, other hand-overs, dispatcher's cost; `UserError` if the text is unreadable."""
     seeds = parameters.seeds
     apart = ("text", "dispatch_us", "dispatch_us_tried")
     _, (variant, values) = gamma_settings(parameters, (GAMMA,), apart)

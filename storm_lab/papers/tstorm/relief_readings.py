@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, mean_over, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_seed, mean_over, of_run, quotients
 
 RELIEVED = "tstorm"
 """Variant of the runs that the claims are judged with."""
@@ -17,6 +17,8 @@ BEFORE_S = 60.0
 """The level under overload is taken over so long before the re-assignment."""
 SETTLED_S = 500.0
 """The level after it is taken from here on, as in the other figures of section V."""
+_BEFORE = f"mean processing time in the {BEFORE_S:g} s before the re-assignment"
+DROP = f"{_BEFORE} over that from {SETTLED_S:g} s on"
 LOST_AT_MOST = 0.01
 """Part of the tuples that may fail where a topology is said to have recovered."""
 
@@ -57,6 +59,11 @@ def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
         None if share is None or share > LOST_AT_MOST else level
         for level, share in zip(levels, lost, strict=True)
     ]
+
+
+def drop(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """The level under overload over the level after it."""
+    return quotients(before_ms(tables, variant, seeds), after_ms(tables, variant, seeds))
 
 
 def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:

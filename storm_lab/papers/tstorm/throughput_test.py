@@ -119,17 +119,12 @@ def topology(parameters: Parameters) -> Topology:
         if parameters.text("counting") == BY_ID
         else Subscription("identity")
     )
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=WORKERS,
-        ackers=ACKERS,
-        components=(
-            Component("spout", SPOUTS, outputs={"default": FIELDS}),
-            Component("identity", 15, inputs=(Subscription("spout"),), outputs={"default": FIELDS}),
-            Component("counter", 15, inputs=(counting,)),
-        ),
+    components = (
+        Component("spout", SPOUTS, outputs={"default": FIELDS}),
+        Component("identity", 15, inputs=(Subscription("spout"),), outputs={"default": FIELDS}),
+        Component("counter", 15, inputs=(counting,)),
     )
+    return Topology(TOPOLOGY, components, workers=WORKERS, ackers=ACKERS, name=TOPOLOGY)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -214,15 +209,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             continue
         figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
         start = STABLE_S if gamma == 1.0 else RESTABLE_S
-        found.append(
-            measurement(
-                f"tstorm-fig{figure}-speedup",
-                gains_from(tables, gamma, seeds, start),
-                unit="%",
-                how="100 * (1 - T-Storm / Storm), mean processing time of tuples that complete "
-                f"from {start:g} s on",
-            )
-        )
+        gains = gains_from(tables, gamma, seeds, start)
+        how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
+        found.append(measurement(f"tstorm-fig{figure}-speedup", gains, unit="%", how=how))
         if gamma == 1.0:
             found += _of_the_start(tables, variant, seeds)
         if gamma == REASSIGNED:
@@ -238,35 +227,22 @@ def tried_variant(variant: str, warm_up_calls: float) -> str:
 def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
     over = consolidated_s(tables, variant, seeds)
     minute = "mean processing time of the minute after T-Storm's initial period"
+    ready = "time at which the last executor of the initial assignment is ready and tuples complete"
+    nodes = value_of(tables.steady, "nodes_last", variant, seeds)
+    last = "nodes with an executor at the end of the run"
+    workers = at_time(tables.occupancy, "workers", variant, seeds, GENERATED_S)
+    before = f"workers with an executor at {GENERATED_S:g} s, before any schedule is generated"
+    stable = value_of(tables.stabilisation, "stable_s", STORM, seeds)
+    level = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
     return [
-        measurement(
-            "tstorm-fig5a-init-period",
-            over,
-            unit="s",
-            how="time at which the last executor of the initial assignment is ready and tuples complete",
-        ),
-        measurement(
-            "tstorm-fig5a-nodes",
-            value_of(tables.steady, "nodes_last", variant, seeds),
-            unit="nodes",
-            how="nodes with an executor at the end of the run",
-        ),
-        measurement(
-            "tstorm-fig5a-workers",
-            at_time(tables.occupancy, "workers", variant, seeds, GENERATED_S),
-            unit="workers",
-            how=f"workers with an executor at {GENERATED_S:g} s, before any schedule is generated",
-        ),
+        measurement("tstorm-fig5a-init-period", over, unit="s", how=ready),
+        measurement("tstorm-fig5a-nodes", nodes, unit="nodes", how=last),
+        measurement("tstorm-fig5a-workers", workers, unit="workers", how=before),
         measurement(
             "tstorm-fig5a-tstorm-ms", minute_from(tables, variant, seeds, over), unit="ms", how=minute
         ),
         measurement("tstorm-fig5a-storm-ms", minute_from(tables, STORM, seeds, over), unit="ms", how=minute),
-        measurement(
-            "tstorm-fig5a-storm-stable",
-            value_of(tables.stabilisation, "stable_s", STORM, seeds),
-            unit="s",
-            how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
-        ),
+        measurement("tstorm-fig5a-storm-stable", stable, unit="s", how=level),
     ]
 
 

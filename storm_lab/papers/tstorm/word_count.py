@@ -110,23 +110,14 @@ def topology(parameters: Parameters) -> Topology:
 
 
 def _topology(workers: int, ackers: int) -> Topology:
-    return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
-        workers=workers,
-        ackers=ackers,
-        components=(
-            Component("reader", 2, outputs={"default": ("line",)}),
-            Component("split", 5, inputs=(Subscription("reader"),), outputs={"default": ("word",)}),
-            Component(
-                "count",
-                5,
-                inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),),
-                outputs={"default": ("word", "count")},
-            ),
-            Component("mongo", 5, inputs=(Subscription("count"),)),
-        ),
+    by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
+    components = (
+        Component("reader", 2, outputs={"default": ("line",)}),
+        Component("split", 5, inputs=(Subscription("reader"),), outputs={"default": ("word",)}),
+        Component("count", 5, inputs=(by_word,), outputs={"default": ("word", "count")}),
+        Component("mongo", 5, inputs=(Subscription("count"),)),
     )
+    return Topology(TOPOLOGY, components, workers=workers, ackers=ackers, name=TOPOLOGY)
 
 
 def costs(parameters: Parameters) -> WordCountCosts:
@@ -147,11 +138,7 @@ _APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, other inserts, cheaper processes and the trials.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """The figure's runs; with one seed other inserts, spared costs, trials; `UserError`: unreadable text."""
     text, first = parameters.text("text"), parameters.seeds[0]
     short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
     _, storm = short[0]
@@ -171,11 +158,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Storm once and T-Storm once per gamma, for every seed.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """Storm once and T-Storm once per gamma, for every seed; `UserError` if the text cannot be read."""
     return tuple(
         run(variant, seed, values, parameters.text("text"))
         for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _APART)
@@ -184,11 +167,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
-    """One run over a text.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """One run over a text; `UserError` if it cannot be read."""
     inputs, files = {"text": load_text(text).digest}, {"text": text}
     return RunSpec(SLUG, variant, seed, values, describe, VERSION, inputs, files, sample_every=50)
 

@@ -66,42 +66,20 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ours = processing_ms(tables, variant, seeds, start)
         storms = processing_ms(tables, STORM, seeds, start)
         gains[gamma] = reductions(ours, storms)
-        window = f"tuples that complete from {start:g} s on"
+        how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
+        nodes = value_of(tables.steady, "nodes_last", variant, seeds)
+        last = "nodes with an executor at the end of the run"
         found += [
-            measurement(
-                f"tstorm-fig{figure}-nodes",
-                value_of(tables.steady, "nodes_last", variant, seeds),
-                unit="nodes",
-                how="nodes with an executor at the end of the run",
-            ),
-            measurement(
-                f"tstorm-fig{figure}-speedup",
-                gains[gamma],
-                unit="%",
-                how=f"100 * (1 - T-Storm / Storm), mean processing time of {window}",
-            ),
+            measurement(f"tstorm-fig{figure}-nodes", nodes, unit="nodes", how=last),
+            measurement(f"tstorm-fig{figure}-speedup", gains[gamma], unit="%", how=how),
         ]
         if gamma == 1.0:
-            found += [
-                measurement(
-                    "tstorm-fig6a-stable",
-                    at_time(tables.stabilisation, "stable_s", variant, seeds, GENERATED_S),
-                    unit="s",
-                    how="start of the first 10 s bin from which on the mean is within 10 % of its last level",
-                ),
-                measurement(
-                    "tstorm-fig6a-tstorm-ms",
-                    processing_ms(tables, variant, seeds, RESTABLE_S),
-                    unit="ms",
-                    how=_SETTLED,
-                ),
-                measurement(
-                    "tstorm-fig6a-storm-ms",
-                    processing_ms(tables, STORM, seeds, RESTABLE_S),
-                    unit="ms",
-                    how=_SETTLED,
-                ),
-            ]
+            stable = at_time(tables.stabilisation, "stable_s", variant, seeds, GENERATED_S)
+            how = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
+            found.append(measurement("tstorm-fig6a-stable", stable, unit="s", how=how))
+            for name, played in (("tstorm", variant), ("storm", STORM)):
+                level = processing_ms(tables, played, seeds, RESTABLE_S)
+                found.append(measurement(f"tstorm-fig6a-{name}-ms", level, unit="ms", how=_SETTLED))
         if gamma == 1.8:
             found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     if gains.keys() == _PAPER_GAMMAS.keys():

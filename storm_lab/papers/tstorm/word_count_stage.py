@@ -37,11 +37,7 @@ class WordCountStage:
         return SAMPLE_EVERY
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
-        """Digest of the text.
-
-        Raises:
-            UserError: it cannot be read.
-        """
+        """Digest of the text; `UserError` if it cannot be read."""
         return {"text": load_text(parameters.text("text")).digest}
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:

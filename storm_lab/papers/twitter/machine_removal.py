@@ -38,9 +38,7 @@ SLUG = "twitter-machine-removal"
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation per seed; stable levels differ by about a per cent. The paper has one run"),
-    Parameter(
-        "stage_s", 900.0, "time from one removal to the next (section 3.4)", unit="s", low=180, high=3600
-    ),
+    Parameter("stage_s", 900.0, "time from one removal to the next (section 3.4)", "s", 180, 3600),
     Parameter(
         "bundle",
         600,

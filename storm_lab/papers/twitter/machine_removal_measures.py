@@ -208,6 +208,7 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
         f"removal-{number}": [d.peak - d.level if d else None for d in own]
         for number, own in enumerate(zip(*by_seed, strict=True), start=1)
     }
+    height = "highest minute latency after a removal, less the mean of the second half of its stage"
     return (
         by_label(
             "twitter-spike-recover",
@@ -216,12 +217,7 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
             how="minutes after each removal against the second half of its stage: least ratio of the highest "
             "latency to the mean; longest time until latency and throughput stay within 10 % of the mean",
         ),
-        by_label(
-            "twitter-spike-size",
-            heights,
-            unit="ms",
-            how="highest minute latency after a removal, less the mean of the second half of its stage",
-        ),
+        by_label("twitter-spike-size", heights, unit="ms", how=height),
     )
 
 

@@ -61,9 +61,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("static_s", 600.0, "virtual length of a run with a fixed limit", unit="s", low=300, high=3600),
     Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", unit="s", low=1200, high=14400),
-    Parameter(
-        "period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", unit="s", low=30, high=600
-    ),
+    Parameter("period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", "s", 30, 600),
     Parameter(
         "similar", 0.05, "progress within this share counts as similar; not printed", low=0.01, high=0.10
     ),
@@ -223,36 +221,24 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     ]
     # The first value that does worst: the tuner has to find its way from all of them.
     tuned = [min((rate or 0.0) for rate in rates) for rates in zip(*by_start, strict=True)]
+    large = {
+        "timed-out": _failures(tables, "failed", seeds),
+        "replayed": _failures(tables, "replayed", seeds),
+        "progress": quotients(unlimited, best),
+    }
+    no_limit = f"no limit, more lines than the machine can work off; {window}"
+    limited, free = (
+        [_emitted(tables, unreliable_variant(limit), seed) for seed in seeds]
+        for limit in (smallest, NO_LIMIT)
+    )
+    apart = [abs(a - b) for a, b in zip(limited, free, strict=True)]
+    emitted = "tuples emitted by the spouts in the whole run"
+    worst = f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one"
     return (
         measurement("twitter-msp-small", quotients(starved, best), unit="ratio", how=window),
-        by_label(
-            "twitter-msp-large",
-            {
-                "timed-out": _failures(tables, "failed", seeds),
-                "replayed": _failures(tables, "replayed", seeds),
-                "progress": quotients(unlimited, best),
-            },
-            unit="mixed",
-            how=f"no limit, more lines than the machine can work off; {window}",
-        ),
-        measurement(
-            "twitter-msp-autotune",
-            quotients(tuned, best),
-            unit="ratio",
-            how=f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one",
-        ),
-        measurement(
-            "twitter-msp-unreliable",
-            [
-                abs(
-                    _emitted(tables, unreliable_variant(smallest), seed)
-                    - _emitted(tables, unreliable_variant(0), seed)
-                )
-                for seed in seeds
-            ],
-            unit="tuples",
-            how="tuples emitted by the spouts in the whole run",
-        ),
+        by_label("twitter-msp-large", large, unit="mixed", how=no_limit),
+        measurement("twitter-msp-autotune", quotients(tuned, best), unit="ratio", how=worst),
+        measurement("twitter-msp-unreliable", apart, unit="tuples", how=emitted),
     )
 
 

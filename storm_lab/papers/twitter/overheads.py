@@ -62,16 +62,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0,
         high=200,
     ),
+    Parameter("machines_off", (1, 2), "numbers of machines to try without acking", "machines", 1, 40),
     Parameter(
-        "machines_off", (1, 2), "numbers of machines to try without acking", unit="machines", low=1, high=40
-    ),
-    Parameter(
-        "machines_on",
-        (1, 2, 3, 4, 5, 6, 12, 15),
-        "numbers of machines to try with acking",
-        unit="machines",
-        low=1,
-        high=40,
+        "machines_on", (1, 2, 3, 4, 5, 6, 12, 15), "numbers of machines to try with acking", "machines", 1, 40
     ),
     Parameter(
         "machines_original",
@@ -88,18 +81,14 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every program on every number of machines, with every seed."""
     tried = {ACKS_OFF: "machines_off", ACKS_ON: "machines_on", ORIGINAL: "machines_original"}
     shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us"))
-    return tuple(
-        RunSpec(
-            experiment=SLUG,
-            variant=on_machines(program, count),
-            seed=seed,
-            parameters=shared.changed(program=program, machines=count),
-            describe=describe,
-            storm_version=VERSION,
-            sample_every=1000,
-        )
+    settings = [
+        (on_machines(program, count), shared.changed(program=program, machines=count))
         for program, name in tried.items()
         for count in dict.fromkeys(parameters.integers(name))
+    ]
+    return tuple(
+        RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000)
+        for variant, values in settings
         for seed in parameters.seeds
     )
 
@@ -128,21 +117,12 @@ def _trace(program: str, seed: int, read_us: float, logic_us: float, version: St
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and source of a run."""
-    values = spec.parameters
-    declared = topology(values.text("program"), values.integer("machines"))
-    trace = _trace(
-        values.text("program"),
-        spec.seed,
-        values.number("read_us"),
-        values.number("logic_us"),
-        spec.storm_version,
-    )
-    source = SourcePlan(
-        SourceKind.RATE,
-        rate_per_s=values.number("messages_per_s"),
-        anchored=values.text("program") == ACKS_ON,
-    )
-    return TopologyPlan(declared, trace, {"spout": source})
+    values, program = spec.parameters, spec.parameters.text("program")
+    read_us, logic_us = values.number("read_us"), values.number("logic_us")
+    trace = _trace(program, spec.seed, read_us, logic_us, spec.storm_version)
+    rate = values.number("messages_per_s")
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=program == ACKS_ON)
+    return TopologyPlan(topology(program, values.integer("machines")), trace, {"spout": source})
 
 
 def describe(spec: RunSpec) -> EmulationSpec:

@@ -98,43 +98,20 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     ]
     keeps = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
     last = "CPU of a machine in the last minute"
+    needed_by_java = [float(math.ceil(java / PHYSICAL_PERCENT))]
+    rounded = "CPU of the reads over twelve cores, rounded up"
+    product = "messages times the CPU of a read, which is chosen for it"
+    both: dict[str, Samples] = {"storm-no-acks": off, "plain-java": [java]}
+    alone = f"{last}, one machine"
+    acked = [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds]
+    added = "CPU of all machines on the fewest that keep up, less that without acking, over the latter"
     return (
-        measurement(
-            "twitter-ovh-orig-10",
-            needed(ORIGINAL, "machines_original"),
-            unit="machines",
-            how=keeps,
-        ),
-        measurement(
-            "twitter-ovh-java-machines",
-            [float(math.ceil(java / PHYSICAL_PERCENT))],
-            unit="machines",
-            how="CPU of the reads over twelve cores, rounded up",
-        ),
-        measurement(
-            "twitter-ovh-java-cpu",
-            [java],
-            unit="% of a core",
-            how="messages times the CPU of a read, which is chosen for it",
-        ),
-        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=f"{last}, one machine"),
-        by_label(
-            "twitter-ovh-noack-le-java",
-            {"storm-no-acks": off, "plain-java": [java]},
-            unit="% of a core",
-            how=f"{last}, one machine",
-        ),
+        measurement("twitter-ovh-orig-10", needed(ORIGINAL, "machines_original"), unit="machines", how=keeps),
+        measurement("twitter-ovh-java-machines", needed_by_java, unit="machines", how=rounded),
+        measurement("twitter-ovh-java-cpu", [java], unit="% of a core", how=product),
+        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=alone),
+        by_label("twitter-ovh-noack-le-java", both, unit="% of a core", how=alone),
         measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=keeps),
-        measurement(
-            "twitter-ovh-ack-cpu",
-            [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds],
-            unit="% of a core",
-            how=f"{last}, three machines",
-        ),
-        measurement(
-            "twitter-ovh-ack-3x",
-            cost,
-            unit="ratio",
-            how="CPU of all machines on the fewest that keep up, less that without acking, over the latter",
-        ),
+        measurement("twitter-ovh-ack-cpu", acked, unit="% of a core", how=f"{last}, three machines"),
+        measurement("twitter-ovh-ack-3x", cost, unit="ratio", how=added),
     )

@@ -16,7 +16,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, by_label, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, of_run
 from storm_lab.model.topology import Topology
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -71,14 +71,9 @@ def source(scenario: str, rate: float) -> SourcePlan:
 
 def failures(scenario: str) -> list[dict[str, object]]:
     """What fails when: rows of a fault plan."""
-    stop: dict[str, object] = {
-        "fault": "set-load",
-        "at_s": STOP_S,
-        "topology": TOPOLOGY,
-        "spout": "spout",
-        "rate_per_s": 0.0,
-    }
     if scenario != NIMBUS_DOWN:
+        empty: dict[str, object] = {"topology": TOPOLOGY, "spout": "spout", "rate_per_s": 0.0}
+        stop = {"fault": "set-load", "at_s": STOP_S, **empty}
         return [{"fault": "kill-node", "at_s": 120.0, "node": "machine04"}, stop]
     return [
         {"fault": "kill-nimbus", "at_s": DOWN_FROM_S},
@@ -178,20 +173,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Nimbus down; the production figures are not testable, and acks are checked by the algorithms."""
     seeds = parameters.seeds
     found = [without_nimbus(tables, seed) for seed in seeds]
-    return (
-        by_label(
-            "twitter-nimbus-down",
-            {
-                "acked-while-down": [run.acked_while_down for run in found],
-                "reassigned-while-down": [run.reassigned_while_down for run in found],
-                "reassigned-after": [run.reassigned_after for run in found],
-                "restarted-by-supervisors": [run.restarted for run in found],
-            },
-            unit="mixed",
-            how=f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine "
-            "20 s",
-        ),
-    )
+    values: dict[str, Samples] = {
+        "acked-while-down": [run.acked_while_down for run in found],
+        "reassigned-while-down": [run.reassigned_while_down for run in found],
+        "reassigned-after": [run.reassigned_after for run in found],
+        "restarted-by-supervisors": [run.restarted for run in found],
+    }
+    how = f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine 20 s"
+    return (by_label("twitter-nimbus-down", values, unit="mixed", how=how),)
 
 
 EXPERIMENT = Experiment(

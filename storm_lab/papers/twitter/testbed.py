@@ -112,18 +112,16 @@ def client_event_count(
     *, ackers: int | None = None, max_spout_pending: int | None = None, message_timeout_s: float = 30.0
 ) -> Topology:
     """Section 3.4: spout 200, distributor 200, user count 300, aggregator 20 tasks on 50 workers."""
+    by_time = Subscription("user-count", grouping=Grouping.FIELDS, fields=("timestamp",))
+    layers = (
+        spouts(SPOUTS),
+        passing("distributor", 200),
+        counting("user-count", 300, "distributor", tick_seconds=REPORT_S),
+        Component("aggregator", 20, inputs=(by_time,)),
+    )
     return Topology(
         COUNT_TOPOLOGY,
-        (
-            spouts(SPOUTS),
-            passing("distributor", 200),
-            counting("user-count", 300, "distributor", tick_seconds=REPORT_S),
-            Component(
-                "aggregator",
-                20,
-                inputs=(Subscription("user-count", grouping=Grouping.FIELDS, fields=("timestamp",)),),
-            ),
-        ),
+        layers,
         workers=WORKERS,
         ackers=ackers,
         max_spout_pending=max_spout_pending,

@@ -168,12 +168,8 @@ def topologies(workers: int) -> tuple[TopologyPlan, ...]:
     plans = []
     for number in range(TOPOLOGIES):
         own = workers // TOPOLOGIES + (number < workers % TOPOLOGIES)
-        topology = Topology(
-            f"topology{number + 1:02d}",
-            (Component("spout", own, outputs={"default": FIELDS}),),
-            workers=own,
-            ackers=0,
-        )
+        component = Component("spout", own, outputs={"default": FIELDS})
+        topology = Topology(f"topology{number + 1:02d}", (component,), workers=own, ackers=0)
         trace = build_trace(topology, {"spout": EmitRandomTexts(1, 1, 0)}, VERSION)
         plans.append(TopologyPlan(topology, trace, {"spout": SourcePlan(SourceKind.RATE, anchored=False)}))
     return tuple(plans)
@@ -280,13 +276,9 @@ def _churn(
         ]
         below.append(float(max(few for few, _ in restarts)))
         above.append(float(min(many for _, many in restarts)))
-    return by_label(
-        "twitter-zk-churn",
-        {"below": below, "above": above},
-        unit="workers",
-        how="worker processes started again, with the fewest and with the most workers tried, the worse of "
-        "the two kinds of hardware",
-    )
+    tries = "with the fewest and with the most workers tried"
+    how = f"worker processes started again, {tries}, the worse of the two kinds of hardware"
+    return by_label("twitter-zk-churn", {"below": below, "above": above}, unit="workers", how=how)
 
 
 def _fix(
@@ -297,13 +289,9 @@ def _fix(
         before = writes(tables, workers_variant(DATABASE, min(tried[DATABASE])), seed)
         after = writes(tables, workers_variant(ELSEWHERE, min(tried[ELSEWHERE])), seed)
         left.append(100 * sum(after.values()) / sum(before.values()))
-    return by_label(
-        "twitter-zk-fix",
-        {"writes-left": left, "workers": limits},
-        unit="mixed",
-        how="writes that reach ZooKeeper's disk in the last minute, against the third configuration's; most "
-        "workers of those tried of which none was taken for dead",
-    )
+    reach = "writes that reach ZooKeeper's disk in the last minute, against the third configuration's"
+    how = f"{reach}; most workers of those tried of which none was taken for dead"
+    return by_label("twitter-zk-fix", {"writes-left": left, "workers": limits}, unit="mixed", how=how)
 
 
 EXPERIMENT = Experiment(

@@ -1,0 +1,53 @@
+"""Experiments of which all claims are read from one topology's grid in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.readings import Tables
+from storm_lab.experiments.settling import Settling
+from storm_lab.papers.mfstorm.grid import COMMON, cells
+from storm_lab.papers.mfstorm.grid_readings import grid_claims, s6_claim, since_submission
+
+SETTLED_VARIANTS = ("S6-mf-storm", "S3-isolation")
+"""Runs that scenario 6 is read from, against the isolation scheduler, which plays scenario 3 for it."""
+
+
+def grid_experiment(
+    slug: str,
+    kind: str,
+    own: tuple[Parameter, ...],
+    *,
+    title: str,
+    figures: str,
+    per_node: str,
+    baselines: tuple[str, ...],
+    further: Mapping[str, str] | None = None,
+    settling: tuple[Settling, ...] = (),
+) -> Experiment:
+    """The grid of a topology, with parameters of its ``own``, and the claims of its figure ``per_node``.
+
+    The paper averages over ``baselines``; ``further`` has other claims on scenario 6 with their baselines.
+    """
+
+    def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+        found = since_submission(tables, slug, kind, parameters.seeds)
+        others = (s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items())
+        return (*grid_claims(per_node, found, kind, baselines), *others)
+
+    return Experiment(
+        slug=slug,
+        paper="MF-Storm",
+        title=f"{title} under four schedulers in six scenarios",
+        figure=figures,
+        parameters=(*COMMON, *own),
+        notebook="mfstorm/grid.ipynb",
+        metrics=("component_throughput_60s", "steady"),
+        runs=partial(cells, slug, kind),
+        measure=measure,
+        settling=settling,
+    )
