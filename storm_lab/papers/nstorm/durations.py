@@ -63,8 +63,11 @@ def degraded_against_s(
 
 
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
-    """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end."""
-    duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].iloc[0])
+    """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end.
+
+    None for a seed without a run.
+    """
+    duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].max())
     times: list[float] = []
     while FIRST_S + (len(times) + 1) * PERIOD_S <= duration_s:
         times.append(FIRST_S + len(times) * PERIOD_S)
