@@ -264,7 +264,7 @@ SETTLING: tuple[Settling, ...] = (
         (_CUT, "nstorm-fig6-storm-stop", "nstorm-fig7-storm-60", "nstorm-fig8-nstorm-storm"), _METHODS, 15
     ),
     _settling(("nstorm-fig7-storm-100",), _METHODS[:1], 30),
-    _settling(("nstorm-fig7-stormstar-60",), _METHODS[1:2], 20, UNHURRIED),
+    _settling(("nstorm-fig7-stormstar-60",), _METHODS[1:2], 30, UNHURRIED),
     _settling(("nstorm-fig6-nstorm-stop", _CUT), _METHODS, 30, KEPT),
 )
 """What five seeds leave unsettled: the phase of the supervisors decides how long each method stops."""
