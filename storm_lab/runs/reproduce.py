@@ -157,16 +157,16 @@ def reproduce(
             finished,
             lambda job, error: failed.update({job.executed: error}),
         )
-    if len(failed) == 1:
-        raise next(iter(failed.values()))
-    if failed:
-        raise StormLabError("\n".join(str(error) for error in failed.values()))
     taken = {waiting[number]: seconds for number, seconds in times.items()}
     taken |= {free[number]: seconds for number, seconds in prepared.meanwhile.items()}
     for place, (notebook_s, _) in taken.items():
         cost = prepared.cost_of(place, notebook_s)
         if cost is not None:
             keep_cost(studies[place].workspace, cost)
+    if len(failed) == 1:
+        raise next(iter(failed.values()))
+    if failed:
+        raise StormLabError("\n".join(str(error) for error in failed.values()))
     return tuple(
         Reproduced(
             study,
