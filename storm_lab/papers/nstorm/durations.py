@@ -65,7 +65,7 @@ def degraded_against_s(
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
     """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end.
 
-    None for a seed without a run.
+    A seed that was not played has none.
     """
     duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].max())
     times: list[float] = []
