@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.ledger import load_claims
@@ -19,6 +19,10 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
 from storm_lab.experiments.settling import Settling
 from storm_lab.model.version import StormVersion
+
+if TYPE_CHECKING:
+    # A trial's runs are `RunSpec`s.
+    from storm_lab.experiments.trial import Trial
 
 Describe = Callable[["RunSpec"], EmulationSpec]
 """Describes a run: what `storm_lab.runs` has played, by the emulator or by real Storm."""
@@ -73,7 +77,8 @@ class Experiment:
     it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
     all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
     ``metrics`` are the tables that it and the notebook read. ``reads`` are files and folders of the checkout
-    that the notebook reads beside. ``settling`` names the claims that the default seeds leave unsettled.
+    that the notebook reads beside. ``settling`` names the claims that the default seeds leave unsettled,
+    ``chosen`` the trials whose values were chosen on claims.
     """
 
     slug: str
@@ -88,6 +93,7 @@ class Experiment:
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
     reads: tuple[str, ...] = ()
     settling: tuple[Settling, ...] = ()
+    chosen: tuple[Trial, ...] = ()
 
     def planned(self, parameters: Parameters) -> tuple[RunSpec, ...]:
         """The runs of these parameters; with the defaults, what they leave unsettled with more seeds, too.

@@ -5,8 +5,8 @@ A reader can see at once how much freedom there was, and on which claims it was 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from storm_lab.experiments.claim import number, with_unit
 from storm_lab.experiments.parameter import Parameter
@@ -59,30 +59,59 @@ class ChosenNumber:
 
 
 def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
-    """Fitted constants, then inputs in the order of the experiments; one that several share stands once."""
+    """Fitted constants, then inputs in the order of the experiments, those that only a reading has last.
+
+    What several experiments or readings share stands once, with all claims that it was chosen on.
+    """
     found = [
         ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
         for each in constants
         if each.fitted
     ]
-    shared: dict[tuple[object, ...], tuple[Parameter, list[str]]] = {}
+    inputs: dict[tuple[str, object], _Input] = {}
     for experiment in experiments():
         for parameter in experiment.parameters:
             if parameter.chosen_on:
-                key = (parameter.name, parameter.default, parameter.chosen_on)
-                shared.setdefault(key, (parameter, []))[1].append(experiment.slug)
-    for parameter, owners in shared.values():
-        found.append(
-            ChosenNumber(
-                parameter.name,
-                ", ".join(owners),
-                with_unit(_text(parameter.default), parameter.unit),
-                parameter.range_text,
-                parameter.doc,
-                parameter.chosen_on,
-            )
+                key = (parameter.name, parameter.default)
+                inputs.setdefault(key, _Input(parameter)).add(experiment.slug, parameter.chosen_on)
+    for experiment in experiments():
+        known = {parameter.name: parameter for parameter in experiment.parameters}
+        for trial in experiment.chosen:
+            for name, value in trial.changes.items():
+                # A text names one of two ways to read a paper; only numbers can be fitted.
+                if trial.chosen_on and not isinstance(value, str):
+                    one = inputs.setdefault((name, value), _Input(replace(known[name], default=value)))
+                    one.add(experiment.slug, trial.chosen_on, trial.label)
+    return (*found, *(each.number for each in inputs.values()))
+
+
+@dataclass(slots=True)
+class _Input:
+    """An input that was chosen on results: the parameter, and who has it, for which claims."""
+
+    parameter: Parameter
+    owners: list[str] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+    readings: list[str] = field(default_factory=list)
+
+    def add(self, owner: str, claims: Iterable[str], reading: str = "") -> None:
+        """One more experiment with it; ``reading``: in that reading alone."""
+        for known, more in ((self.owners, (owner,)), (self.claims, claims), (self.readings, (reading,))):
+            known += [each for each in more if each and each not in known]
+
+    @property
+    def number(self) -> ChosenNumber:
+        """As the table has it."""
+        parameter = self.parameter
+        readings = "".join(f"reading: {label}. " for label in self.readings)
+        return ChosenNumber(
+            parameter.name,
+            ", ".join(self.owners),
+            with_unit(_text(parameter.default), parameter.unit),
+            parameter.range_text,
+            readings + parameter.doc,
+            tuple(self.claims),
         )
-    return tuple(found)
 
 
 def _text(value: object) -> str:

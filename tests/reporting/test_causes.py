@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +18,7 @@ from storm_lab.experiments.cause import Cause, CauseClass, load_causes, read_cau
 from storm_lab.experiments.claim import number
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measurement, over_seeds
+from storm_lab.experiments.trial import Trial
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
@@ -167,6 +171,23 @@ def test_a_chosen_input_that_experiments_share_is_counted_once() -> None:
     (windows,) = [entry for entry in chosen_numbers(()) if entry.name == "overload_windows"]
     assert "tstorm-word-count" in windows.owner
     assert windows.claims == ("tstorm-fig9-detect",)
+
+
+def trials_of(module: ModuleType) -> Iterator[Trial]:
+    for value in vars(module).values():
+        yield from (
+            each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, Trial)
+        )
+
+
+def test_values_that_a_reading_was_given_on_results_are_counted_too() -> None:
+    counted = {(entry.name, entry.value) for entry in chosen_numbers(())}
+    assert {("resident_mb", "600 MB"), ("process_penalty", "1"), ("bolt_ms", "1.65 ms")} <= counted
+    declared = {id(trial) for experiment in experiments() for trial in experiment.chosen}
+    modules = [each for name, each in sys.modules.items() if name.startswith("storm_lab.papers")]
+    chosen = {id(trial): trial for module in modules for trial in trials_of(module) if trial.chosen_on}
+    assert chosen
+    assert [trial.label for place, trial in chosen.items() if place not in declared] == []
 
 
 def test_one_claims_story_is_told_on_the_command_line() -> None:

@@ -8,7 +8,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
 from storm_lab.papers.nstorm.durations import LEVELS, change, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import measured_with_readings, run_specs, with_other_readings
+from storm_lab.papers.nstorm.runs import READINGS, measured_with_readings, run_specs, with_other_readings
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -114,4 +114,5 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    chosen=READINGS,
 )

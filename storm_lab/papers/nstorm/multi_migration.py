@@ -11,7 +11,13 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import KEPT, UNHURRIED, measured_with_readings, with_other_readings
+from storm_lab.papers.nstorm.runs import (
+    KEPT,
+    READINGS,
+    UNHURRIED,
+    measured_with_readings,
+    with_other_readings,
+)
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -157,6 +163,7 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    chosen=READINGS,
     settling=(
         Settling(
             ("nstorm-fig9-large-m",),

@@ -14,6 +14,7 @@ from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
     KEPT,
+    READINGS,
     UNHURRIED,
     measured_with_readings,
     patience_tag,
@@ -279,5 +280,6 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    chosen=READINGS,
     settling=SETTLING,
 )

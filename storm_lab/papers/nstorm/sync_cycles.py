@@ -13,6 +13,7 @@ from storm_lab.papers.nstorm.durations import degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
+    READINGS,
     measured_with_readings,
     run_specs,
     trial_tag,
@@ -165,4 +166,5 @@ EXPERIMENT = Experiment(
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
     measure=measure,
+    chosen=READINGS,
 )

@@ -290,4 +290,5 @@ EXPERIMENT = Experiment(
             reading=HALF_HEAPS_NAME,
         ),
     ),
+    chosen=TRIED,
 )

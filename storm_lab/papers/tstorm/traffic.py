@@ -92,4 +92,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
     measure=measure,
+    chosen=(BOTH,),
 )

@@ -232,4 +232,5 @@ EXPERIMENT = Experiment(
             seeds=8,
         ),
     ),
+    chosen=TRIED,
 )

@@ -32,6 +32,7 @@ from storm_lab.experiments.settling import Settling
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
+from storm_lab.papers.twitter.event_counting import READ_US
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
@@ -114,7 +115,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
     """The same for every limit: a process that plays several runs needs it once."""
     costs = ClientEventCosts(
-        read_us=23.0, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
+        read_us=READ_US, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
     return trace_of(topology(0), costs, seed, version, events=5000, users=1_000_000)
 

@@ -16,7 +16,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.twitter.event_counting import COUNT_US
+from storm_lab.papers.twitter.event_counting import COUNT_US, READ
 from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
     ACKS_ON,
@@ -44,15 +44,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper has one. Little is random here"),
     Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", unit="1/s", low=10_000, high=1_000_000),
     Parameter("bundle", 1000, "messages played as one, at as many times the cost", low=1, high=2000),
-    Parameter(
-        "read_us",
-        23.3,
-        "CPU to fetch and deserialise a message: the Java loop's 700 % for 300 thousand a second (fitted)",
-        unit="us",
-        low=20,
-        high=25,
-        chosen_on=("twitter-ovh-java-cpu",),
-    ),
+    READ,
     Parameter(
         "logic_us",
         COUNT_US,

@@ -18,6 +18,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Samples, Tables, by_label, of_run
 from storm_lab.model.topology import Topology
+from storm_lab.papers.twitter.event_counting import READ_US
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
@@ -89,7 +90,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
     layers = (spouts(4), passing("pass-on", 8), counting("count", 8, "pass-on"))
     declared = Topology(TOPOLOGY, layers, workers=MACHINES, ackers=MACHINES)
     costs = ClientEventCosts(
-        read_us=23.0, distribute_us=500.0, count_us=200.0, aggregate_us=0.0, event_bytes=150
+        read_us=READ_US, distribute_us=500.0, count_us=200.0, aggregate_us=0.0, event_bytes=150
     )
     trace = trace_of(declared, costs, spec.seed, spec.storm_version, events=5000, users=1_000_000)
     return TopologyPlan(declared, trace, {"spout": source(scenario, spec.parameters.number("lines_per_s"))})
