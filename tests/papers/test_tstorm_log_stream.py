@@ -57,7 +57,7 @@ def test_the_plan_streams_every_line_and_stores_every_index_entry_and_count() ->
     made = log_stream.plan(LOG_STREAM.runs(DEFAULTS)[0])
     trace, lines = made.trace, len(load_log("generated").events)
     assert len(trace.sources["spout"]) == lines
-    assert made.sources["spout"].rate_per_s == 275
+    assert made.sources["spout"].rate_per_s == 400
     number = {stream: trace.streams.index(stream) for stream in trace.streams}
     sent = {stream: int((trace.emissions["stream"] == number[stream]).sum()) for stream in number}
     assert sent["rules", "default"] + sent["rules", "malformed"] == lines

@@ -16,16 +16,16 @@ def test_other_rules_and_rates_are_short_runs_of_the_first_seed() -> None:
         "tstorm-w5",
         "tstorm-w6",
         "tstorm-a0-g1.5",
-        "tstorm-r130",
-        "tstorm-r160",
+        "tstorm-r300",
+        "tstorm-r500",
     }
     assert {spec.seed for spec in short.values()} == {1}
     assert short["tstorm-w2"].parameters.integer("overload_windows") == 2
     assert short["tstorm-a0-g1.5"].parameters.integer("ackers") == 0
-    assert short["tstorm-r130"].parameters.number("lines_per_s") == 260.0, "two streams"
+    assert short["tstorm-r300"].parameters.number("lines_per_s") == 600.0, "two streams"
 
 
 def test_a_value_that_is_the_setting_itself_is_not_tried() -> None:
-    given = {"windows_tried": [3], "rates_tried": [275.0], "gammas_tried": [1.7]}
+    given = {"windows_tried": [3], "rates_tried": [400.0], "gammas_tried": [1.7]}
     variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked(given))}
     assert variants == {"tstorm", "tstorm-a0-g1.5"}

@@ -51,7 +51,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "rates_tried",
-        (130.0, 160.0),
+        (300.0, 500.0),
         f"other lines per second and stream, played for {TRIED_S:g} s with the first seed only",
         unit="1/s",
         low=20,
