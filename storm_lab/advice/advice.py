@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+
+from storm_lab.experiments.measurement import half_width
 
 KEEPS_UP = 0.97
 """Share of the offered records that a setting completes if it keeps up; some are in flight at the end."""
@@ -41,13 +42,10 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Interval:
-        """Student's interval."""
-        found = np.asarray(values, dtype=float)
-        found = found[~np.isnan(found)]
-        if len(found) < 2:
-            return cls(float(found[0]) if len(found) else math.nan, math.nan)
-        half = stats.t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found))
-        return cls(float(found.mean()), float(half))
+        """Student's interval of those that are numbers."""
+        found = [float(value) for value in values if not np.isnan(value)]
+        mean = float(np.mean(found)) if found else math.nan
+        return cls(mean, half_width(found) if len(found) > 1 else math.nan)
 
     def text(self, unit: str = "") -> str:
         """Mean, half width and unit."""

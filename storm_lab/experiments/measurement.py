@@ -126,12 +126,23 @@ def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     mean = math.fsum(samples) / len(samples)
     if len(samples) == 1:
         return Measured(mean, label=label, seeds=1)
+    half = half_width(samples)
+    return Measured(mean, mean - half, mean + half, label, len(samples))
+
+
+def half_width(samples: Sequence[float]) -> float:
+    """Half of the 95 % interval (Student's t) of the mean of two or more finite samples."""
+    mean = math.fsum(samples) / len(samples)
+    variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
+    return students_factor(len(samples) - 1) * math.sqrt(variance / len(samples))
+
+
+def students_factor(degrees: float) -> float:
+    """How many standard errors a 95 % interval reaches to either side of a mean, by degrees of freedom."""
     # Here, since every process that plays a run imports this module, and scipy takes as long as all else.
     from scipy import special
 
-    variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
-    half = float(special.stdtrit(len(samples) - 1, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance / len(samples))
-    return Measured(mean, mean - half, mean + half, label, len(samples))
+    return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
 
 
 def single(claim_id: str, value: float | None, *, unit: str, how: str) -> Measurement:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from storm_lab.experiments.measurement import CONFIDENCE
+from storm_lab.experiments.measurement import students_factor
 
 MEASURES = {
     "complete_ms": "complete latency, ms",
@@ -54,11 +54,8 @@ def _half(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
     total = float(squares.sum())
     if total == 0:
         return 0.0
-    # Here, since help pages need no SciPy.
-    from scipy import special
-
     degrees = total**2 / float((squares**2 / freedom).sum())
-    return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2)) * math.sqrt(total) / len(squares)
+    return students_factor(degrees) * math.sqrt(total) / len(squares)
 
 
 def cases_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.model import Assignment, Component, Topology
 from storm_lab.model.version import V0_8_2
@@ -38,6 +39,7 @@ from storm_lab.papers.twitter.testbed import (
     machines,
 )
 from storm_lab.papers.twitter.timeline import MACHINES, disturbance
+from storm_lab.reporting.verdict import judge
 from storm_lab.schedulers.contract import SchedulingView
 from tests.papers.twitter_tables import series, tables
 
@@ -193,7 +195,12 @@ def test_kafkas_fetches_are_chosen_on_two_rows_and_predict_the_others() -> None:
     stages = _stages()
     for table in (stages.throughput_60s, stages.latency_60s):  # type: ignore[attr-defined]
         table["variant"] += FETCH_TAG
-    found = {m.claim_id: m.basis for m in measure(stages, parameters) if m.reading == FETCH_READING}  # type: ignore[arg-type]
+    ledger = load_claims()
+    found = {
+        m.claim_id: judge(ledger.claim(m.claim_id), m).basis
+        for m in measure(stages, parameters)  # type: ignore[arg-type]
+        if m.reading == FETCH_READING
+    }
     fitted = {claim for claim, basis in found.items() if basis is Basis.FITTED}
     assert fitted == {f"twitter-{name}-{count}m" for name in ("thr", "lat") for count in (16, 4)}
     assert {found[f"twitter-lat-{count}m"] for count in (13, 10, 7)} == {Basis.PREDICTED}

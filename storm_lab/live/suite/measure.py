@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.measurement import half_width
 from storm_lab.live.suite.scene import Effect, Measure, Scene
 from storm_lab.model import Topology, executors_of
 from storm_lab.tuplelog import Run
@@ -325,12 +326,7 @@ def _mean(values: NDArray[np.float64]) -> Measured | None:
 
 
 def _half_width(values: NDArray[np.float64]) -> float:
-    # Here, for SciPy's statistics take long to import, and who plays needs none.
-    from scipy import stats
-
-    if len(values) < 2:
-        return math.inf
-    return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
+    return half_width(values.tolist()) if len(values) > 1 else math.inf
 
 
 def _quantile(values: NDArray[np.float64], window: NDArray[np.int64], part: float) -> Measured:

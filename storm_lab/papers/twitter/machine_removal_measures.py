@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from storm_lab.experiments.measurement import Basis, Measurement
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import (
     Samples,
@@ -18,6 +18,7 @@ from storm_lab.experiments.readings import (
     of_run,
     under_reading,
 )
+from storm_lab.experiments.trial import Trial
 from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, series
 from storm_lab.papers.twitter.fetches import CHOSEN_ON
 from storm_lab.papers.twitter.testbed import SLOT_ORDERS
@@ -151,22 +152,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.4, and what comes out for them under the readings."""
     found = list(_measure(tables, parameters))
     for tag, name in readings(parameters).items():
+        trial = Trial(tag[1:], name, chosen_on=CHOSEN_ON if tag == FETCH_TAG else ())
         few = parameters.changed(seeds=reading_seeds(parameters, tag))
         found += [
-            replace(each, reading=name, basis=_basis(tag, each.claim_id))
+            replace(each, reading=name, basis=trial.basis(each))
             for each in _measure(under_reading(tables, tag), few)
         ]
     return tuple(found)
-
-
-def _basis(tag: str, claim: str) -> Basis | None:
-    """That of a claim under a reading; None where it is the ledger's.
-
-    With Kafka's fetches all numbers that decide a level are chosen on two rows, and none on other claims.
-    """
-    if tag != FETCH_TAG:
-        return None
-    return Basis.FITTED if claim in CHOSEN_ON else Basis.PREDICTED
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
