@@ -11,17 +11,17 @@ from storm_lab.advice.advise import POLICIES, advise
 from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.machine.options import (
+    answer,
     complete_file,
     examples,
     jobs_option,
     json_option,
     overlay_option,
-    print_json,
 )
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.notebook import notebooks_folder
-from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
+from storm_lab.schedulers.scheduler_file import names_of, policies_option, schedulers_option
 from storm_lab.workloads.importers.importing import import_topology
 
 
@@ -36,20 +36,8 @@ from storm_lab.workloads.importers.importing import import_topology
 @click.argument("topology", metavar="TOPOLOGY", shell_complete=complete_file)
 @click.argument("cluster", metavar="CLUSTER", shell_complete=complete_file)
 @overlay_option
-@click.option(
-    "--scheduler",
-    "schedulers",
-    metavar="FILE.py:CLASS[:K=V,...]",
-    multiple=True,
-    shell_complete=complete_scheduler,
-    help="Try a scheduler of yours too; online: before it for measured load.",
-)
-@click.option(
-    "--policies",
-    metavar="NAME,NAME",
-    shell_complete=complete_policies,
-    help=f"Built-in policies to try; {', '.join(POLICIES)} by default.",
-)
+@schedulers_option("Try a scheduler of yours too; online: before it for measured load.")
+@policies_option(f"Built-in policies to try; {', '.join(POLICIES)} by default.")
 @click.option("--seeds", default="1-3", show_default=True, metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7.")
 @click.option(
     "--notebook",
@@ -74,7 +62,7 @@ def advise_command(
 
     TOPOLOGY is what storm-lab import reads; CLUSTER a YAML of machines or a paper's cluster by name.
     """
-    names = tuple(name.strip() for name in policies.split(",")) if policies else POLICIES
+    names = names_of(policies) if policies else POLICIES
     if notebook is not None:
         _check_notebook(notebook)
     imported = import_topology(topology, overlay=overlay, machines=cluster)
@@ -86,10 +74,7 @@ def advise_command(
         show_progress=True,
         say=lambda line: click.echo(line, err=True),
     )
-    if as_json:
-        print_json(found.document())
-    else:
-        click.echo(found.text(), nl=False)
+    answer(as_json, found.document(), found.text().removesuffix("\n"))
     if notebook is not None:
         values = {
             "topology": topology,

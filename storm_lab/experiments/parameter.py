@@ -220,18 +220,23 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
 
 
 def parse_parameters(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> Parameters:
-    """As `check_parameters`, from ``name=value`` texts; `UserError` also for no ``=``, or a name twice."""
+    """As `check_parameters`, from ``name=value`` texts; `UserError` also as `read_values`."""
     declared = tuple(declared)
+    return check_parameters(declared, read_values(declared, texts, owner), owner)
+
+
+def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> dict[str, ParameterValue]:
+    """The values of ``name=value`` texts; `UserError`: no ``=``, a name twice, or as `check_parameters`."""
     known = {parameter.name: parameter for parameter in declared}
-    given: dict[str, object] = {}
+    given: dict[str, ParameterValue] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals:
-            raise UserError("is not a parameter", value=text, remedy="write name=value")
+            raise UserError("is not a parameter", field="param", value=text, remedy="write name=value")
         if name not in known:
             raise unknown_name("parameter", name, known, owner)
         if name in given:
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = known[name].parsed(value.strip())
-    return check_parameters(declared, given, owner)
+    return given

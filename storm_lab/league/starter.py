@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.machine.options import Commands, examples, json_option, print_json
+from storm_lab.machine.options import Commands, answer, examples, json_option
 
 _SCHEDULER = '''"""{title}: a scheduler for Storm.
 
@@ -173,10 +173,7 @@ def new() -> None:
 def scheduler(name: str, folder: Path, as_json: bool) -> None:
     """Write a scheduler to start from, its test and its entry point."""
     written = write_starter(name, folder)
-    if as_json:
-        print_json([str(path) for path in written])
-    else:
-        click.echo("\n".join(map(str, written)))
+    answer(as_json, [str(path) for path in written], "\n".join(map(str, written)))
     own = next(iter(starter_files(name)))
     if folder / "pyproject.toml" not in written:
         click.echo("pyproject.toml was there and stays; its entry point is in the documentation", err=True)

@@ -23,7 +23,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.storm import LiveStorm, to_stderr
 from storm_lab.machine.doctor import print_findings
-from storm_lab.machine.options import Commands, examples, json_option
+from storm_lab.machine.options import Commands, examples, json_option, param_option
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.version import StormVersion
 from storm_lab.schedulers.scheduler_file import scheduler_of
@@ -139,9 +139,7 @@ def down() -> None:
 @click.option(
     "--socket", type=click.Path(path_type=Path), required=True, help="Unix socket that Nimbus asks at."
 )
-@click.option(
-    "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheduler."
-)
+@param_option("Parameter of the scheduler.")
 @click.option("--storm-version", metavar="V", help="Version of Storm; from 1.0 on it says so itself.")
 @click.option("--seed", default=0, show_default=True, help="Start of its random numbers.")
 def scheduler(

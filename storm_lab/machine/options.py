@@ -11,6 +11,9 @@ from click.shell_completion import CompletionItem
 
 from storm_lab.errors import unknown_name
 
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+"""What click makes of an option: it is put to the function of a command."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 jobs_option = click.option(
     "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
@@ -26,6 +29,13 @@ constants_option = click.option(
 )
 
 
+def param_option(
+    what: str = "Set a parameter; repeatable.",
+) -> Option:
+    """The option ``-p NAME=VALUE`` of a command, its argument ``parameters``."""
+    return click.option("-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help=what)
+
+
 def complete_file(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -33,7 +43,7 @@ def complete_file(
     return [CompletionItem(incomplete, type="file")]
 
 
-def file_option(name: str, what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def file_option(name: str, what: str) -> Option:
     """An option that takes the name of a file, which the shell completes."""
     return click.option(name, shell_complete=complete_file, metavar="FILE", help=what)
 
@@ -44,6 +54,14 @@ overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and key
 def print_json(document: object) -> None:
     """What a command answers a program with."""
     click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+
+
+def answer(as_json: bool, document: object, text: str) -> None:
+    """What a command answers: the document to a program, the text to people."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(text)
 
 
 def examples(*lines: str) -> str:

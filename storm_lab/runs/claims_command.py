@@ -11,7 +11,7 @@ from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.claim import Claim
 from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.options import answer, examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.verdict import Outcome
@@ -117,7 +117,4 @@ def _argued(claim: Claim) -> str:
 def report(as_json: bool) -> None:
     """Write reports/index.html anew from the published verdicts and figures."""
     path = str(build_report())
-    if as_json:
-        print_json({"report": path})
-    else:
-        click.echo(path)
+    answer(as_json, {"report": path}, path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -161,6 +161,12 @@ def _timed(home: Path | None, task: Task, advance: Advance) -> float:
 
 def _folder(identity: RunIdentity, home: Path | None) -> Path:
     return (home or runs_folder()) / identity.experiment / identity.run
+
+
+def there(specs: Iterable[RunSpec]) -> dict[str, int]:
+    """How many different ``runs`` these are, and how many of them are ``there``."""
+    folders = {run_folder(spec) for spec in specs}
+    return {"runs": len(folders), "there": sum(map(is_whole, folders))}
 
 
 def reused_by_variant(played: Sequence[PlayedRun]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.machine.options import examples, jobs_option, json_option, print_json
+from storm_lab.machine.options import answer, examples, jobs_option, json_option, param_option
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.figures.saved import FORMATS, VARIABLE
 from storm_lab.runs.completion import complete_experiment
@@ -40,9 +40,7 @@ from storm_lab.runs.study import Study
     show_default=True,
     help="Folder for the files.",
 )
-@click.option(
-    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
-)
+@param_option()
 @jobs_option
 @json_option
 def figures(
@@ -56,10 +54,7 @@ def figures(
     study = Study(found, found.parsed(parameters))
     prepare([study], jobs=jobs, show_progress=True, say=lambda line: click.echo(line, err=True))
     files = [str(path) for path in draw(study, formats or FORMATS, folder)]
-    if as_json:
-        print_json(files)
-    else:
-        click.echo("\n".join(files))
+    answer(as_json, files, "\n".join(files))
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:

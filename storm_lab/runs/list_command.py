@@ -10,7 +10,7 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.options import examples, json_option, param_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.digest import identity_of
@@ -29,18 +29,16 @@ from storm_lab.runs.expected import cost_text, expected_costs
 )
 @click.argument("slug", metavar="[EXPERIMENT]", required=False, shell_complete=complete_experiment)
 @click.option("--runs", "of_runs", is_flag=True, help="List the runs that it would play, and what is there.")
-@click.option(
-    "-p", "--param", "given", metavar="NAME=VALUE", multiple=True, help="Set a parameter, with --runs."
-)
+@param_option("Set a parameter, with --runs.")
 @json_option
-def list_experiments(slug: str | None, of_runs: bool, given: tuple[str, ...], as_json: bool) -> None:
+def list_experiments(slug: str | None, of_runs: bool, parameters: tuple[str, ...], as_json: bool) -> None:
     """List the experiments, or the parameters of one, or the runs that it would play."""
-    if given and not (slug and of_runs):
+    if parameters and not (slug and of_runs):
         remedy = "give EXPERIMENT and --runs"
-        raise UserError("there is nothing to set it for", field="param", value=given[0], remedy=remedy)
+        raise UserError("there is nothing to set it for", field="param", value=parameters[0], remedy=remedy)
     chosen = (experiment(slug),) if slug else experiments()
     if of_runs:
-        _list_runs(chosen, given, as_json)
+        _list_runs(chosen, parameters, as_json)
     elif as_json:
         print_json([_described(item) for item in chosen])
     elif slug:

@@ -20,7 +20,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import constants_option, examples, json_option, print_json
+from storm_lab.machine.options import constants_option, examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
@@ -44,14 +44,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--version", metavar="V", help="Version of Storm; 2.8 for scenes, an experiment's own else.")
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of a scene.")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Only variants of experiments like this.")
-@click.option(
-    "-p",
-    "--param",
-    "parameters",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a parameter of the experiment.",
-)
+@param_option("Set a parameter of the experiment.")
 @click.option(
     "--load",
     default=1.0,

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.machine.options import constants_option, examples, fresh_option, jobs_option, json_option
+from storm_lab.machine.options import (
+    answer,
+    constants_option,
+    examples,
+    fresh_option,
+    jobs_option,
+    json_option,
+    param_option,
+    print_json,
+)
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import by_claim, claim_rows, read_verdicts
 from storm_lab.reporting.verdict import Verdict, judge
@@ -30,9 +38,7 @@ from storm_lab.runs.study import NO_CLAIMS, QUICK, Study, quick_studies, verdict
     )
 )
 @click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
-@click.option(
-    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable."
-)
+@param_option()
 @click.option("--emulate-only", is_flag=True, help="Play the emulations and stop before the notebook.")
 @constants_option
 @jobs_option
@@ -59,7 +65,7 @@ def run(
             {"variant": p.spec.variant, "seed": p.spec.seed, "folder": str(p.folder), "reused": p.reused}
             for p in played
         ]
-        click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(row["folder"] for row in rows))  # type: ignore[misc]
+        answer(as_json, rows, "\n".join(str(row["folder"]) for row in rows))
         return
     (done,) = _reproduced((study,), jobs, fresh)
     _print_outcome(done, as_json)
@@ -91,7 +97,7 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
     all_done = _reproduced(chosen, jobs, fresh)
     page = build_report()
     if as_json:
-        _print_json([_answer(done) for done in all_done])
+        print_json([_answer(done) for done in all_done])
         return
     claims = {claim for study in chosen for claim in study.experiment.claims}
     click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
@@ -104,7 +110,7 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
         raise UserError("stands alone", field="experiment", value=QUICK, remedy=remedy)
     all_done = _reproduced(quick_studies(), jobs, fresh)
     if as_json:
-        _print_json([_answer(done) for done in all_done])
+        print_json([_answer(done) for done in all_done])
         return
     for done in all_done:
         found = done.study.experiment
@@ -132,7 +138,7 @@ def _say(line: str) -> None:
 def _print_outcome(done: Reproduced, as_json: bool) -> None:
     found = done.study.experiment
     if as_json:
-        _print_json(_answer(done))
+        print_json(_answer(done))
     else:
         click.echo(verdict_table(_judged(done)) if found.claims else _why_none(found.slug))
         click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
@@ -162,7 +168,3 @@ def _answer(done: Reproduced) -> dict[str, object]:
         "reused": done.reused,
         "claims": claim_rows(_judged(done)),
     }
-
-
-def _print_json(answer: object) -> None:
-    click.echo(json.dumps(answer, indent=1, ensure_ascii=False))

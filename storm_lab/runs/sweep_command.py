@@ -10,15 +10,22 @@ import click
 import pandas as pd
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.options import examples, jobs_option, json_option, on_spark_option, print_json
+from storm_lab.experiments.parameter import ParameterValue, read_values
+from storm_lab.machine.options import (
+    examples,
+    jobs_option,
+    json_option,
+    on_spark_option,
+    param_option,
+    print_json,
+)
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.execute import is_whole, reused_line, run_folder
+from storm_lab.runs.execute import reused_line, there
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.sweep import planned
 from storm_lab.runs.sweep_table import shown
-from storm_lab.schedulers.scheduler_file import complete_scheduler
+from storm_lab.schedulers.scheduler_file import schedulers_option
 
 
 @click.command(
@@ -32,7 +39,7 @@ from storm_lab.schedulers.scheduler_file import complete_scheduler
     )
 )
 @click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
-@click.option("-p", "--param", "fixed", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
+@param_option("Set a parameter.")
 @click.option(
     "--vary",
     metavar="NAME=VALUES",
@@ -40,13 +47,9 @@ from storm_lab.schedulers.scheduler_file import complete_scheduler
     help="Try each of some values: 80,100,120, 80:120:20 or 1-5. Repeated, every combination.",
 )
 @click.option("--seeds", metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7; else the experiment's own.")
-@click.option(
-    "--scheduler",
-    "schedulers",
-    metavar="NAME|FILE.py:CLASS[:K=V,...]",
-    multiple=True,
-    shell_complete=complete_scheduler,
-    help="Instead of the experiment's schedulers, one of yours, too; online: before it for measured load.",
+@schedulers_option(
+    "Instead of the experiment's schedulers, one of yours, too; online: before it for measured load.",
+    "NAME|FILE.py:CLASS[:K=V,...]",
 )
 @click.option(
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
@@ -60,7 +63,7 @@ from storm_lab.schedulers.scheduler_file import complete_scheduler
 @json_option
 def sweep(
     slug: str,
-    fixed: tuple[str, ...],
+    parameters: tuple[str, ...],
     vary: tuple[str, ...],
     seeds: str | None,
     schedulers: tuple[str, ...],
@@ -87,11 +90,10 @@ def sweep(
             raise UserError("is varied twice", field=f"parameter {name}", remedy="give all values at once")
         axes[name] = values
     chosen = parse_seeds(seeds) if seeds is not None else None
-    found = planned(subject, _fixed(fixed, subject), axes, chosen, only, metrics)
+    fixed = read_values(subject.declared, parameters, slug)
+    found = planned(subject, fixed, axes, chosen, only, metrics)
     if dry_run:
-        folders = {run_folder(spec) for spec in found.specs}
-        whole = sum(is_whole(folder) for folder in folders)
-        count = {"settings": len(found.settings), "runs": len(folders), "there": whole}
+        count = {"settings": len(found.settings), **there(found.specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
     if out is not None:
@@ -117,19 +119,6 @@ def sweep(
             click.echo("one seed, so no interval: add --seeds 1-5", err=True)
     if done.failures:
         sys.exit(1)
-
-
-def _fixed(texts: tuple[str, ...], subject: Subject) -> dict[str, ParameterValue]:
-    given: dict[str, ParameterValue] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not equals:
-            raise UserError("is not a parameter", field="param", value=text, remedy="write name=value")
-        if name in given:
-            raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
-        given[name] = subject.parameter(name).parsed(value.strip())
-    return given
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:

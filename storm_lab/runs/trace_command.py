@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.options import answer, examples, json_option
 from storm_lab.machine.places import runs_folder
 from storm_lab.tuplelog import open_run
 from storm_lab.tuplelog.chrome_trace import write_chrome_trace
@@ -28,10 +28,7 @@ def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: 
     """
     run = open_run(_folder_of(folder))
     count = write_chrome_trace(run, file, from_s=from_s, to_s=to_s)
-    if as_json:
-        print_json({"executions": count, "file": str(file)})
-    else:
-        click.echo(f"{count} executions: {file}")
+    answer(as_json, {"executions": count, "file": str(file)}, f"{count} executions: {file}")
 
 
 def _folder_of(run: Path) -> Path:

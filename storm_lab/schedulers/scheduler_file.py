@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from storm_lab.errors import UserError, said_by
+from storm_lab.machine.options import Option
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
 from storm_lab.schedulers.registry import make_scheduler, scheduler_names
@@ -140,3 +141,20 @@ def complete_policies(
     there = before.split(",")
     names = [f"{before}{comma}{name}" for name in scheduler_names() if name not in there]
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def schedulers_option(what: str, form: str = "FILE.py:CLASS[:K=V,...]") -> Option:
+    """The option ``--scheduler`` of a command that takes several, its argument ``schedulers``."""
+    return click.option(
+        "--scheduler", "schedulers", metavar=form, multiple=True, shell_complete=complete_scheduler, help=what
+    )
+
+
+def policies_option(what: str) -> Option:
+    """The option ``--policies``, a list of built-in ones; `names_of` reads it."""
+    return click.option("--policies", metavar="NAME,NAME", shell_complete=complete_policies, help=what)
+
+
+def names_of(policies: str) -> list[str]:
+    """The names in a list with commas."""
+    return [name.strip() for name in policies.split(",") if name.strip()]

@@ -11,6 +11,7 @@ import click
 from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
 from storm_lab.machine.options import (
+    answer,
     constants_option,
     examples,
     jobs_option,
@@ -22,10 +23,15 @@ from storm_lab.machine.places import data_folder
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
-from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.execute import there
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.live_constants import read_constants
-from storm_lab.schedulers.scheduler_file import complete_policies, complete_scheduler
+from storm_lab.schedulers.scheduler_file import (
+    complete_scheduler,
+    names_of,
+    policies_option,
+    schedulers_option,
+)
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.report import LeagueReport
 from storm_lab.tournament.suite import suite
@@ -82,20 +88,8 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
         "storm-lab league --scheduler online:my_idea.py --policies default,tstorm --only tstorm --seeds 1-3",
     )
 )
-@click.option(
-    "--scheduler",
-    "schedulers",
-    metavar="FILE.py:CLASS[:K=V,...]",
-    multiple=True,
-    shell_complete=complete_scheduler,
-    help="A scheduler of yours, or an installed one by name; online: before it for measured load.",
-)
-@click.option(
-    "--policies",
-    metavar="NAME,NAME",
-    shell_complete=complete_policies,
-    help="Built-in policies to play against; all by default.",
-)
+@schedulers_option("A scheduler of yours, or an installed one by name; online: before it for measured load.")
+@policies_option("Built-in policies to play against; all by default.")
 @click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
@@ -123,10 +117,7 @@ def league(
     scheduler that fails loses the case; the others go on. The folder that is printed at the end holds all
     tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
-    names = list(BUILT_IN)
-    if policies is not None:
-        names = [name.strip() for name in policies.split(",") if name.strip()]
-    entrants = field(schedulers, names)
+    entrants = field(schedulers, list(BUILT_IN) if policies is None else names_of(policies))
     known = [entrant.name for entrant in entrants]
     if baseline not in known:
         remedy = f"there are: {', '.join(known)}"
@@ -135,9 +126,8 @@ def league(
     machine = None if constants is None else read_constants(constants)
     tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
     if dry_run:
-        folders = {run_folder(spec) for own in tournament.specs().values() for spec in own}
-        count = {"entrants": len(entrants), "cases": len(cases), "runs": len(folders)}
-        count["there"] = sum(is_whole(folder) for folder in folders)
+        specs = (spec for own in tournament.specs().values() for spec in own)
+        count = {"entrants": len(entrants), "cases": len(cases), **there(specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
     if out is not None:
@@ -194,7 +184,4 @@ def compare(
     rows = Tournament(entrants, cases, parse_seeds(seeds), machine).play(jobs=jobs, on_spark=on_spark)
     first, second = (entrant_of(text).name for text in (one, other))
     found = compared(rows, first, second)
-    if as_json:
-        print_json(found.document())
-    else:
-        click.echo(comparison_text(found))
+    answer(as_json, found.document(), comparison_text(found))

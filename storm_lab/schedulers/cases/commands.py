@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.machine.options import complete_file, json_option, print_json
+from storm_lab.machine.options import complete_file, json_option, param_option, print_json
 from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
@@ -29,14 +29,7 @@ _scheduler = click.option(
 _version = click.option(
     "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
 )
-_parameters = click.option(
-    "-p",
-    "--param",
-    "parameters",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="A parameter of the policy; may be repeated.",
-)
+_parameters = param_option("A parameter of the policy; may be repeated.")
 
 
 @click.command()
