@@ -27,11 +27,8 @@ class _Command(Fault):
     def _check_command(self, world: PlannedWorld, entry: str) -> None:
         check_topology(self.topology, world, entry)
         if self.topology in world.topologies_killed:
-            raise UserError(
-                "the topology has been killed by then",
-                field=f"{entry}.topology",
-                value=self.topology,
-                remedy="command it earlier",
+            raise self.refusal(
+                entry, "topology", "the topology has been killed by then", "command it earlier"
             )
         if "Nimbus" in world.daemons_down:
             raise UserError(
@@ -78,11 +75,8 @@ class DeactivateTopology(_Command):
         """Refuse it for a topology that is inactive already, and without Nimbus."""
         self._check_command(world, entry)
         if self.topology in world.topologies_off:
-            raise UserError(
-                "the topology is inactive already at that time",
-                field=f"{entry}.topology",
-                value=self.topology,
-                remedy="activate it first",
+            raise self.refusal(
+                entry, "topology", "the topology is inactive already at that time", "activate it first"
             )
         world.topologies_off.add(self.topology)
 
@@ -102,11 +96,8 @@ class ActivateTopology(_Command):
         """Refuse it for a topology that is active, and without Nimbus."""
         self._check_command(world, entry)
         if self.topology not in world.topologies_off:
-            raise UserError(
-                "the topology is active at that time",
-                field=f"{entry}.topology",
-                value=self.topology,
-                remedy="deactivate it first",
+            raise self.refusal(
+                entry, "topology", "the topology is active at that time", "deactivate it first"
             )
         world.topologies_off.remove(self.topology)
 

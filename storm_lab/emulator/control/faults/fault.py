@@ -66,6 +66,10 @@ class Fault(ABC):
         """Say in the decision log that it happens, to whom, with further facts."""
         control.log.note(ACTOR, self.name, subject, "fault plan", **facts)
 
+    def refusal(self, entry: str, of: str, message: str, remedy: str) -> UserError:
+        """The refusal of this entry, which stands at ``entry``, for the value of its field ``of``."""
+        return UserError(message, field=f"{entry}.{of}", value=getattr(self, of), remedy=remedy)
+
 
 def check_node(name: str, world: PlannedWorld, entry: str) -> None:
     """Refuse a node that the cluster does not have.

@@ -149,12 +149,7 @@ class _LinkFault(Fault):
         check_node(self.node_a, world, f"{entry}.node_a")
         check_node(self.node_b, world, f"{entry}.node_b")
         if self.node_a == self.node_b:
-            raise UserError(
-                "a link needs two different nodes",
-                field=f"{entry}.node_b",
-                value=self.node_b,
-                remedy="name another node",
-            )
+            raise self.refusal(entry, "node_b", "a link needs two different nodes", "name another node")
         return frozenset((self.node_a, self.node_b))
 
 
@@ -205,12 +200,7 @@ class RestoreLink(_LinkFault):
         """Refuse a link that is in order at that time."""
         link = self._link(world, entry)
         if link not in world.links_disturbed:
-            raise UserError(
-                "the link is in order at that time",
-                field=f"{entry}.node_b",
-                value=self.node_b,
-                remedy="cut or delay it first",
-            )
+            raise self.refusal(entry, "node_b", "the link is in order at that time", "cut or delay it first")
         world.links_disturbed.remove(link)
 
     def strike(self, control: ControlPlane) -> None:

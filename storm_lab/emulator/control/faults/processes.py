@@ -75,11 +75,8 @@ class ReviveWorker(_SlotFault):
         """Refuse a slot in which no earlier entry has killed a worker."""
         self._check_slot(world, entry)
         if self.slot not in world.slots_killed:
-            raise UserError(
-                "no earlier entry kills the worker in this slot",
-                field=f"{entry}.port",
-                value=self.port,
-                remedy="kill it first",
+            raise self.refusal(
+                entry, "port", "no earlier entry kills the worker in this slot", "kill it first"
             )
         world.slots_killed.remove(self.slot)
 
@@ -103,12 +100,8 @@ class KillExecutor(Fault):
         executors = executors_of(check_topology(self.topology, world, entry), world.version)
         if not any(self.task in executor.tasks for executor in executors):
             last = max(executor.end for executor in executors)
-            raise UserError(
-                f"topology {self.topology!r} has no such task",
-                field=f"{entry}.task",
-                value=self.task,
-                remedy=f"give a task id from 1 to {last}",
-            )
+            message = f"topology {self.topology!r} has no such task"
+            raise self.refusal(entry, "task", message, f"give a task id from 1 to {last}")
 
     def strike(self, control: ControlPlane) -> None:
         """End every process that runs the task."""
@@ -122,76 +115,65 @@ class KillExecutor(Fault):
             control.fleet.crash(process, ACTOR, "an exception left an executor's thread")
 
 
-def _flip(world: PlannedWorld, daemon: str, entry: str, *, down: bool) -> None:
-    if down is (daemon in world.daemons_down):
-        state, remedy = ("down", "revive it first") if down else ("up", "kill it first")
-        raise UserError(f"{daemon} is {state} already at that time", field=entry, remedy=remedy)
-    world.daemons_down ^= {daemon}
+@dataclass(frozen=True, slots=True)
+class _DaemonFault(Fault):
+    """One of the cluster's two daemons goes down, or comes up again."""
+
+    daemon: ClassVar[str]
+    down: ClassVar[bool]
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it while the daemon is in that state already."""
+        if self.down is (self.daemon in world.daemons_down):
+            state, remedy = ("down", "revive it first") if self.down else ("up", "kill it first")
+            raise UserError(f"{self.daemon} is {state} already at that time", field=entry, remedy=remedy)
+        world.daemons_down ^= {self.daemon}
+
+    def strike(self, control: ControlPlane) -> None:
+        """Stop or start the daemon."""
+        self.note(control, self.daemon.lower())
+        daemon = control.nimbus if self.daemon == "Nimbus" else control.zookeeper
+        if self.down:
+            daemon.stop()
+        else:
+            daemon.start()
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class KillNimbus(Fault):
+class KillNimbus(_DaemonFault):
     """Nimbus is gone: nothing is scheduled any more, everything else goes on."""
 
     name: ClassVar[str] = "kill-nimbus"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it while Nimbus is down."""
-        _flip(world, "Nimbus", entry, down=True)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Stop Nimbus."""
-        self.note(control, "nimbus")
-        control.nimbus.stop()
+    daemon: ClassVar[str] = "Nimbus"
+    down: ClassVar[bool] = True
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class ReviveNimbus(Fault):
+class ReviveNimbus(_DaemonFault):
     """Nimbus is back."""
 
     name: ClassVar[str] = "revive-nimbus"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it while Nimbus is up."""
-        _flip(world, "Nimbus", entry, down=False)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Start Nimbus."""
-        self.note(control, "nimbus")
-        control.nimbus.start()
+    daemon: ClassVar[str] = "Nimbus"
+    down: ClassVar[bool] = False
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class KillZooKeeper(Fault):
+class KillZooKeeper(_DaemonFault):
     """ZooKeeper is gone: nobody learns anything new, running workers go on."""
 
     name: ClassVar[str] = "kill-zookeeper"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it while ZooKeeper is down."""
-        _flip(world, "ZooKeeper", entry, down=True)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Stop ZooKeeper."""
-        self.note(control, "zookeeper")
-        control.zookeeper.stop()
+    daemon: ClassVar[str] = "ZooKeeper"
+    down: ClassVar[bool] = True
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class ReviveZooKeeper(Fault):
+class ReviveZooKeeper(_DaemonFault):
     """ZooKeeper is back and takes the writes that were held."""
 
     name: ClassVar[str] = "revive-zookeeper"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it while ZooKeeper is up."""
-        _flip(world, "ZooKeeper", entry, down=False)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Start ZooKeeper."""
-        self.note(control, "zookeeper")
-        control.zookeeper.start()
+    daemon: ClassVar[str] = "ZooKeeper"
+    down: ClassVar[bool] = False
