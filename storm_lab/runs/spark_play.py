@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import signal
 import sys
 import threading
@@ -27,6 +26,7 @@ from storm_lab.machine.places import project_root
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import Task, is_whole, play, run_folder
+from storm_lab.tuplelog.writer import remove_leftovers
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -123,25 +123,8 @@ def _noted_interruption() -> Iterator[list[int]]:
 def _clear_away(folders: Sequence[Path]) -> None:
     """Remove the half runs of cancelled tasks: Spark kills the processes, which cannot do it themselves."""
     end = time.monotonic() + _GRACE_S
-    while True:
-        begun = [part for folder in folders for part in folder.parent.glob(f".partial-{folder.name}-*")]
-        for part in begun:
-            if not _is_alive(part):
-                shutil.rmtree(part, ignore_errors=True)
-        if not any(part.exists() for part in begun) or time.monotonic() > end:
-            return
+    while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
         time.sleep(0.1)
-
-
-def _is_alive(part: Path) -> bool:
-    """Whether the process that writes a half run, the last part of its name, still is on this machine."""
-    try:
-        os.kill(int(part.name.rpartition("-")[2]), 0)
-    except (ProcessLookupError, ValueError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:

@@ -50,7 +50,7 @@ class RunWriter:
     def __enter__(self) -> RunWriter:
         with _disk(self.folder):
             self.folder.parent.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(self.folder)
+            remove_leftovers(self.folder)
             self._partial.mkdir()
         for name, schema in tables_of(self.identity.runtime).items():
             file = _TableFile(self._partial / f"{name}.parquet", schema)
@@ -230,12 +230,17 @@ def _disk(folder: Path) -> Iterator[None]:
         raise UserError(message, field="run folder", value=str(folder), remedy=remedy) from error
 
 
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left of this run; a living process keeps its own."""
-    for leftover in folder.parent.glob(f"{_PARTIAL}{folder.name}-*"):
+def remove_leftovers(folder: Path) -> bool:
+    """Remove what killed processes left of this run; a living process keeps its own.
+
+    Returns whether something is left.
+    """
+    leftovers = list(folder.parent.glob(f"{_PARTIAL}{folder.name}-*"))
+    for leftover in leftovers:
         owner = leftover.name.removeprefix(f"{_PARTIAL}{folder.name}-").split("-")[0]
         if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
             shutil.rmtree(leftover, ignore_errors=True)
+    return any(leftover.exists() for leftover in leftovers)
 
 
 def _alive(process: int) -> bool:
