@@ -100,18 +100,6 @@ def _check_notebook(path: Path) -> None:
 def _write_notebook(path: Path, values: Mapping[str, object]) -> None:
     """Write the executed notebook. Its runs lie there already, so it takes seconds."""
     # Here, for it takes longer than the help page, and few ask for a notebook.
-    import papermill
+    from storm_lab.runs.notebook_run import run_cells
 
-    from storm_lab.runs.notebook_run import KERNEL
-
-    papermill.execute_notebook(
-        str(notebooks_folder() / "advise.ipynb"),
-        str(path),
-        parameters=dict(values),
-        kernel_name=KERNEL,
-        cwd=str(Path.cwd()),
-        progress_bar=False,
-        log_output=False,
-        # The kernel's own remarks would land between our lines.
-        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-    )
+    run_cells(notebooks_folder() / "advise.ipynb", path, values, Path.cwd())

@@ -7,17 +7,15 @@ compiled kernels and the class-data archive in the user's cache.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
-from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE
+from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE, variables
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.reproduce import Reproduced, reproduce, studies
 from storm_lab.runs.study import Study
@@ -94,15 +92,7 @@ def _row(done: Reproduced, jobs: int, wall: float | None) -> dict[str, Any]:
 @contextmanager
 def _empty_folders() -> Iterator[None]:
     """Runs, metrics and reports go to a scratch folder, in this process and those that it starts."""
-    before = {name: os.environ.get(name) for name in (DATA_VARIABLE, REPORTS_VARIABLE)}
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as scratch:
-        os.environ[DATA_VARIABLE] = str(Path(scratch) / "data")
-        os.environ[REPORTS_VARIABLE] = str(Path(scratch) / "reports")
-        try:
+        folders = {DATA_VARIABLE: f"{scratch}/data", REPORTS_VARIABLE: f"{scratch}/reports"}
+        with variables(folders):
             yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value

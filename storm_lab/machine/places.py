@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from storm_lab.errors import UserError, refused_by_system
@@ -93,6 +95,21 @@ def reports_folder() -> Path:
     """Where executed notebooks and the report land."""
     given = os.environ.get(REPORTS_VARIABLE)
     return Path(given).resolve() if given else _configured("reports")
+
+
+@contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """In this block the environment, also of processes that are started, has these variables."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _configured(name: str) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from storm_lab.machine.options import answer, examples, jobs_option, json_option, param_option
+from storm_lab.machine.places import variables
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.figures.saved import FORMATS, VARIABLE
 from storm_lab.runs.completion import complete_experiment
@@ -60,15 +61,8 @@ def figures(
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
     """Execute a study's notebook; its figures in ``folder``. `StormLabError` if it fails or cannot write."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
-        before = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = f"{scratch}{os.pathsep}{','.join(formats)}"
-        try:
+        with variables({VARIABLE: f"{scratch}{os.pathsep}{','.join(formats)}"}):
             notebook_job(study).execute_at(Path(scratch) / "executed" / f"{study.experiment.slug}.ipynb")
-        finally:
-            if before is None:
-                del os.environ[VARIABLE]
-            else:
-                os.environ[VARIABLE] = before
         folder.mkdir(parents=True, exist_ok=True)
         made = sorted(path for path in Path(scratch).iterdir() if path.is_file())
         return [Path(shutil.copy(path, folder / path.name)) for path in made]

@@ -12,8 +12,7 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from storm_lab.machine.places import (
     data_folder,
     project_root,
     reports_folder,
+    variables,
 )
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page, page_files
@@ -77,7 +77,6 @@ def execute_notebook(
 
 
 def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
-    import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
@@ -85,20 +84,13 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     # It would print the traceback of a cell that nobody waits for any more, after an interruption.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    # The kernel works in the folder of its template. Outside a checkout that is inside the installed package,
+    # and not in the workspace where the user stands.
+    ours = {DATA_VARIABLE: str(data_folder()), REPORTS_VARIABLE: str(reports_folder())}
     for attempt in range(1, _TRIES + 1):
         try:
-            with _our_places():
-                papermill.execute_notebook(
-                    str(template),
-                    str(raw),
-                    parameters=dict(values),
-                    kernel_name=KERNEL,
-                    cwd=str(template.parent),
-                    progress_bar=False,
-                    log_output=False,
-                    # The kernel's own remarks, even on how it is shut down, would land between our lines.
-                    extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-                )
+            with variables(ours):
+                run_cells(template, raw, values, template.parent)
             return
         except PapermillExecutionError as error:
             if error.ename in _names_below(UserError):
@@ -116,24 +108,21 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 raise NotebookFailed(f"{template.name}: {error}") from error
 
 
-@contextmanager
-def _our_places() -> Iterator[None]:
-    """In this block a kernel finds data and reports where this process does.
+def run_cells(template: Path, executed: Path, values: Mapping[str, Any], folder: Path) -> None:
+    """Run a notebook's cells in a kernel that works in ``folder``; what papermill raises if one fails."""
+    import papermill
 
-    It works in the folder of its template. Outside a checkout that is inside the installed package, and not
-    in the workspace where the user stands.
-    """
-    ours = {DATA_VARIABLE: str(data_folder()), REPORTS_VARIABLE: str(reports_folder())}
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    papermill.execute_notebook(
+        str(template),
+        str(executed),
+        parameters=dict(values),
+        kernel_name=KERNEL,
+        cwd=str(folder),
+        progress_bar=False,
+        log_output=False,
+        # The kernel's own remarks, even on how it is shut down, would land between our lines.
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+    )
 
 
 def _names_below(kind: type[BaseException]) -> set[str]:
