@@ -10,7 +10,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, explained, under_trials
+from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
@@ -157,30 +157,18 @@ def costs(parameters: Parameters) -> LogStreamCosts:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The figure's runs; with the first seed other rates and trials; `UserError` if the log is unreadable."""
-    log, first = parameters.text("log"), parameters.seeds[0]
-    return (
-        *figure_runs(parameters),
-        *(
-            run(tried_variant(variant, rate), first, values.changed(lines_per_s=rate), log)
-            for variant, values in _settings(parameters)
-            for rate in dict.fromkeys(parameters.numbers("rates_tried"))
-            if rate != parameters.number("lines_per_s")
-        ),
-        *under_trials(figure_runs, parameters, TRIED),
-    )
+    rates = tried(parameters, "lines_per_s", "r{}", "{} lines/s", listed="rates_tried")
+    return (*figure_runs(parameters), *under_trials(figure_runs, parameters, (*rates, *TRIED)))
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed; `UserError` if the log cannot be read."""
+    apart = ("log", "rates_tried", TRIALS.name)
     return tuple(
         run(variant, seed, values, parameters.text("log"))
-        for variant, values in _settings(parameters)
+        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), apart)
         for seed in parameters.seeds
     )
-
-
-def _settings(parameters: Parameters) -> list[tuple[str, Parameters]]:
-    return gamma_settings(parameters, parameters.numbers("gammas"), ("log", "rates_tried", TRIALS.name))
 
 
 def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
