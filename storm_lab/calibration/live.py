@@ -111,34 +111,28 @@ def tries_of(generation: str) -> int:
     return steps_of(ranges_of(generation), ROUNDS) + 1
 
 
-def fit_live(
-    recorded: Sequence[Recorded], generation: str, *, rounds: int = ROUNDS, tell: Told = lambda: None
-) -> LiveFit:
+def fit_live(recorded: Sequence[Recorded], generation: str, *, tell: Told = lambda: None) -> LiveFit:
     """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything."""
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
     begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
-    return _fit(own, generation, {**links_of(own), **_FIXED, **begin}, ranges, rounds, tell)
+    return _fit(own, generation, {**links_of(own), **_FIXED, **begin}, ranges, tell)
 
 
-def fit_c1(
-    recorded: Sequence[Recorded], generation: str, found: Values, *, tell: Told = lambda: None
-) -> LiveFit | None:
+def fit_c1(recorded: Sequence[Recorded], generation: str, found: Values) -> LiveFit | None:
     """How fast a generation's code is where only the first compiler worked on it; `UserError` as `fit_live`.
 
-    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`; ``tell`` is called after
-    each set that was tried. None where no run was played so.
+    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`. None where no run was
+    played so.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
     if not own:
         return None
     ranges = {name: limits for name, limits in ranges_of(generation).items() if name == "reference_mhz"}
-    return _fit(own, generation, {**found, "warm_up_calls": _C1_CALLS}, ranges, ROUNDS, tell)
+    return _fit(own, generation, {**found, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
 
 
-def _fit(
-    own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, rounds: int, tell: Told
-) -> LiveFit:
+def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, tell: Told) -> LiveFit:
     looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks)
@@ -167,7 +161,7 @@ def _fit(
             tell()
         return found
 
-    best: Found = search_stepwise(start, ranges, evaluate, rounds)
+    best: Found = search_stepwise(start, ranges, evaluate, ROUNDS)
     constants = whole(best.values)
     return LiveFit(constants, before, _rows(looks, constants))
 

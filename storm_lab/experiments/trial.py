@@ -62,7 +62,6 @@ def tried(
     listed: str = "",
     claims: Sequence[str] = (),
     only: str = "",
-    reading: bool = False,
 ) -> tuple[Trial, ...]:
     """The trials with other values of a parameter, each value once.
 
@@ -75,7 +74,7 @@ def tried(
         if value != usual:
             changes = {name: int(value) if isinstance(usual, int) else value}
             names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
-            found.append(Trial(*names, changes, only, tuple(claims), reading, asked=True))
+            found.append(Trial(*names, changes, only, tuple(claims), asked=True))
     return tuple(found)
 
 

@@ -81,7 +81,7 @@ def machine(
     )
 
 
-def numbered(kind: Node, names: str, count: int, *, first: int = 1, racks: int = 1) -> tuple[Node, ...]:
+def numbered(kind: Node, names: str, count: int, *, racks: int = 1) -> tuple[Node, ...]:
     """So many nodes of a type, named by ``names`` (a format with one number, as ``node{:02d}``).
 
     With ``racks`` above 1, equal numbers of neighbours stand in racks ``vlan0``, ``vlan1`` and so on.
@@ -90,7 +90,7 @@ def numbered(kind: Node, names: str, count: int, *, first: int = 1, racks: int =
     return tuple(
         replace(
             kind,
-            id=names.format(first + number),
+            id=names.format(1 + number),
             rack=kind.rack if racks == 1 else f"vlan{number // per_rack}",
         )
         for number in range(count)

@@ -14,13 +14,7 @@ from storm_lab.emulator.control.service import Sampler
 
 @dataclass(frozen=True, slots=True)
 class InitialConsolidation:
-    """Rebalance each topology once, right after it has come up.
-
-    Args:
-        wait_s: wait of the rebalance command; None = the topology's message timeout.
-    """
-
-    wait_s: float | None = None
+    """Rebalance each topology once, right after it has come up."""
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Wait for topologies to come up."""
@@ -48,6 +42,5 @@ class InitialConsolidation:
         nimbus.rebalance(
             topology_id,
             workers=workers,
-            wait_s=self.wait_s,
             reason=f"initial assignment: min({asked} workers asked for, {len(nodes)} nodes)",
         )

@@ -16,7 +16,7 @@ from typing import Any, cast
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, unknown_name
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.league.settled import SettledRun
 from storm_lab.live.suite.scene import C1_ONLY
@@ -98,9 +98,7 @@ def _values(generation: str, part: object) -> dict[str, float]:
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
         if name not in known:
-            message = "the cost model has no such constant"
-            remedy = f"choose among {', '.join(sorted(known))}"
-            raise UserError(message, field=f"generations.{generation}", value=name, remedy=remedy)
+            raise unknown_name("constant", name, known, "the cost model", field=f"generations.{generation}")
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
     return {name: float(value) for name, value in given.items()}

@@ -18,7 +18,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import SUITE_COST, Turns, held_cluster, real_timers
 from storm_lab.live.suite.scene import Measure, Scene
-from storm_lab.model import Assignment, Cluster, Executor, Node, Resources, Slot, StormVersion, executors_of
+from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.papers.rstorm.streaming import topology_plan
@@ -62,7 +62,7 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
     found: dict[Executor, Slot] = {}
     ports = {"even-12": (6700, 6701), "even-6": (6702,), "r-storm": (6703,)}
     for placement, plan in plans.items():
-        own = Cluster(tuple(_with_ports(node, ports[placement]) for node in machines.nodes))
+        own = Cluster(tuple(replace(node, ports=ports[placement]) for node in machines.nodes))
         view = SchedulingView((plan.topology,), own, version)
         policy = RStormScheduler() if placement == "r-storm" else EvenScheduler()
         found |= policy.schedule(view).assignment.slots
@@ -70,10 +70,6 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
             executors_of(plan.topology, version)
         )
     return Assignment.of(found.items())
-
-
-def _with_ports(node: Node, ports: tuple[int, ...]) -> Node:
-    return replace(node, ports=ports)
 
 
 def _turns(topology: str) -> tuple[Turns, dict[str, tuple[float, float]]]:

@@ -91,12 +91,12 @@ def grid_rows(
     return pd.DataFrame(rows, columns=["scenario", "variant", "seed", *columns.values()])
 
 
-def share(cells: Cells, kind: str, baseline: str, scenarios: Sequence[str] = ()) -> Samples:
-    """Mean over scenarios of MF-Storm over a baseline, in percent: what the paper averages.
+def share(cells: Cells, kind: str, baseline: str) -> Samples:
+    """Mean of MF-Storm over a baseline, in percent: what the paper averages.
 
-    Without ``scenarios``, those in which the baseline runs in the slots that were asked for.
+    It is over the scenarios in which the baseline runs in the slots that were asked for.
     """
-    chosen = scenarios or [scenario for scenario in SCENARIOS if comparable(baseline, kind, scenario)]
+    chosen = [scenario for scenario in SCENARIOS if comparable(baseline, kind, scenario)]
     parts = [quotients(cells[scenario, MF_STORM], cells[scenario, baseline]) for scenario in chosen]
     return averaged(parts, 100.0)
 

@@ -25,13 +25,13 @@ def tstorm_variant(gamma: float) -> str:
 SECTION_V_NODES = 10
 
 
-def blades(nodes: int = SECTION_V_NODES, cores: int = TSTORM_V_CORES) -> Cluster:
+def blades(cores: int = TSTORM_V_CORES) -> Cluster:
     """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; nimbus has a machine of its own.
 
     How many cores a blade has is not printed there.
     """
     blade = replace(TSTORM_V, cores=cores, offer=replace(TSTORM_V.offer, cpu_points=100.0 * cores))
-    return Cluster(numbered(blade, "node{:02d}", nodes))
+    return Cluster(numbered(blade, "node{:02d}", SECTION_V_NODES))
 
 
 SERVICE_CV = Parameter(
