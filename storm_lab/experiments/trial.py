@@ -28,9 +28,8 @@ class Trial:
 
     ``only``: the one scheduler or setting whose runs it changes; others are not played again. ``claims``:
     those that it explains. ``reading``: it is another reading of the paper, played with every seed; without
-    ``claims`` it explains all. ``fitted``: it was chosen with the results in view, so that what comes out
-    under it is no prediction. ``chosen_on``: the claims alone whose printed values chose it; the others stay
-    predictions. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
+    ``claims`` it explains all. ``chosen_on``: the claims whose printed values chose it, so that what comes
+    out for them is no prediction. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
     """
 
     name: str
@@ -39,13 +38,12 @@ class Trial:
     only: str = ""
     claims: tuple[str, ...] = ()
     reading: bool = False
-    fitted: bool = False
     chosen_on: tuple[str, ...] = ()
     asked: bool = False
 
     def basis(self, found: Measurement) -> Basis | None:
         """What a measurement under this trial stands on; None leaves it to the ledger."""
-        return Basis.FITTED if self.fitted or found.claim_id in self.chosen_on else found.basis
+        return Basis.FITTED if found.claim_id in self.chosen_on else found.basis
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
@@ -66,7 +64,8 @@ def tried(
     """The trials with other values of a parameter, each value once.
 
     ``trial_name`` and ``label`` have ``{}`` in the place of the value, as ``c{}``. The values are those of
-    the parameter ``listed``, by default ``<name>_tried``; the rest is as of `Trial`.
+    the parameter ``listed``, by default ``<name>_tried``; the rest is as of `Trial`. A claim that comes out
+    with one of several values is no prediction.
     """
     usual = parameters.get(name)
     found = []
@@ -74,7 +73,8 @@ def tried(
         if value != usual:
             changes = {name: int(value) if isinstance(usual, int) else value}
             names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
-            found.append(Trial(*names, changes, only, tuple(claims), asked=True))
+            own = tuple(claims)
+            found.append(Trial(*names, changes, only, own, chosen_on=own, asked=True))
     return tuple(found)
 
 

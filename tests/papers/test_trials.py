@@ -66,4 +66,3 @@ def test_a_trial_is_no_prediction_of_the_claims_that_chose_it() -> None:
     chosen = Trial("t", "", {"rate": 2.0}, chosen_on=("one",))
     assert basis(chosen, "one") is Basis.FITTED
     assert basis(chosen, "two") is None, "what the ledger says"
-    assert basis(Trial("t", "", fitted=True), "two") is Basis.FITTED

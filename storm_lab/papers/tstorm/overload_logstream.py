@@ -90,6 +90,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
                 f"no ackers, gamma {gamma:g}",
                 {"gamma": gamma, "ackers": 0},
                 claims=("tstorm-fig10-nodes",),
+                chosen_on=("tstorm-fig10-nodes",),
             )
             for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
         ),
