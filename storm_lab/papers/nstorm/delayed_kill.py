@@ -6,9 +6,16 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.experiments.settling import Settling
 from storm_lab.papers.nstorm.durations import LEVELS, change, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving
-from storm_lab.papers.nstorm.runs import READINGS, measured_with_readings, run_specs, with_other_readings
+from storm_lab.papers.nstorm.runs import (
+    KEPT,
+    READINGS,
+    measured_with_readings,
+    run_specs,
+    with_other_readings,
+)
 from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
@@ -115,4 +122,11 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=READINGS,
+    settling=(
+        Settling(
+            ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
+            ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
+            reading=KEPT.label,
+        ),
+    ),
 )

@@ -8,16 +8,8 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
-from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import variant_of
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import (
-    KEPT,
-    READINGS,
-    UNHURRIED,
-    measured_with_readings,
-    with_other_readings,
-)
+from storm_lab.papers.nstorm.runs import READINGS, measured_with_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -164,18 +156,4 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=READINGS,
-    settling=(
-        Settling(
-            ("nstorm-fig9-large-m",),
-            tuple(variant_of(moving(m).variant, KEPT) for m in PAPERS_M),
-            seeds=15,
-            reading=KEPT.label,
-        ),
-        Settling(
-            ("nstorm-fig9-m16-60",),
-            (variant_of(moving(16).variant, UNHURRIED),),
-            seeds=20,
-            reading=UNHURRIED.label,
-        ),
-    ),
 )

@@ -7,6 +7,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, total
@@ -167,4 +168,12 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=READINGS,
+    settling=(
+        Settling(
+            ("nstorm-fig13-decline", "nstorm-fig14-order"),
+            ("nstorm-plus2-*-kept",),
+            seeds=15,
+            reading=KEPT.label,
+        ),
+    ),
 )

@@ -119,7 +119,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "readings",
         True,
-        "also play other sets of values for what is not printed: impatient callers, and kept messages",
+        "also play other sets of values for what is not printed: unhurried callers, and kept messages",
     ),
     Parameter(
         "round_trip_ms",
