@@ -43,10 +43,6 @@ BOLT_MS = Parameter(
 same counter in every second run. Of five seeds all keep up with bolts of 1.8 ms; with 2.0 two nodes (figure
 5(c)) are overloaded in three, with 2.2 in four, and under Storm a queue of the start stands for minutes in
 four: the paper's figures show nothing like it."""
-PAIR = {"bolt_ms": 1.65, "service_cv": 0.15}
-"""Bolts with which both of figure 2's percentages come out, on which both values were chosen. They vary by
-half as much as a trivial bolt on a plain JVM, which a bolt that takes longer may."""
-PAIR_NAME = "bolts of 1.65 ms, cv 0.15"
 
 SHARED: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper prints one run each"),

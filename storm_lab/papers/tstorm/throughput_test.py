@@ -16,7 +16,7 @@ from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
-from storm_lab.papers.tstorm.chain import BOLT_MS, PAIR, PAIR_NAME
+from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     GENERATED_S,
     RESTABLE_S,
@@ -107,7 +107,6 @@ TRIED: tuple[Trial, ...] = (
         reading=True,
         chosen_on=("tstorm-fig5a-speedup",),
     ),
-    Trial("pair", PAIR_NAME, PAIR, claims=_LEVELS),
 )
 """Each played under Storm and with every gamma."""
 

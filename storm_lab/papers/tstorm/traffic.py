@@ -9,7 +9,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, mean_over, measurement
 from storm_lab.experiments.trial import Trial, explained, runs_of, tried
-from storm_lab.papers.tstorm.chain import PAIR, PAIR_NAME, SHARED, describe, settled_from_s
+from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs1-traffic"
@@ -30,19 +30,14 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 _PERCENTAGES = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10")
-BOTH = Trial("pair", PAIR_NAME, PAIR, reading=True, chosen_on=_PERCENTAGES)
-"""Another reading of what is not printed, played with every seed."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each placement with every seed, and with the first seed for each cost of a bolt that is tried.
-
-    The reading with other bolts is played with every seed.
-    """
+    """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
     shared = parameters.only(("tuple_kb", "duration_s", "bolt_ms", "service_cv")).changed(spouts=1)
     settings = {placement: {"workers": workers} for placement, workers in PLACEMENTS.items()}
     make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
-    return runs_of(make, settings, parameters, shared, (*_costs(parameters), BOTH))
+    return runs_of(make, settings, parameters, shared, _costs(parameters))
 
 
 def _costs(parameters: Parameters) -> tuple[Trial, ...]:
@@ -56,8 +51,7 @@ def tried_variant(placement: str, bolt_ms: float) -> str:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 2, and what comes out for them with other bolts."""
-    trials = (BOTH, *_costs(parameters))
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, trials)
+    return _measure(tables, parameters) + explained(_measure, tables, parameters, _costs(parameters))
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -92,5 +86,4 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
     measure=measure,
-    chosen=(BOTH,),
 )
