@@ -52,8 +52,15 @@ PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
         "one emulation of every recorded run per seed; what nobody recorded and deviations with the first"
     ),
-    Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
-    Parameter("from_s", 80.0, "rates are means from here on", unit="s", low=20, high=800),
+    Parameter("duration_s", 340.0, "virtual length of a run", unit="s", low=60, high=900),
+    Parameter(
+        "from_s",
+        300.0,
+        "rates are means from here on, as the recorded ones are; before, workers compile their code",
+        unit="s",
+        low=20,
+        high=800,
+    ),
     CLOCK,
     CHARACTER,
     Parameter("what_if", True, "also play what nobody recorded: merged workers, and no cost of a process"),
