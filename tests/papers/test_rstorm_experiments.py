@@ -76,11 +76,6 @@ def test_page_load_is_submitted_first_with_its_own_workers() -> None:
         ("page-load", 12),
         ("processing", 1),
     ]
-    doubled = submitted(spec.parameters.changed(executors_times=2))
-    assert [len([e for c in made.topology.components for e in range(c.executors)]) for made in doubled] == [
-        42,
-        60,
-    ]
 
 
 def test_the_four_distances_are_what_they_are_called() -> None:

@@ -16,7 +16,6 @@ from typing import cast
 
 import pandas as pd
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
@@ -32,7 +31,7 @@ from storm_lab.papers.rstorm.recording import (
     merged_by_host,
 )
 from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, recorded_hosts
+from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, emulab_costs, recorded_hosts
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
@@ -52,11 +51,11 @@ PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
         "one emulation of every recorded run per seed; what nobody recorded and deviations with the first"
     ),
-    Parameter("duration_s", 340.0, "virtual length of a run", unit="s", low=60, high=900),
+    Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
     Parameter(
         "from_s",
-        300.0,
-        "rates are means from here on, as the recorded ones are; before, workers compile their code",
+        80.0,
+        "rates are means from here on; the recorded ones are from 300 s on",
         unit="s",
         low=20,
         high=800,
@@ -134,7 +133,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     variant = spec.variant
     for trial in TRIED:
         variant = variant.removesuffix(f"-{trial.name}")
-    run, cost = _played(variant, recordings.runs), CostModel()
+    run, cost = _played(variant, recordings.runs), emulab_costs()
     if variant.endswith(NO_PENALTY):
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)

@@ -15,7 +15,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
@@ -130,11 +129,4 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
-    settling=(
-        Settling(
-            ("rstorm-fig12a-pageload",),
-            variants=tuple(recorded_setup.recorded_variant("page-load", name) for name in SCHEDULERS),
-            reading=recorded_setup.READING,
-        ),
-    ),
 )
