@@ -113,7 +113,16 @@ PARAMETERS: tuple[Parameter, ...] = (
     TRIALS,
 )
 
-TRIED: tuple[Trial, ...] = (Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=tuple(_CLAIMS.values())),)
+TRIED: tuple[Trial, ...] = (
+    Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=tuple(_CLAIMS.values())),
+    Trial(
+        "dear2few",
+        f"{TWO_CORES_NAME}, 100 lines a second",
+        {**TWO_CORES, "lines_per_s": 100.0},
+        claims=("tstorm-fig8b-speedup",),
+        chosen_on=("tstorm-fig8b-speedup",),
+    ),
+)
 """Played under Storm and with every gamma."""
 
 

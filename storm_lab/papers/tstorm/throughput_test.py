@@ -107,6 +107,13 @@ TRIED: tuple[Trial, ...] = (
         reading=True,
         chosen_on=("tstorm-fig5a-speedup",),
     ),
+    Trial(
+        "b1.05",
+        "bolts of 1.05 ms",
+        {"bolt_ms": 1.05},
+        claims=("tstorm-fig5a-tstorm-ms",),
+        chosen_on=("tstorm-fig5a-tstorm-ms",),
+    ),
 )
 """Each played under Storm and with every gamma."""
 
