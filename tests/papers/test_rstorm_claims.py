@@ -199,8 +199,8 @@ def test_distances_are_ordered_by_the_latency_of_tuples_that_went_so_far() -> No
         for s in (1, 2)
     ]
     table = pd.DataFrame(rows, columns=["variant", "seed", "locality", "enqueue_mean_ms"])
-    found = pair.measure(SimpleNamespace(steady_elapsed=table, runs=table), pair.checked({"seeds": [1, 2]}))
+    found = pair.measure(SimpleNamespace(steady_elapsed=table), pair.checked({"seeds": [1, 2]}))
     assert verdict(found, "rstorm-network-hierarchy") is Outcome.REPRODUCED
     wrong = table.assign(locality="process")
-    found = pair.measure(SimpleNamespace(steady_elapsed=wrong, runs=wrong), pair.checked({"seeds": [1, 2]}))
+    found = pair.measure(SimpleNamespace(steady_elapsed=wrong), pair.checked({"seeds": [1, 2]}))
     assert verdict(found, "rstorm-network-hierarchy") is Outcome.NOT_REPRODUCED

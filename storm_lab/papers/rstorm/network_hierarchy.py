@@ -6,16 +6,12 @@ latency is what passes between the spout's emit and the tuple's entry into the b
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
-from storm_lab.experiments.trial import Trial, explained, runs_of
-from storm_lab.model import Assignment, Cluster, Component, Slot, Subscription, Topology
+from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.recording import Definition
@@ -32,18 +28,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("duration_s", 120.0, "virtual length of a run", unit="s", low=30, high=900),
     Parameter("from_s", 60.0, "latency is a mean from here on", unit="s", low=10, high=800),
     CLOCK,
-    Parameter(
-        "cores",
-        1,
-        "cores of a host; section 4 names no machine, those of section 6.1 have one",
-        low=1,
-        high=4,
-    ),
     Parameter("lines_per_s", 20.0, "tuples per second; too few to queue", unit="1/s", low=1, high=100),
     Parameter("tuple_bytes", 5, "characters of the emitted word", unit="B", low=5, high=1024),
 )
-
-TRIED = (Trial("c2", "hosts of two cores", {"cores": 2}, reading=True),)
 
 TOPOLOGY = Topology(
     "pair",
@@ -72,10 +59,13 @@ def placement(distance: str) -> Assignment:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each distance with every seed, in either reading."""
-    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION)
-    settings = {distance: {"distance": distance} for distance in DISTANCES}
-    return runs_of(make, settings, parameters, parameters.without("seeds"), TRIED)
+    """Each distance with every seed."""
+    shared = parameters.without("seeds")
+    return tuple(
+        RunSpec(SLUG, distance, seed, shared.changed(distance=distance), describe, VERSION)
+        for distance in DISTANCES
+        for seed in parameters.seeds
+    )
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -85,8 +75,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     plan = topology_plan(
         TOPOLOGY, _DEFINITIONS, (), word=word, timed=True, lines_per_s=values.number("lines_per_s")
     )
-    hosts = emulab(core_mhz=values.number("clock_mhz")).nodes
-    cluster = Cluster(tuple(replace(host, cores=values.integer("cores")) for host in hosts))
+    cluster = emulab(core_mhz=values.number("clock_mhz"))
     at = placement(values.text("distance"))
     return on_emulab(spec, cluster, (plan,), scheduler_of(DEFAULT), placement=at)
 
@@ -98,11 +87,7 @@ def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> Sample
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The order of the four latencies, on hosts of one core and of two."""
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, TRIED)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The order of the four latencies."""
     values = {distance: hop_latency(tables, distance, parameters.seeds) for distance in DISTANCES}
     how = f"mean time from emit to the receive queue, from {parameters.number('from_s'):g} s on"
     return (by_label("rstorm-network-hierarchy", values, unit="ms", how=how),)
