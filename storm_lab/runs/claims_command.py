@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 import click
 
@@ -13,8 +14,9 @@ from storm_lab.experiments.ledger import Ledger, load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.options import answer, examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
+from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows
-from storm_lab.reporting.verdict import Outcome
+from storm_lab.reporting.verdict import Outcome, Verdict
 from storm_lab.runs.completion import complete_claim, complete_experiment
 from storm_lab.runs.reproduce import build_report, published_verdicts
 from storm_lab.runs.study import verdict_table
@@ -63,7 +65,10 @@ def claims(
         and verdict in (None, each.outcome.value)
         and basis in (None, each.basis.value)
     )
-    rows = claim_rows(chosen, causes)
+    rows = [
+        row | {"trial": _options(verdict) or row["trial"]}
+        for row, verdict in zip(claim_rows(chosen, causes), chosen, strict=True)
+    ]
     if as_json:
         print_json(rows)
     elif claim is None:
@@ -75,6 +80,17 @@ def claims(
 def _check(what: str, given: str | None, known: Sequence[str]) -> None:
     if given is not None and given not in known:
         raise unknown_name(what, given, known, "the ledger of claims")
+
+
+def _options(verdict: Verdict) -> str:
+    """The options that play the first reading under which the claim comes out, if its experiment has it."""
+    known = {trial.label: trial.changes for trial in experiment(verdict.claim.owner).chosen}
+    for reading in verdict.readings:
+        if reading.outcome is Outcome.REPRODUCED and reading.reading in known:
+            return " ".join(
+                f"-p {quote(f'{name}={value}')}" for name, value in known[reading.reading].items()
+            )
+    return ""
 
 
 def _story(row: dict[str, str], ledger: Ledger, cause: Cause | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from storm_lab.experiments.claim import number
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measurement, over_seeds
 from storm_lab.experiments.trial import Trial
+from storm_lab.papers.nstorm.runs import KEPT
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
@@ -202,6 +204,16 @@ def test_one_claims_story_is_told_on_the_command_line() -> None:
     (row,) = json.loads(CliRunner().invoke(claims, ["rstorm-fig10-diamond-cpu", "--json"]).output)
     assert row["class"] == "paper contradicts itself"
     assert row["standing"] == "impossible as printed"
+
+
+def test_a_reading_under_which_a_claim_comes_out_is_played_with_all_its_values() -> None:
+    told = CliRunner().invoke(claims, ["nstorm-fig14-order"]).output
+    (line,) = [line for line in told.splitlines() if "try it" in line]
+    _, _, program, command, slug, *options = shlex.split(line)
+    assert (program, command, slug) == ("storm-lab", "run", "nstorm-sync-cycles")
+    declared = experiment(slug)
+    given = declared.parsed(tuple(text for text in options if text != "-p"))
+    assert {name: given[name] for name in KEPT.changes} == dict(KEPT.changes)
 
 
 def test_claims_are_filtered_by_paper_and_basis_and_strangers_are_refused() -> None:
