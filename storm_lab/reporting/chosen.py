@@ -61,7 +61,8 @@ class ChosenNumber:
 def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
     """Fitted constants, then inputs in the order of the experiments, those that only a reading has last.
 
-    What several experiments or readings share stands once, with all claims that it was chosen on.
+    What several experiments or readings share stands once, with all claims that it was chosen on. Values that
+    are only tried, with one seed, are not among them: the claims for which they are count as chosen on.
     """
     found = [
         ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
@@ -79,7 +80,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for trial in experiment.chosen:
             for name, value in trial.changes.items():
                 # A text names one of two ways to read a paper; only numbers can be fitted.
-                if trial.chosen_on and not isinstance(value, str):
+                if trial.reading and trial.chosen_on and not isinstance(value, str):
                     one = inputs.setdefault((name, value), _Input(replace(known[name], default=value)))
                     one.add(experiment.slug, trial.chosen_on, trial.label)
     return (*found, *(each.number for each in inputs.values()))
