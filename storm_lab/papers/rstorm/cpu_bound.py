@@ -100,7 +100,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("sleep1000", "spouts sleep 1 s", {"sleep_ms": 1000.0}, claims=("rstorm-parallelism-ceiling",)),
     Trial(
         "idle",
-        "idle workers that take what live Storm's do",
+        "idle workers as in live Storm",
         {"idle_share": LIVE_IDLE_SHARE},
         claims=("rstorm-fig10-linear-cpu", "rstorm-fig10-diamond-cpu", "rstorm-fig10-star-cpu"),
         reading=True,

@@ -254,4 +254,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "latency_60s", "occupancy", "steady", "events"),
     runs=runs,
     measure=measure,
+    chosen=TRIED,
 )
