@@ -12,6 +12,7 @@ from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
+    UNHURRIED,
     measured_with_readings,
     run_specs,
     with_other_readings,
@@ -127,6 +128,11 @@ EXPERIMENT = Experiment(
             ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
             reading=KEPT.label,
+        ),
+        Settling(
+            ("nstorm-fig11-100", "nstorm-fig11-reductions"),
+            ("nstorm-10-3-m16-unhurried", "nstorm-plus2-10-3-m16-unhurried"),
+            reading=UNHURRIED.label,
         ),
     ),
 )

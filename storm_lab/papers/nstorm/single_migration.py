@@ -284,7 +284,9 @@ SETTLING: tuple[Settling, ...] = (
         30,
         UNHURRIED,
     ),
-    _settling(("nstorm-fig6-nstorm-stop", "nstorm-fig7-nstorm-60"), _METHODS[2:], 30, KEPT),
+    _settling(
+        ("nstorm-fig6-nstorm-stop", "nstorm-fig7-nstorm-60", "nstorm-fig7-storm-60", _CUT), _METHODS, 30, KEPT
+    ),
 )
 """What five seeds leave unsettled: the phase of the supervisors decides how long each method stops."""
 

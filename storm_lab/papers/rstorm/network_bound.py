@@ -18,6 +18,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
@@ -148,4 +149,11 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_traffic_share", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("rstorm-fig8b-diamond",),
+            variants=tuple(recorded_setup.recorded_variant("diamond", name) for name in SCHEDULERS),
+            reading=recorded_setup.READING,
+        ),
+    ),
 )
