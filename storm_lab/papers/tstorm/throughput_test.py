@@ -289,7 +289,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
-        Settling(("tstorm-fig5a-storm-ms",), variants=(f"{STORM}-half",), reading=HALF_HEAPS_NAME),
+        Settling(
+            ("tstorm-fig5a-storm-ms",),
+            variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
+            reading=HALF_HEAPS_NAME,
+        ),
         Settling(
             ("tstorm-fig5b-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
