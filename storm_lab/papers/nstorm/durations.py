@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import inf
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, of_run, value_of
+from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, of_run
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
@@ -35,13 +36,19 @@ def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def _of_level(tables: Tables, variant: str, seeds: Sequence[int], level: int, column: str) -> Samples:
-    rows = tables.degradation
-    return value_of(rows[rows["level"] == level], column, variant, seeds)
+    def read(rows: pd.DataFrame) -> float | None:
+        known = rows.loc[rows["level"] == level, column].dropna()
+        return float(known.iloc[0]) if len(known) else None
+
+    return by_seed(tables.degradation, variant, seeds, read)
 
 
-def _low(seconds: pd.DataFrame, smooth: float, level: int) -> pd.DataFrame:
-    """The seconds with throughput at least ``level`` per cent below ``smooth``."""
-    return seconds[seconds["acked_per_s"] <= smooth * (1 - level / 100) * (1 + 1e-9)]
+def _low_s(seconds: pd.DataFrame, smooth: float, level: int, from_s: float, to_s: float = inf) -> float:
+    """How long throughput was at least ``level`` per cent below ``smooth``, of what begins in the window."""
+    # Arrays: a frame for each window of each run takes most of the time of a notebook of hundreds of runs.
+    times, width = seconds["t_s"].to_numpy(), seconds["width_s"].to_numpy()
+    low = seconds["acked_per_s"].to_numpy() <= smooth * (1 - level / 100) * (1 + 1e-9)
+    return float(width[low & (times >= from_s) & (times < to_s)].sum())
 
 
 def degraded_against_s(
@@ -57,8 +64,7 @@ def degraded_against_s(
         if mean is None or not len(seconds):
             found.append(None)
         else:
-            low = _low(seconds, mean, level)
-            found.append(float(low.loc[low["t_s"] >= FIRST_S, "width_s"].sum()))
+            found.append(_low_s(seconds, mean, level, FIRST_S))
     return found
 
 
@@ -79,10 +85,9 @@ def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[
     (smooth,) = _of_level(tables, variant, (seed,), level, "smooth_per_s")
     if smooth is None:
         return []
-    low = _low(of_run(tables.throughput_1s, variant, seed), smooth, level)
+    seconds = of_run(tables.throughput_1s, variant, seed)
     return [
-        float(low.loc[(low["t_s"] >= start) & (low["t_s"] < start + PERIOD_S), "width_s"].sum())
-        for start in moves_s(tables, variant, seed)
+        _low_s(seconds, smooth, level, start, start + PERIOD_S) for start in moves_s(tables, variant, seed)
     ]
 
 
@@ -112,8 +117,10 @@ def rate_between(tables: Tables, variant: str, seeds: Sequence[int], from_s: flo
 
 def _rate(seconds: pd.DataFrame, from_s: float, to_s: float) -> float | None:
     times = seconds["t_s"].to_numpy()
-    rows = seconds[(times >= from_s) & (times < to_s)]
-    return float(rows["acked"].sum() / rows["width_s"].sum()) if len(rows) else None
+    inside = (times >= from_s) & (times < to_s)
+    if not inside.any():
+        return None
+    return float(seconds["acked"].to_numpy()[inside].sum() / seconds["width_s"].to_numpy()[inside].sum())
 
 
 def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
